@@ -19,6 +19,11 @@ export class UserError extends Error {
 /** `reason` of the UserError for a repository whose issues are switched off. */
 export const ISSUES_SWITCHED_OFF = 'issues-switched-off';
 
+/** What is thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 /** What is thrown, as text for a sentence. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

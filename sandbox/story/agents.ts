@@ -40,7 +40,7 @@ export function castWithModel(name: ReadAgent, url: string): CastAgent {
   return {
     notice: `The agent is the real ${CAPABILITIES[name].title}, installed from npm; the MODEL is scripted, on loopback.`,
     secrets: { [key]: SANDBOX_KEY },
-    workflow: { key, inputs: inputsFor(name) },
+    workflow: { key, inputs: { ...inputsFor(name), ...pricesFor(name) } },
     inputs: {},
     env: { ...CACHES, ...toModel(url) },
   };
@@ -93,6 +93,12 @@ function inputsFor(name: ReadAgent): Variables {
     ...(name === 'claude' ? {} : { agent: name }),
     ...(ANY_COMMAND.includes(name) ? { 'allowed-tools': 'Read,Edit,Write,Glob,Grep,Bash' } : {}),
   };
+}
+
+/** What the scripted model costs under the name by which the CLI asks for it, where that is none of a list: with a limit in dollars it would not be called. */
+function pricesFor(name: ReadAgent): Variables {
+  if (name === 'codex') return { prices: 'gpt=1.25/0.125/10' };
+  return name === 'copilot' || name === 'qwen' ? { prices: 'scripted=1.25/0.125/10' } : {};
 }
 
 /** They cannot be held to rules for single commands, and nothing isolates them here: a run says so and makes no call, unless they may run any. */

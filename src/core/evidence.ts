@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { lockFilesSchema } from './feedback/conflict/lock-files.ts';
 import type { Immutable } from './immutable.ts';
 import { count } from './numbers.ts';
+import { callUsageSchema } from './lane/usage.ts';
 import { stepRecordSchema } from './pipeline/step-record.ts';
 
 /** New failures of a verification that are named. */
@@ -98,6 +99,8 @@ export const evidenceSchema = z.object({
   lockFiles: lockFilesSchema.optional(),
   /** MCP servers of which the agent had no tools, with how they stood; absent: none. */
   failedServers: z.array(z.string()).max(20).exactOptional(),
+  /** The agent call of an iteration without a pipeline, as it was booked. Journals of earlier versions have none. */
+  call: callUsageSchema.exactOptional(),
   /** What became of the pipeline's steps; empty: there is no pipeline. Journals of before there were any have none. */
   steps: z.array(stepRecordSchema).max(50).default([]),
 });

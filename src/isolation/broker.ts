@@ -57,6 +57,10 @@ const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;
 const MAX_ERROR_BYTES = 64 * 1024;
 /** Reasons that are kept of what was refused. */
 const MAX_REASONS = 5;
+/** Of a model's name, which the agent's request says. */
+const MAX_MODEL_CHARS = 200;
+/** A stream that has used up a limit goes on to the end of its event, if that is not further away. */
+const MAX_EVENT_BYTES = 256 * 1024;
 
 /** What must not pass from the provider's answer: it is about the connection behind the broker, or would be kept by the CLI. */
 const NOT_PASSED = new Set([
@@ -82,9 +86,9 @@ export function createBroker(options: BrokerOptions): PlacedBroker {
     }));
   return {
     port: start,
-    async open(limits, hear) {
+    async open(limits, hear, spending) {
       const port = await start();
-      const call = createCall(limits, options.keys, hear);
+      const call = createCall(limits, options.keys, { hear, spending });
       current = call;
       return {
         environment: options.environmentFor({
@@ -133,8 +137,12 @@ interface Call {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly secretFor: (placeholder: string) => string | null;
   /** A request under way; null: a limit is used up. Waits until it may go. */
-  enter(reading: Pick<Forwarded, 'expected' | 'account'>): Promise<Passage | null>;
+  enter(reading: Pick<Forwarded, 'atMost' | 'account'>): Promise<Passage | null>;
+  /** Whether a model without a price may not be called. */
+  readonly needsPrice: boolean;
   refuse(why: string): void;
+  /** A model was not called because its price is not known. */
+  refuseModel(model: string): void;
   end(): Promise<Bill>;
 }
 
@@ -143,6 +151,8 @@ interface Passage {
   readonly signal: AbortSignal;
   /** Reads what it comes to. */
   count(account: Account | null): void;
+  /** Whether what has passed by now, of all that is under way, has reached a limit. */
+  isOver(): boolean;
   /** What became of it; null: the provider answered. What is free is not told. */
   tell(failure: ProviderFailure | null): void;
   leave(): void;
@@ -152,58 +162,66 @@ interface Passage {
 function createCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
-  hear: (sign: ProviderSign) => void,
+  told: {
+    readonly hear: (sign: ProviderSign) => void;
+    readonly spending: ((spent: Spent) => void) | undefined;
+  },
 ): Call {
+  const { hear } = told;
   const placeholders = Object.fromEntries(
     Object.keys(keys).map((name) => [name, `ralph-placeholder-${randomBytes(16).toString('hex')}`]),
   );
   const secrets = new Map(Object.entries(placeholders).map(([name, text]) => [digest(text), keys[name] ?? null]));
-  const open = new Map<object, { readonly expected: Spent; account: Account | null }>();
+  const open = new Map<object, { readonly atMost: Spent; account: Account | null }>();
   const reasons = new Set<string>();
   const ended = new AbortController();
   let spent = NOTHING;
   let requests = 0;
+  let unpriced: string | null = null;
   let wake = Promise.withResolvers<undefined>();
   const change = (): void => {
     wake.resolve(undefined);
     wake = Promise.withResolvers();
   };
   const standing = () => {
-    const live = [...open.values()].map(({ expected, account }) => ({ expected, spent: account?.spent() ?? NOTHING }));
+    const live = [...open.values()].map(({ atMost, account }) => ({ atMost, spent: account?.spent() ?? NOTHING }));
     return {
       spent: live.reduce((sum, one) => plus(sum, one.spent), spent),
-      open: live.reduce((sum, one) => plus(sum, rest(one.expected, one.spent)), NOTHING),
+      open: live.reduce((sum, one) => plus(sum, rest(one.atMost, one.spent)), NOTHING),
     };
   };
   return {
     placeholders,
     secretFor: (placeholder) => secrets.get(digest(placeholder)) ?? null,
-    async enter({ expected, account: counted }) {
+    needsPrice: limits.costUsd !== null,
+    async enter({ atMost, account: counted }) {
       for (;;) {
         if (ended.signal.aborted) return null;
-        const admitted = admission(limits, { ...standing(), next: expected });
+        const admitted = admission(limits, { ...standing(), next: atMost });
         if (admitted.kind === 'refused') return null;
         if (admitted.kind === 'admitted') break;
         await wake.promise;
       }
       requests += 1;
       const passage = {};
-      const under: { readonly expected: Spent; account: Account | null } = { expected, account: null };
+      const under: { readonly atMost: Spent; account: Account | null } = { atMost, account: null };
       let failure: ProviderFailure | null = null;
       open.set(passage, under);
       if (counted !== null) hear({ kind: 'asked' });
       return {
         signal: ended.signal,
-        tell: (told) => {
-          failure = told;
-          if (told === null && counted !== null) hear({ kind: 'answered' });
+        tell: (result) => {
+          failure = result;
+          if (result === null && counted !== null) hear({ kind: 'answered' });
         },
         count: (account) => {
           under.account = account;
         },
+        isOver: () => exhausted(limits, standing().spent) !== null,
         leave: () => {
           if (!open.delete(passage)) return;
           spent = plus(spent, under.account?.spent() ?? NOTHING);
+          if (counted !== null) told.spending?.(spent);
           // Another one that is on its way may be answered yet.
           if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
             hear({ kind: 'failed', ...failure });
@@ -214,21 +232,21 @@ function createCall(
     refuse: (why) => {
       if (reasons.size < MAX_REASONS) reasons.add(why);
     },
+    refuseModel: (model) => {
+      unpriced ??= model.slice(0, MAX_MODEL_CHARS);
+    },
     async end() {
       ended.abort();
       change();
       while (open.size > 0) await wake.promise;
-      return { ...spent, requests, exhausted: exhausted(limits, spent), refused: [...reasons] };
+      return { ...spent, requests, exhausted: exhausted(limits, spent), refused: [...reasons], unpriced };
     },
   };
 }
 
 /** What may still come of a request. */
-function rest(expected: Spent, spent: Spent): Spent {
-  return {
-    tokens: Math.max(1, expected.tokens - spent.tokens),
-    costUsd: Math.max(0, expected.costUsd - spent.costUsd),
-  };
+function rest(atMost: Spent, spent: Spent): Spent {
+  return { tokens: Math.max(1, atMost.tokens - spent.tokens), costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };
 }
 
 function digest(text: string): string {
@@ -248,6 +266,11 @@ async function serve(options: Serving, call: Call | null, { request, response }:
     if (reading.kind === 'refused') call?.refuse(reading.why);
     if (reading.kind !== 'forwarded') {
       reply(response, reading.answer);
+      return;
+    }
+    if (reading.unpriced !== null && call?.needsPrice === true) {
+      call.refuseModel(reading.unpriced);
+      reply(response, protocol.withoutPrice(reading.unpriced));
       return;
     }
     const passage = (await call?.enter(reading)) ?? null;
@@ -314,7 +337,7 @@ function createBodies(): Bodies {
 
 /** The answer passes as it comes, and is read on the side. Returns the failure that it was; null: it was none. */
 async function forward(
-  { provider, secrets, sign, connect }: BrokerOptions,
+  { protocol, provider, secrets, sign, connect }: BrokerOptions,
   { target, headers, body, expected, account: open }: Forwarded,
   { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
 ): Promise<ProviderFailure | null> {
@@ -350,9 +373,21 @@ async function forward(
     return { status: answer.status, words: providerWords(text), waitMs };
   }
   const decoder = new TextDecoder();
+  const contentType = headerOf(answer.headers, 'content-type');
+  const words = account === null ? null : protocol.exhaustedIn(contentType);
+  const cut = createCut(words ?? '');
   for await (const chunk of answer.body) {
-    const isDrained = response.write(chunk);
     account?.push(decoder.decode(chunk, { stream: true }));
+    // An answer that is complete is paid for, and worth having.
+    const isOver = words !== null && account?.isComplete() === false && passage.isOver();
+    const last = isOver ? cut(chunk) : null;
+    const isDrained = response.write(last ?? chunk);
+    if (last !== null) {
+      if (words === '') response.destroy();
+      else response.end();
+      // Leaving the loop hangs up, and the provider stops as soon as nobody listens.
+      return null;
+    }
     // Who does not read must not keep the call from its end.
     if (!isDrained) await once(response, 'drain', { signal });
   }
@@ -360,9 +395,25 @@ async function forward(
   return null;
 }
 
+/** Ends a stream behind its running event, with `words` as its last one; where there are none, at once. Returns the last chunk; null: the event goes on. */
+function createCut(words: string): (chunk: Uint8Array) => Buffer | null {
+  let waited = 0;
+  return (chunk) => {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const ends = ['\n\n', '\r\n\r\n'].flatMap((end) => {
+      const at = bytes.indexOf(end);
+      return at < 0 ? [] : [at + end.length];
+    });
+    waited += bytes.length;
+    if (words !== '' && ends.length === 0 && waited <= MAX_EVENT_BYTES) return null;
+    const end = ends.length === 0 ? 0 : Math.min(...ends);
+    return Buffer.concat([bytes.subarray(0, end), Buffer.from(words)]);
+  };
+}
+
 /** For an answer that nobody reads. */
 function asExpected(expected: Spent): Account {
-  return { push: () => undefined, spent: () => expected };
+  return { push: () => undefined, spent: () => expected, isComplete: () => true };
 }
 
 /** Without keys, nor the beginning of one that is cut. */

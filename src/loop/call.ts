@@ -13,15 +13,17 @@ import { callObstacle } from '../core/pipeline/call-obstacle.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { mayBeTheConversation } from '../core/agents/fresh-call.ts';
 import { resetSession } from '../core/lane/session.ts';
-import { chargeCallAt, chargeStepUsage } from '../core/lane/settle.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import { bookCallUsage, chargeCallAt } from '../core/lane/settle.ts';
+import type { CallUsage } from '../core/lane/usage.ts';
+import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { AgentRun } from '../ports/agent.ts';
+import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
+import { keepNow } from './pushing.ts';
 import type { Turn } from './turns.ts';
 import type { Work } from '../handover/work.ts';
 
@@ -43,17 +45,19 @@ export interface Iteration {
 
 export interface Called {
   readonly agentRun: AgentRun;
-  readonly state: LaneState;
-  /** When the conversation turned out to be none that continues, and `state` lost it; null: it did not. */
+  /** Every call is booked in its state, and on disk. */
+  readonly work: Work;
+  /** What the last call used. */
+  readonly usage: CallUsage;
+  /** When the conversation turned out to be none that continues, and the state lost it; null: it did not. */
   readonly sessionDroppedAt: number | null;
   /** The call before it, charged as well, which failed while it continued the conversation; null: there was none. */
   readonly failed: FailedCall | null;
 }
 
-/** A call that was made again in a new conversation. Instants in ms; it was made again at `endedAt`. */
+/** A call that was made again in a new conversation, at the instant at which it had ended. */
 export interface FailedCall {
-  readonly startedAt: number;
-  readonly endedAt: number;
+  readonly usage: CallUsage;
   readonly agentRun: AgentRun;
 }
 
@@ -86,10 +90,10 @@ export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iterati
   };
 }
 
-/** Calls the agent, once more in a new conversation when the one that it continued may be what made it fail. `treeBefore`: content before the call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
+/** Calls the agent, once more in a new conversation when the one that it continued may be what made it fail; each call is booked as it ends. `treeBefore`: content before the call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function callAgent(
   deps: LoopDeps,
-  { work, soFar, step, turn, merge }: Iteration,
+  { work, soFar, step, turn, merge, startedAt }: Iteration,
   {
     listed,
     notes,
@@ -105,52 +109,109 @@ export async function callAgent(
   const { policy } = deps.config;
   const { agent } = turn.opened;
   const prompt = await promptFor(deps, { work, soFar, step, merge }, { listed, notes, setting });
-  const call = (state: LaneState, resume: string | null, spentUsd: number): Promise<AgentRun> => {
+  const call = (on: Work, from: number, { resume, spentUsd }: Pick<CallSetting, 'resume' | 'spentUsd'>) => {
     const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
-    return agent.call({
+    const asked: AgentCall = {
       prompt,
       resume,
       timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
-      budgetUsd: budgetLeft({ state }, spentUsd, policy),
-      tokensLeft: tokensLeft({ state }, policy),
+      budgetUsd: budgetLeft(on, spentUsd, policy),
+      tokensLeft: tokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,
       model: setting.model,
       allowedTools: setting.allowedTools,
       signal: deps.signal,
-    });
+    };
+    return bookedCall(deps, agent, { call: asked, work: on, startedAt: from });
   };
-  const startedAt = deps.clock.now();
-  const agentRun = await call(work.state, setting.resume, setting.spentUsd);
-  const once = { agentRun, state: work.state, sessionDroppedAt: null, failed: null };
+  const first = await call(work, startedAt, setting);
+  const once: Called = { ...first, sessionDroppedAt: null, failed: null };
+  const { agentRun, usage } = first;
   if (setting.resume === null || deps.signal.aborted || !mayBeTheConversation(agentRun)) return once;
-  const endedAt = deps.clock.now();
+  const { endedAt } = usage;
   if (agentRun.analysis.agentError?.kind === 'unknown-session') {
     deps.log.info('The agent no longer knows the session; calling it again without one.');
     // Not charged again: the CLI refused before it asked the provider for anything.
-    const state = resetSession(work.state, 'unknown_session', endedAt);
-    const again = await call(state, null, setting.spentUsd);
-    return { agentRun: again, state, sessionDroppedAt: endedAt, failed: null };
+    const fresh = { ...first.work, state: resetSession(first.work.state, 'unknown_session', endedAt) };
+    const again = await call(fresh, endedAt, { ...setting, resume: null });
+    return { ...withUsageOf(first, again), sessionDroppedAt: endedAt, failed: null };
   }
   if ((await deps.repository.snapshot()).tree !== treeBefore) return once;
-  const dropped = resetSession(work.state, 'agent_failed', endedAt);
-  const { tokens, costUsd } = agentRun.analysis;
-  const usage = { startedAt, endedAt, tokens, costUsd: costUsd === null ? null : Math.max(0, costUsd) };
+  const dropped: Work = { ...first.work, state: resetSession(first.work.state, 'agent_failed', endedAt) };
   const spentUsd = setting.spentUsd + (usage.costUsd ?? 0);
-  // What bounds calls is asked with the failed one; `settle` books what both of them used.
-  const spent = chargeStepUsage(dropped, usage);
-  const used = { windows: spent.windows, startedAt: work.startedAt, calls: setting.calls + 1, costUsd: spentUsd };
+  const { windows } = dropped.state;
+  const used = { windows, startedAt: work.startedAt, calls: setting.calls + 1, costUsd: spentUsd };
   const obstacle = callObstacle(used, policy, endedAt);
   const words = failureWords(agentRun);
   if (obstacle !== null) {
     deps.log.info(`${words}. Its conversation is dropped; it is not called again now, since ${obstacle}.`);
-    return { ...once, state: dropped, sessionDroppedAt: endedAt };
+    return { ...once, work: dropped, sessionDroppedAt: endedAt };
   }
   deps.log.info(`${words}. Nothing changed, so it is called again in a new conversation.`);
-  const state = chargeCallAt(dropped, policy, endedAt);
-  deps.record({ ...work, state });
-  const again = await call(chargeCallAt(spent, policy, endedAt), null, spentUsd);
-  return { agentRun: again, state, sessionDroppedAt: endedAt, failed: { startedAt, endedAt, agentRun } };
+  const charged: Work = { ...dropped, state: chargeCallAt(dropped.state, policy, endedAt) };
+  deps.record(charged);
+  const again = await call(charged, endedAt, { resume: null, spentUsd });
+  return { ...again, sessionDroppedAt: endedAt, failed: { usage, agentRun } };
+}
+
+type Booked = Pick<Called, 'agentRun' | 'work' | 'usage'>;
+
+/**
+ * Calls the agent once, and books what that used the moment it ends, in memory, on disk and in what is handed over: nothing
+ * that fails from here on loses it. Throws what failed behind the call only then.
+ */
+async function bookedCall(
+  deps: LoopDeps,
+  agent: Pick<Agent, 'call'>,
+  { call, work, startedAt }: { readonly call: AgentCall; readonly work: Work; readonly startedAt: number },
+): Promise<Booked> {
+  const spending = (spent: Spent): void => {
+    const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
+    // Of a machine that cannot write, the end of the call says so.
+    tryTo(() => {
+      deps.record({ ...work, state: bookCallUsage(work.state, usage) });
+    });
+  };
+  const agentRun = await agent.call({ ...call, spending });
+  const { tokens, costUsd } = agentRun.analysis;
+  const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
+  const usage = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };
+  const booked: Work = { ...work, state: bookCallUsage(work.state, usage) };
+  deps.record(booked);
+  await keepNow(deps, booked);
+  if (agentRun.broken !== undefined) throw agentRun.broken;
+  return { agentRun, work: booked, usage };
+}
+
+function tryTo(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // Nothing depends on it.
+  }
+}
+
+/** The second of two calls of which only the second was charged, with what both of them used. */
+function withUsageOf(first: Booked, second: Booked): Booked {
+  const usage = callsTogether(first.usage, second.usage);
+  const { tokens, costUsd } = usage;
+  const { agentRun, work } = second;
+  return { work, usage, agentRun: { ...agentRun, analysis: { ...agentRun.analysis, tokens, costUsd } } };
+}
+
+/** What two calls used, one after the other. */
+export function callsTogether(first: CallUsage, second: CallUsage): CallUsage {
+  return {
+    startedAt: first.startedAt,
+    endedAt: second.endedAt,
+    tokens: sumOf(first.tokens, second.tokens),
+    costUsd: sumOf(first.costUsd, second.costUsd),
+  };
+}
+
+function sumOf(first: number | null, second: number | null): number | null {
+  return second === null || first === null ? (second ?? first) : first + second;
 }
 
 /** The prompt of a call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */

@@ -17,6 +17,7 @@ import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/la
 import { passedOver } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
+import type { CallUsage } from '../core/lane/usage.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { BESIDE } from '../core/work-tree/beside.ts';
 import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
@@ -24,7 +25,7 @@ import { isPromptTask } from '../core/tasks/ids.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
-import { callAgent, plainCall, type Iteration } from './call.ts';
+import { callAgent, callsTogether, plainCall, type Iteration } from './call.ts';
 import { verifyHere } from './clean-check.ts';
 import { committedTogether, commitWork, type Committed } from './commit.ts';
 import { runSteps } from './pipeline/run-steps.ts';
@@ -116,6 +117,8 @@ interface Made {
   /** With all that was charged, and what was committed in the middle. */
   readonly work: Work;
   readonly heard: Heard;
+  /** What the one call used, as it is booked; null: the steps of a pipeline say. */
+  readonly usage: CallUsage | null;
   readonly sessionDroppedAt: number | null;
   readonly madeAgain: JournalEntry['madeAgain'];
   /** Taken away behind the step that made it; null: there was none, or no pipeline. */
@@ -130,18 +133,18 @@ interface Made {
 async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made> {
   if (deps.pipeline === null) {
     const setting = plainCall(deps, iteration);
-    const { agentRun, state, sessionDroppedAt, failed } = await callAgent(deps, iteration, {
+    const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(deps, iteration, {
       listed: iteration.listed,
       notes: iteration.notes,
       setting,
       treeBefore: iteration.before.tree,
     });
-    const work = { ...iteration.work, state };
     return {
       work,
       heard: failed === null ? agentRun : heardAgain(failed.agentRun, agentRun),
+      usage: failed === null ? usage : callsTogether(failed.usage, usage),
       sessionDroppedAt,
-      madeAgain: failed === null ? null : { at: failed.endedAt, why: deps.redact(failureWords(failed.agentRun)) },
+      madeAgain: failed === null ? null : { at: failed.usage.endedAt, why: deps.redact(failureWords(failed.agentRun)) },
       doneMarker: null,
       steps: [],
       earlier: [],
@@ -151,10 +154,10 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
   const walked = await runSteps(deps, deps.pipeline, iteration);
   const { together: heard, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
   // Both calls are on record with their step.
-  return { work, heard, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
+  return { work, heard, usage: null, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
 }
 
-interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
+interface Finished extends Pick<Made, 'heard' | 'usage' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly taskTree: string;
@@ -171,7 +174,7 @@ async function conclude(
   made: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
-  const { before, after, taskTree, listed, listedAfter, heard, doneMarker, sessionDroppedAt, committed } = made;
+  const { before, after, taskTree, listed, listedAfter, heard, usage, doneMarker, sessionDroppedAt, committed } = made;
   const analysis = bounded<Analysis>(heard.analysis, deps.redact);
   const steps = bounded<readonly StepRecord[]>(made.steps, deps.redact);
   const items = {
@@ -209,6 +212,7 @@ async function conclude(
     verification: comparedWithBase(work.state.redBase, bounded<Verification>(verification, deps.redact)),
     checklist,
     doneMarker,
+    ...(usage === null ? {} : { call: usage }),
     steps,
     merge: committed.merge,
     ...(heard.failedServers.length === 0 ? {} : { failedServers: heard.failedServers.slice(0, 20).map(deps.redact) }),

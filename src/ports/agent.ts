@@ -1,5 +1,6 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import type { Folder } from '../core/folder.ts';
+import type { Spent } from '../core/spending/meter.ts';
 import type { KindOfDenial } from '../core/lane/denials.ts';
 import type { AgentEnd, Verification } from '../core/evidence.ts';
 
@@ -21,10 +22,14 @@ export interface AgentCall {
   /** null = those that the agent was set up with. */
   readonly allowedTools: readonly string[] | null;
   readonly signal: AbortSignal;
+  /** Hears what the call has spent by now, where its requests are counted; a process that is killed in it leaves that on record. */
+  readonly spending?: (spent: Spent) => void;
 }
 
-/** What came of a call. Never throws for what the agent did; only for a CLI that cannot be started. */
+/** What came of a call. A call that was made always comes back with what it used; it throws only where it could not begin. */
 export interface AgentRun {
+  /** What failed behind the call, so that the run must end. The caller throws it once the call is booked. */
+  readonly broken?: Error;
   readonly analysis: Analysis;
   readonly end: AgentEnd;
   readonly outputChars: number;

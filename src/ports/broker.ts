@@ -3,8 +3,12 @@ import type { CallLimits, Spent } from '../core/spending/meter.ts';
 
 /** Stands between an agent and its model: the agent holds placeholders, the broker the keys. */
 export interface Broker {
-  /** Opens it for one call. `hear`: what the provider does, as it does it. */
-  open(limits: CallLimits, hear: (sign: ProviderSign) => void): Promise<BrokeredCall>;
+  /** Opens it for one call. `hear`: what the provider does, as it does it. `spending`: what the call has spent, each time that a request ends. */
+  open(
+    limits: CallLimits,
+    hear: (sign: ProviderSign) => void,
+    spending?: (spent: Spent) => void,
+  ): Promise<BrokeredCall>;
 }
 
 /** What a provider does with the requests of a call that are not free, whatever the CLI says of it. */
@@ -59,8 +63,12 @@ export type Reading =
       readonly target: string;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
-      /** What it will come to, roughly. */
+      /** What it will come to, roughly, if nobody reads its answer. */
       readonly expected: Spent;
+      /** What it can come to at most. */
+      readonly atMost: Spent;
+      /** The model that it asks for, where its price is not known; null: it is known, or the request is free. */
+      readonly unpriced: string | null;
       /** Reads the answer; null: the request is free. */
       readonly account: ((contentType: string) => Account) | null;
     };
@@ -70,6 +78,8 @@ export interface Account {
   push(text: string): void;
   /** By what has passed so far. */
   spent(): Spent;
+  /** Whether the provider has told what the whole answer comes to. */
+  isComplete(): boolean;
 }
 
 /** Headers by which a provider knows who sends this request, in place of a key. */
@@ -84,6 +94,12 @@ export interface ModelProtocol {
   read(request: AgentRequest, secretFor: (placeholder: string) => string | null): Reading;
   /** In the provider's own words, so that the CLI ends without another try. */
   readonly exhausted: OwnAnswer;
+  /** What ends a stream of this content type in the middle, as an error of the provider's; empty: it breaks off; null: it is not a stream, and passes to its end. */
+  exhaustedIn(contentType: string): string | null;
+  /** For a model whose price is not known, while a limit in dollars holds. */
+  withoutPrice(model: string): OwnAnswer;
+  /** Whether the price of a model is known, by the name that the user chose it by. */
+  hasPrice(model: string): boolean;
   /** For a request that is larger than any provider takes. */
   readonly tooLarge: OwnAnswer;
   /** The provider cannot be reached; the CLI may try again. */

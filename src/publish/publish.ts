@@ -67,19 +67,40 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     branch.kind === 'published'
       ? { ...finished, state: { ...finished.state, feedback: branch.feedback } }
       : withoutProgress(finished, deps.config.policy, deps.clock.now(), branch.kind);
-  const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead).catch(
-    async (error: unknown) => {
-      // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
-      await saveState(deps, worked, {
-        outcome: { kind: 'failed', reason: 'infrastructure', message: '' },
-        remoteHead: branch.remoteHead,
-        pullRequest: worked.lane.pullRequest,
-        published: false,
-      });
-      await settleUsage(deps, worked, false);
-      throw error;
-    },
-  );
+  const {
+    notified,
+    end,
+    pull,
+    answers,
+    reportWith,
+    unsaid: untold,
+    isUnheard,
+  } = await tellPeople(deps, worked, branch).catch(async (error: unknown) => {
+    // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
+    const end: PublishedEnd = {
+      outcome: { kind: 'failed', reason: 'infrastructure', message: '' },
+      remoteHead: branch.remoteHead,
+      pullRequest: worked.lane.pullRequest,
+      published: false,
+    };
+    await saveAndSettle(deps, worked, { end, isPublished: false });
+    throw error;
+  });
+  const isPublished = !isUnheard && answers.unposted === 0 && !isCutOff(end);
+  const { saved, lane } = await saveAndSettle(deps, notified, { end, isPublished });
+  const report = reportWith(saved);
+  const [unlabelled, warnings] = await Promise.all([
+    pull.kind === 'current' && pull.pullRequest !== null ? labelPullRequest(deps, pull.pullRequest) : [],
+    notifyIssues(deps, { work: notified, report, known: notified.state.notified }),
+    saved.kind === 'saved' ? tidyCaches(deps, notified) : null,
+  ]);
+  const unsaid = [...answers.warnings, ...untold, ...unlabelled, ...warnings];
+  return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
+}
+
+/** Pull request, answers and notifications, and the work as they leave it. */
+async function tellPeople(deps: PublishDeps, worked: Work, branch: PublishedBranch) {
+  const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead);
   const end: PublishedEnd = {
     outcome: pull.outcome,
     remoteHead: branch.remoteHead,
@@ -101,17 +122,22 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const again = isReady
     ? await requestReviewAgain(deps, work.state.feedback, pull.pullRequest.number)
     : { feedback: work.state.feedback, warnings: [] };
-  const notified = { ...work, state: { ...work.state, ...remembered, feedback: again.feedback, sequence } };
-  const { saved, lane } = await saveState(deps, notified, end);
-  await settleUsage(deps, notified, !isUnheard && answers.unposted === 0 && !isCutOff(end));
-  const report = reportWith(saved);
-  const [unlabelled, warnings] = await Promise.all([
-    pull.kind === 'current' && pull.pullRequest !== null ? labelPullRequest(deps, pull.pullRequest) : [],
-    notifyIssues(deps, { work, report, known: remembered.notified }),
-    saved.kind === 'saved' ? tidyCaches(deps, work) : null,
-  ]);
-  const unsaid = [...answers.warnings, ...unnotified, ...again.warnings, ...unlabelled, ...warnings];
-  return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
+  const notified: Work = { ...work, state: { ...work.state, ...remembered, feedback: again.feedback, sequence } };
+  return { notified, end, pull, answers, reportWith, unsaid: [...unnotified, ...again.warnings], isUnheard };
+}
+
+/** Saves the state, and reports what was used in place of what was reserved, whatever becomes of the saving. */
+async function saveAndSettle(
+  deps: PublishDeps,
+  work: Work,
+  { end, isPublished }: { readonly end: PublishedEnd; readonly isPublished: boolean },
+): Promise<Saved> {
+  const saved = await saveState(deps, work, end).catch(async (error: unknown) => {
+    await settleUsage(deps, work, false);
+    throw error;
+  });
+  await settleUsage(deps, work, isPublished);
+  return saved;
 }
 
 /** What people took back while the run worked is neither done nor ready, whatever the run says of it. */
@@ -367,12 +393,14 @@ function endedState(
   });
 }
 
+/** `lane`: whether saving gave it back. */
+interface Saved {
+  readonly saved: SavedReport;
+  readonly lane: Released;
+}
+
 /** Saves what is true of the remote, and gives the lane back with it. */
-async function saveState(
-  deps: PublishDeps,
-  work: Work,
-  end: PublishedEnd,
-): Promise<{ readonly saved: SavedReport; readonly lane: Released }> {
+async function saveState(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<Saved> {
   if (deps.config.stateStore === 'none')
     return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
   if (deps.unsaved !== null) {

@@ -3,6 +3,8 @@ import type { Verification } from '../core/evidence.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { openedBy } from '../core/others/opened-by.ts';
 import type { Check } from '../core/lane/state.ts';
+import { callsIn } from '../core/pipeline/step-record.ts';
+import { spentBetween, type Spent as Used } from '../core/sharing/budget.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { isListed } from '../core/tasks/task.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
@@ -24,6 +26,7 @@ import type {
   Setting,
   WorkedReport,
 } from '../handover/report.ts';
+import { unfinishedCallsLine } from '../report/sentences/unfinished-calls.ts';
 import type { PublishDeps } from './deps.ts';
 import { laneViewOf, tasksWithProgress } from './lane-view.ts';
 
@@ -40,12 +43,11 @@ export function reportOfWork(
     readonly saved: SavedReport | null;
   },
 ): WorkedReport {
-  const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
-    work.journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
+  const used = usedBy(work);
   const report = {
     ...factsOf(frame, work.outcome, work.startedAt),
     ...settingOf(frame, work.lane.id, {
-      warnings: [...work.notes.warnings, ...work.warnings],
+      warnings: [...work.notes.warnings, ...work.warnings, ...unfinishedCallsLine(used.unfinished)],
       found: work.notes.found,
     }),
     ...laneFactsOf(frame, work),
@@ -56,8 +58,8 @@ export function reportOfWork(
     unlisted: unlistedTasks(work),
     unmarked: work.state.unmarked,
     iterations: work.journal,
-    tokens: sum((entry) => entry.analysis.tokens),
-    costUsd: sum((entry) => entry.analysis.costUsd),
+    tokens: used.tokens,
+    costUsd: used.costUsd,
     session: sessionWord(work),
     withheld: work.withheld,
     lookAt: work.lookAt,
@@ -72,6 +74,33 @@ export function reportOfWork(
   };
   // Text by text: what looks like the beginning of a key in a title must not swallow the rest of a page.
   return { ...mapTexts(report, frame.redact), kind: 'worked' };
+}
+
+/** Sums of floating-point numbers differ by their order. */
+const ROUNDING_USD = 1e-6;
+
+/** What the run used by its books, and what of that is of calls whose iteration failed before its line in the journal. */
+function usedBy({ journal, stateBefore, state }: Work): Used & { readonly unfinished: Used } {
+  const booked = spentBetween(stateBefore, state);
+  const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
+    journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
+  const told = {
+    calls: sum(({ evidence }) => callsIn(evidence.steps)),
+    tokens: sum(({ analysis }) => analysis.tokens),
+    costUsd: sum(({ analysis }) => analysis.costUsd),
+  };
+  const rest = Math.max(0, booked.costUsd - told.costUsd);
+  const unfinished = {
+    calls: Math.max(0, booked.calls - told.calls),
+    tokens: Math.max(0, booked.tokens - told.tokens),
+    costUsd: rest > ROUNDING_USD ? rest : 0,
+  };
+  return {
+    calls: told.calls + unfinished.calls,
+    tokens: told.tokens + unfinished.tokens,
+    costUsd: told.costUsd + unfinished.costUsd,
+    unfinished,
+  };
 }
 
 /** The report of a run that the gate ended. */

@@ -46,6 +46,11 @@ export function iterationsOf(report: RunReport): readonly JournalEntry[] {
   return workOf(report)?.iterations ?? [];
 }
 
+/** Whether the run has used anything, in iterations that came to their end or not. */
+export function hasUsed({ iterations, tokens, costUsd }: WorkedReport): boolean {
+  return iterations.length > 0 || tokens > 0 || costUsd > 0;
+}
+
 /** Whether the run is the queue's; one that ended before it had a lane counts as the queue's. */
 export function isQueue(report: RunReport): boolean {
   return (laneOf(report)?.lane ?? QUEUE) === QUEUE;

@@ -16,6 +16,7 @@ import { CAPABILITIES, type AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from '../config/config.ts';
 import type { AgentNeeds } from '../river/deps.ts';
 import { serverRules } from '../core/mcp/rules.ts';
+import { noPriceText } from '../core/spending/prices.ts';
 import { UserError } from '../errors.ts';
 import type { BrokerOptions } from '../isolation/broker.ts';
 import { giveServers } from './agents/mcp-servers.ts';
@@ -116,7 +117,7 @@ export async function openLogin(
   await checkRules(world, name, isolation);
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
-  const { allowedTools } = config.policy;
+  const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
   const login = await loginFor(name, given, { allowedTools, model, prices: config.prices, listen: isolation.listen });
   if (login.broker === null && isolation.room !== null && name !== 'command')
     throw new UserError(
@@ -125,6 +126,9 @@ export async function openLogin(
         ? "GitHub's own Copilot service cannot be reached by an isolated agent, which would hold your token. Set `isolation: none`, or give it a model of yours by `COPILOT_PROVIDER_BASE_URL` and `COPILOT_PROVIDER_API_KEY`."
         : "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
     );
+  // Known before a call: nothing is spent on it.
+  if (maxCostUsd + maxCostUsdPerDay > 0 && model !== null && login.hasPrice?.(model) === false)
+    throw new UserError('configuration', noPriceText(model));
   return login;
 }
 

@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path';
 import { sentence } from '../core/text/sentence.ts';
-import { messageOf, UserError } from '../errors.ts';
+import { asError, messageOf, UserError } from '../errors.ts';
 import { startWatchdog } from '../processes/watchdog.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { AgentConnection, Connections } from '../river/deps.ts';
@@ -61,7 +61,19 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
       guard.begin();
       return agent.prepare();
     },
-    call: (call) => checked(agent.call(call)),
+    call: async (call) => {
+      const run = await agent.call(call).catch((error: unknown) => {
+        guard.check();
+        throw error;
+      });
+      try {
+        guard.check();
+      } catch (error) {
+        // The call was made and is paid for.
+        return { ...run, broken: asError(error) };
+      }
+      return run;
+    },
   });
   const guardCommands = (commands: Commands): Commands => ({
     run: (...request) => {

@@ -78,7 +78,7 @@ async function askAgent({
       throw withoutAgent(error, agentPath);
     });
     log(`agent: ${version === '' ? name : `${version} (${name})`}`);
-    const { analysis, end } = await agent.call({
+    const { analysis, end, broken } = await agent.call({
       prompt,
       resume: null,
       timeoutMs: CALL_MS,
@@ -90,6 +90,7 @@ async function askAgent({
       allowedTools: null,
       signal: interrupted.signal,
     });
+    if (broken !== undefined) throw broken;
     if (analysis.agentError !== null) return { kind: 'failed', why: `The agent failed: ${analysis.agentError.text}` };
     if (end.kind !== 'exited')
       return {

@@ -5,7 +5,7 @@ import { bedrockApi, messagesApi, vertexApi } from './messages/endpoints.ts';
 import { claudeProtocol } from './messages/protocol.ts';
 
 /** Claude Code's way to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
-export const accessOf: AccessOf = (given, { allowedTools }) => {
+export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   const login = loginOf(given);
   if (login.kind !== 'brokered') return login;
   const { api, environment, provider, keys, headers } = login;
@@ -17,6 +17,7 @@ export const accessOf: AccessOf = (given, { allowedTools }) => {
       api: api.kind === 'bedrock' ? bedrockApi : api.kind === 'vertex' ? vertexApi(api.models) : messagesApi,
       headers,
       mayWebSearch: allowsWebSearch(allowedTools),
+      prices,
     }),
     provider,
     keys,

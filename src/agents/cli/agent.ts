@@ -5,7 +5,7 @@ import type { Transcript } from '../../core/analysis/transcript.ts';
 import { billed } from '../../core/spending/bill.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import { isWithin } from '../../core/isolation/view.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentName, AgentRun } from '../../ports/agent.ts';
 import type { Broker, ProviderSign } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -169,22 +169,42 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   const { tellsRetries } = started.cli;
   const watch = createStallWatch({ ...options, tellsRetries });
   if (options.broker === null) return callCli(started, { ...options, watch }, call);
-  const way = await options.broker.open({ costUsd: call.budgetUsd, tokens: call.tokensLeft }, (sign) => {
+  const hear = (sign: ProviderSign): void => {
     watch.hear(sign);
     if (!tellsRetries && sign.kind === 'failed') options.log.info(failedLine(sign));
-  });
+  };
+  const limits = { costUsd: call.budgetUsd, tokens: call.tokensLeft };
+  const way = await options.broker.open(limits, hear, call.spending);
   const environment = { ...options.environment, ...way.environment };
-  const run = await callCli(started, { ...options, environment, watch }, call).catch(async (error: unknown) => {
-    await way.end();
-    throw error;
-  });
+  const run = await callCli(started, { ...options, environment, watch }, call).catch(brokenRun);
   const bill = await way.end();
+  // What was spent must reach the books first; without a request there is nothing to book.
+  if (run.broken !== undefined && bill.requests === 0 && run.analysis.tokens === null) throw run.broken;
   for (const why of bill.refused)
     options.log.warning(
       `Between the agent and its model, a request was stopped: ${logLine(why, 200)}. ${started.cli.title} does not ask for that by itself: look at what the agent read and ran.`,
     );
   return { ...run, analysis: billed(run.analysis, bill) };
 }
+
+/** Stands for a call that failed before it had a result: it says nothing, and may have cost something. */
+function brokenRun(error: unknown): AgentRun {
+  const { analysis } = analyze(NOTHING_PRINTED, []);
+  return {
+    broken: asError(error),
+    analysis,
+    end: { kind: 'cancelled' },
+    outputChars: 0,
+    fencedBlock: false,
+    failedServers: [],
+    durationMs: 0,
+  };
+}
+
+const NOTHING_PRINTED: Transcript = {
+  ...{ format: 'text', finalMessage: '', finished: false, askedPerson: false },
+  ...{ agentError: null, denials: [], usageLimit: null, sessionId: null, turns: null, tokens: null, costUsd: null },
+};
 
 /** For who follows the job, where the CLI itself is silent. */
 function failedLine({ status, words }: Extract<ProviderSign, { kind: 'failed' }>): string {
@@ -256,14 +276,22 @@ async function callCli(
   const succeeded = hasLingered || (end.kind === 'exited' && end.code === 0);
   const read = reader.end({ succeeded });
   const ended = succeeded || stalled !== null ? read : withoutResult(read, { wrote: chunks > 0, complaint });
-  const printed = await own.inHand(() => prepared.complete(ended));
   for (const name of failedServers)
     options.log.warning(logLine(`The agent has no tools of the MCP server ${name}.`, 300));
+  const completed = await own
+    .inHand(() => prepared.complete(ended))
+    .then(
+      (transcript) => ({ transcript, broken: null }),
+      // What the CLI has printed still says what the call cost.
+      (error: unknown) => ({ transcript: ended, broken: asError(error) }),
+    );
+  const { transcript: printed, broken } = completed;
   const judged = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
   const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, watch.retryAt()) };
   if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
   const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
   return {
+    ...(broken === null ? {} : { broken }),
     analysis,
     end: hasLingered ? { kind: 'exited', code: 0 } : stalled === null ? agentEnd(end, call) : { kind: 'stalled' },
     failedServers: [...failedServers].map((name) => options.redact(name)),

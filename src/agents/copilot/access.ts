@@ -80,7 +80,7 @@ function protocolOf({
   readonly prices: Prices;
 }): ModelProtocol {
   return type === 'anthropic'
-    ? claudeProtocol({ api: messagesApi, headers, mayWebSearch })
+    ? claudeProtocol({ api: messagesApi, headers, mayWebSearch, prices })
     : openAiProtocol({
         apis: [isResponses ? 'responses' : 'chat'],
         basePath: BASE_PATH,

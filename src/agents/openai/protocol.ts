@@ -1,5 +1,5 @@
-import { NOTHING, type Spent } from '../../core/spending/meter.ts';
-import { costOf, type Prices } from '../../core/spending/prices.ts';
+import { mostTokensIn, NOTHING, type Spent } from '../../core/spending/meter.ts';
+import { costOf, noPriceText, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../ports/broker.ts';
 import { asObject, asString, type JsonObject } from '../reading/json.ts';
 import { apiAt, asksForModels, TARGETS, type OpenAiApi, type Served } from './endpoints.ts';
@@ -18,6 +18,8 @@ interface ProtocolOptions extends Served {
 
 /** An answer may be eight times as long, and is not. */
 const USUAL_OUTPUT_TOKENS = 16_000;
+/** Of the model that answers longest. */
+const MAX_OUTPUT_TOKENS = 128_000;
 /** To one question, as far as the API goes. */
 const MAX_ANSWERS = 128;
 /** What the provider charges for its fast tier at most. */
@@ -28,11 +30,10 @@ export function openAiProtocol(options: ProtocolOptions): ModelProtocol {
   return {
     read: (request, secretFor) => read(request, secretFor, options),
     // A status that no CLI tries again.
-    exhausted: errorAnswer(
-      400,
-      'run_limit_reached',
-      'The limit of this run is reached: no more requests are passed on',
-    ),
+    exhausted: errorAnswer(400, 'run_limit_reached', EXHAUSTED),
+    exhaustedIn: (contentType) => (contentType.includes('text/event-stream') ? exhaustedEvents(options) : null),
+    withoutPrice: (model) => errorAnswer(400, 'model_without_price', noPriceText(model)),
+    hasPrice: (model) => priceOf(options.prices, model) !== null,
     tooLarge: errorAnswer(
       400,
       'context_length_exceeded',
@@ -43,6 +44,16 @@ export function openAiProtocol(options: ProtocolOptions): ModelProtocol {
       headers: JSON_TYPE,
     }),
   };
+}
+
+const EXHAUSTED = 'The limit of this run is reached: no more requests are passed on';
+
+/** As the end of a stream: one event of the API that the CLI was led to. */
+function exhaustedEvents({ apis }: Served): string {
+  const error = { code: 'insufficient_quota', message: EXHAUSTED };
+  return apis.includes('responses')
+    ? `event: response.failed\ndata: ${JSON.stringify({ type: 'response.failed', response: { status: 'failed', error } })}\n\n`
+    : `data: ${JSON.stringify({ error: { ...error, type: 'insufficient_quota', param: null } })}\n\n`;
 }
 
 function read(
@@ -69,6 +80,8 @@ function read(
     headers: forwarded,
     body: text,
     expected: spentBy({ input: tokensIn(asked.chars), cached: 0, output: expectedOutput(sent) }, asked, options),
+    atMost: spentBy({ input: mostTokensIn(body), cached: 0, output: mostOutput(sent) }, asked, options),
+    unpriced: priceOf(options.prices, asked.model) === null ? asked.model : null,
     account: (contentType) => createAccount(contentType, asked, options),
   };
 }
@@ -81,9 +94,19 @@ interface Asked {
   readonly chars: number;
 }
 
+/** An answer that does not stream is made to its end, whether anybody waits for it or not. */
 function expectedOutput(sent: JsonObject): number {
-  const limits = [sent['max_output_tokens'], sent['max_completion_tokens'], sent['max_tokens'], USUAL_OUTPUT_TOKENS];
-  return Math.min(...limits.filter(isAboveZero)) * (isAboveZero(sent['n']) ? Math.min(sent['n'], MAX_ANSWERS) : 1);
+  return sent['stream'] === true ? Math.min(mostOutput(sent), USUAL_OUTPUT_TOKENS * answersTo(sent)) : mostOutput(sent);
+}
+
+/** The longest answer that it allows. Of several limits the provider may obey any. */
+function mostOutput(sent: JsonObject): number {
+  const limits = [sent['max_output_tokens'], sent['max_completion_tokens'], sent['max_tokens']].filter(isAboveZero);
+  return Math.min(limits.length === 0 ? MAX_OUTPUT_TOKENS : Math.max(...limits), MAX_OUTPUT_TOKENS) * answersTo(sent);
+}
+
+function answersTo({ n }: JsonObject): number {
+  return isAboveZero(n) ? Math.min(n, MAX_ANSWERS) : 1;
 }
 
 function isAboveZero(value: unknown): value is number {
@@ -99,11 +122,17 @@ function createAccount(contentType: string, asked: Asked, options: ProtocolOptio
       reader.push(text);
     },
     spent: () => {
-      const { usage, since } = reader.told();
-      if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, asked, options);
+      const { usage, since, tier } = reader.told();
+      // A project may have another tier than the request asks for.
+      const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
+      if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, served, options);
       // Usage is told at the end; until then, and by a provider that tells none, as much is spent as has passed.
       const counts = { input: tokensIn(asked.chars), cached: 0, output: since ?? tokensIn(chars) };
-      return spentBy(counts, asked, options);
+      return spentBy(counts, served, options);
+    },
+    isComplete: () => {
+      const { usage, since } = reader.told();
+      return usage !== null && since === null;
     },
   };
 }
@@ -112,7 +141,12 @@ function createAccount(contentType: string, asked: Asked, options: ProtocolOptio
 function spentBy(counts: TokenCounts, { model, tier }: Asked, { prices }: ProtocolOptions): Spent {
   const tokens = counts.input + counts.output;
   if (tokens === 0) return NOTHING;
-  return { tokens, costUsd: (costOf(prices, model, counts) ?? 0) * (tier === 'priority' ? PRIORITY : 1) };
+  return { tokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
+}
+
+/** A tier of another name than the usual ones counts as the fast one. */
+function isDearer(tier: unknown): boolean {
+  return typeof tier === 'string' && !['', 'auto', 'default', 'standard', 'flex', 'scale'].includes(tier);
 }
 
 function refused(status: number, why: string): Reading {

@@ -15,6 +15,8 @@ interface Told {
   readonly usage: TokenCounts | null;
   /** Tokens that have come since it said so, roughly; null: nothing that could be counted. */
   readonly since: number | null;
+  /** The tier that it was served in; null: it has not said. */
+  readonly tier: string | null;
 }
 
 /** Reads the usage in an answer while it passes. */
@@ -36,22 +38,25 @@ export function createUsageReader(api: OpenAiApi, contentType: string): UsageRea
 function createStreamReader(api: OpenAiApi): UsageReader {
   let usage: TokenCounts | null = null;
   let since: number | null = null;
+  let tier: string | null = null;
   const push = createEventData(MAX_CHARS, (data) => {
     const event = api === 'responses' ? responseEvent(data) : chatEvent(data);
     usage = merged(usage, event.usage);
+    tier = event.tier ?? tier;
     if (event.usage !== null) since = null;
     else if (event.chars !== null) since = (since ?? 0) + Math.max(1, tokensIn(event.chars));
   });
-  return { push, told: () => ({ usage, since }) };
+  return { push, told: () => ({ usage, since, tier }) };
 }
 
 /** What one event tells: usage, or how many characters of the answer; null: neither. */
 interface EventTold {
   readonly usage: TokenCounts | null;
   readonly chars: number | null;
+  readonly tier: string | null;
 }
 
-const SILENT: EventTold = { usage: null, chars: null };
+const SILENT: EventTold = { usage: null, chars: null, tier: null };
 // Within a text its quotation marks would be escaped: only events hold these.
 const RESPONSE_END = /"type": ?"response\.(?:completed|incomplete|failed)"/;
 const RESPONSE_DELTA = /"type": ?"response\.[a-z_.]+\.delta"/;
@@ -62,8 +67,9 @@ function responseEvent(data: string): EventTold {
   const isDelta = RESPONSE_DELTA.test(data);
   if (!isDelta && !RESPONSE_END.test(data)) return SILENT;
   const event = parsed(data);
-  if (isDelta) return { usage: null, chars: asString(event?.['delta'])?.length ?? 0 };
-  return { usage: countsIn(asObject(event?.['response'])), chars: null };
+  if (isDelta) return { ...SILENT, chars: asString(event?.['delta'])?.length ?? 0 };
+  const response = asObject(event?.['response']);
+  return { usage: countsIn(response), chars: null, tier: tierIn(response) };
 }
 
 function chatEvent(data: string): EventTold {
@@ -71,7 +77,11 @@ function chatEvent(data: string): EventTold {
   const event = parsed(data);
   const deltas = asArray(event?.['choices']).map((choice) => asObject(asObject(choice)?.['delta']));
   const chars = deltas.reduce((sum, delta) => sum + (delta === null ? 0 : charsIn(delta, 0)), 0);
-  return { usage: countsIn(event), chars: chars === 0 ? null : chars };
+  return { usage: countsIn(event), chars: chars === 0 ? null : chars, tier: tierIn(event) };
+}
+
+function tierIn(answer: JsonObject | null): string | null {
+  return asString(answer?.['service_tier']) ?? null;
 }
 
 const MAX_DEPTH = 8;
@@ -97,10 +107,10 @@ function createAnswerReader(): UsageReader {
       if (!isTooLong) answer += text;
     },
     // Asked while it passes, too.
-    told: () => ({
-      usage: !isTooLong && answer.trimEnd().endsWith('}') ? countsIn(parsed(answer)) : null,
-      since: null,
-    }),
+    told: () => {
+      const whole = !isTooLong && answer.trimEnd().endsWith('}') ? parsed(answer) : null;
+      return { usage: countsIn(whole), since: null, tier: tierIn(whole) };
+    },
   };
 }
 

@@ -31,7 +31,7 @@ const providers: readonly Provider[] = [
     key: 'ANTHROPIC_API_KEY',
     address: 'ANTHROPIC_BASE_URL',
     standard: 'https://api.anthropic.com',
-    protocol: ({ mayWebSearch }) => claudeProtocol({ api: messagesApi, headers: {}, mayWebSearch }),
+    protocol: ({ mayWebSearch, prices }) => claudeProtocol({ api: messagesApi, headers: {}, mayWebSearch, prices }),
   },
   {
     id: 'openai',

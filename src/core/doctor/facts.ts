@@ -148,6 +148,8 @@ export interface ActionRules {
   readonly agents: (
     inputs: Readonly<Record<string, string>>,
   ) => readonly { readonly name: AgentName; readonly version: string; readonly path: string | null }[];
+  /** The models that the inputs name and whose price nobody knows. */
+  readonly unpricedModels: (inputs: Readonly<Record<string, string>>) => readonly string[];
   readonly keyInputs: readonly string[];
   /** The simple commands of a line that these rules do not allow; null: the line is not plainly understood. */
   readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;
@@ -162,6 +164,7 @@ export type DefaultedInput =
   | 'state-store'
   | 'agent-version'
   | 'allowed-tools'
+  | 'max-cost-usd'
   | 'max-cost-usd-per-day'
   | 'max-minutes'
   | 'answer-reviews'

@@ -64,7 +64,11 @@ export function machineFindings(looked: LookedAt, facts: Facts): readonly Findin
     verify(looked, facts),
     allowedTools(looked, facts),
     isolation(looked),
-    ...priceFindings(agentsIn(looked), (looked.step.inputs['prices'] ?? '') !== ''),
+    ...priceFindings(agentsIn(looked), {
+      hasPrices: (looked.step.inputs['prices'] ?? '') !== '',
+      isLimited: (['max-cost-usd', 'max-cost-usd-per-day'] as const).some((name) => inputOf(looked, name) !== '0'),
+      unpriced: looked.rules.unpricedModels(looked.step.inputs),
+    }),
     spend(looked, facts),
   ];
 }
@@ -123,21 +127,60 @@ function lacksOf(name: AgentName): readonly string[] {
   ];
 }
 
-/** Limits in dollars do not bind an agent whose cost nobody knows. */
-export function priceFindings(agents: readonly AgentName[], hasPrices: boolean): readonly Finding[] {
+/** What is known of the prices of a step or a run. */
+interface KnownPrices {
+  readonly hasPrices: boolean;
+  /** Whether a limit in dollars holds. */
+  readonly isLimited: boolean;
+  /** The models that the user chose and whose price nobody knows. */
+  readonly unpriced: readonly string[];
+}
+
+/** Whether limits in dollars bind the agents, and let them call their models. */
+export function priceFindings(
+  agents: readonly AgentName[],
+  { hasPrices, isLimited, unpriced }: KnownPrices,
+): readonly Finding[] {
+  if (!isLimited) return [];
+  const [first] = unpriced;
+  if (first !== undefined)
+    return [
+      problem(
+        'spend',
+        `No price is known for ${namesOf(unpriced)}, so a run with a limit in dollars ends before its first call.`,
+        cure(`${SAY_THE_PRICE}, or set \`max-cost-usd\` and \`max-cost-usd-per-day\` to 0.`, {
+          paste: `prices: ${first}=1.25/0.125/10`,
+        }),
+      ),
+    ];
+  if (hasPrices) return [];
   const silent = agents.filter((name) => !CAPABILITIES[name].cost);
-  if (silent.length === 0 || hasPrices) return [];
-  const names = namesOf(silent.map((name) => CAPABILITIES[name].title));
+  const titlesOf = (names: readonly AgentName[]): string => namesOf(names.map((name) => CAPABILITIES[name].title));
+  const unbound = silent.filter((name) => name === 'command' || name === 'copilot');
+  const bound = silent.filter((name) => name !== 'command' && name !== 'copilot');
   return [
-    warning(
-      'spend',
-      `No limit in dollars binds ${names}, whose cost is not known without \`prices\`.`,
-      cure('Say what the model costs in dollars per million tokens (input/cached/output), or limit calls and tokens.', {
-        paste: 'prices: NAME-OF-THE-MODEL=1.25/0.125/10',
-      }),
-    ),
+    ...(unbound.length === 0
+      ? []
+      : [
+          warning(
+            'spend',
+            `No limit in dollars binds ${titlesOf(unbound)}, whose cost is not known.`,
+            cure('Limit calls and tokens.', { paste: 'max-calls-per-hour: 20' }),
+          ),
+        ]),
+    ...(bound.length === 0
+      ? []
+      : [
+          warning(
+            'spend',
+            `With a limit in dollars, ${titlesOf(bound)} calls only models whose price is known, from \`prices\` or from a public list of some models.`,
+            cure(`${SAY_THE_PRICE}.`, { paste: 'prices: NAME-OF-THE-MODEL=1.25/0.125/10' }),
+          ),
+        ]),
   ];
 }
+
+const SAY_THE_PRICE = 'Say what the model costs in dollars per million tokens (input/cached/output)';
 
 /** The verify commands of a step; null: an expression. */
 export function verifyOf({ step }: Pick<LookedAt, 'step'>): readonly string[] | null {

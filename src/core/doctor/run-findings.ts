@@ -33,7 +33,7 @@ export interface OwnRun {
   readonly state: Asked<string>;
   /** In their order. */
   readonly agents: readonly AgentName[];
-  readonly hasPrices: boolean;
+  readonly prices: Parameters<typeof priceFindings>[1];
   readonly allowedTools: readonly string[];
   readonly verify: readonly string[];
   readonly maxCostUsdPerDay: number;
@@ -77,7 +77,7 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
     cache(run),
     verifyFinding(run.verify, facts.verify),
     toolsFinding(rules, { allowed: run.allowedTools, agentNotes: facts.agentNotes, verify: run.verify }),
-    ...priceFindings(run.agents, run.hasPrices),
+    ...priceFindings(run.agents, run.prices),
     spendFinding(rules, { limit: run.maxCostUsdPerDay, spentTodayUsd: facts.spentTodayUsd }),
     run.state.kind === 'known' ? fine('state', `State: ${run.state.value}.`) : refused('state', run.state.why),
   ];

@@ -10,7 +10,15 @@ import type { Outcome } from '../outcome.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
 import { resetSession } from '../lane/session.ts';
-import { beginIteration, beginSteps, chargeCallAt, chargeStepUsage, settle, type Settled } from '../lane/settle.ts';
+import {
+  beginIteration,
+  beginSteps,
+  bookCallUsage,
+  callUsagesIn,
+  chargeCallAt,
+  settle,
+  type Settled,
+} from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Verdict } from '../lane/verdict.ts';
 import { withdrawTasks } from '../people/withdrawal.ts';
@@ -206,20 +214,19 @@ function advance(
   };
 }
 
-/** The state before the calls are judged: each is charged when it was made. */
-function begin(
-  state: LaneState,
-  { taskId, taskTree: tree, agent: named, startedAt, evidence }: JournalEntry,
-  policy: Policy,
-): LaneState {
+/** The state before the calls are judged: each is charged when it was made, and booked when it ended. */
+function begin(state: LaneState, entry: JournalEntry, policy: Policy): LaneState {
+  const { taskId, taskTree: tree, agent: named, startedAt, endedAt, analysis, evidence } = entry;
   const call = { taskId, tree, agent: named ?? policy.agents[0] };
-  if (evidence.steps.length === 0) return beginIteration(state, call, policy, startedAt);
-  return evidence.steps
-    .flatMap(({ calls }) => calls)
-    .reduce(
-      (charged, call) => chargeStepUsage(chargeCallAt(charged, policy, call.startedAt), call),
-      beginSteps(state, call, policy, startedAt),
-    );
+  if (evidence.steps.length === 0) {
+    const { tokens, costUsd } = analysis;
+    const [called = { startedAt, endedAt, tokens, costUsd }] = callUsagesIn(evidence) ?? [];
+    return bookCallUsage(beginIteration(state, call, policy, startedAt), called);
+  }
+  return (callUsagesIn(evidence) ?? []).reduce(
+    (charged, called) => bookCallUsage(chargeCallAt(charged, policy, called.startedAt), called),
+    beginSteps(state, call, policy, startedAt),
+  );
 }
 
 function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict): readonly Difference[] {

@@ -6,7 +6,9 @@ import { forgetRounds } from '../feedback/rounds.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
-import { askedAgent, changedByAgent, type StepCall } from '../pipeline/step-record.ts';
+import type { CallUsage } from './usage.ts';
+import type { Evidence } from '../evidence.ts';
+import { askedAgent, changedByAgent } from '../pipeline/step-record.ts';
 import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
 import type { AgentName } from '../agent-names.ts';
 import {
@@ -98,8 +100,8 @@ export function chargeCallAt(state: LaneState, { agents }: Policy, now: number):
   return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now, agent) };
 }
 
-/** What a call of a step used, charged as it ends. */
-export function chargeStepUsage(state: LaneState, { startedAt, endedAt, tokens, costUsd }: StepCall): LaneState {
+/** Books what a call used, the moment it ends: before anything that can fail. The only place where usage is booked. */
+export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, costUsd }: CallUsage): LaneState {
   const durationMs = Math.max(0, endedAt - startedAt);
   const usage = { tokens: tokens ?? 0, costUsd: costUsd ?? 0, durationMs };
   return {
@@ -141,7 +143,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
     steps: rememberSteps(state.steps, facts.evidence.steps),
   };
   const steps: readonly ((state: LaneState) => LaneState)[] = [
-    (next) => settleUsage(next, facts, now),
+    (next) => settleTime(next, facts, now),
     (next) => settleTask(next, facts, { judgement, aside, policy, now }),
     (next) => settleMark(next, facts, judgement),
     (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
@@ -345,23 +347,20 @@ function iterationSignals(
   };
 }
 
-function settleUsage(
-  state: LaneState,
-  { analysis, evidence: { steps }, startedAt }: IterationFacts,
-  now: number,
-): LaneState {
-  if (steps.length > 0) {
-    // Calls of steps were charged as they ended: what is left is the time beside them.
-    const called = steps.flatMap(({ calls }) => calls).reduce((sum, call) => sum + call.endedAt - call.startedAt, 0);
-    const rest = { tokens: 0, costUsd: 0, durationMs: Math.max(0, now - startedAt - called) };
-    return { ...state, ledger: bookUsage(state.ledger, rest, now) };
-  }
-  const usage = {
-    tokens: analysis.tokens ?? 0,
-    costUsd: analysis.costUsd ?? 0,
-    durationMs: Math.max(0, now - startedAt),
-  };
-  return { ...state, windows: chargeUsage(state.windows, usage, now), ledger: bookUsage(state.ledger, usage, now) };
+/** Books the time that an iteration took beside its calls; the calls are booked as they end. */
+function settleTime(state: LaneState, { evidence, startedAt }: IterationFacts, now: number): LaneState {
+  const calls = callUsagesIn(evidence);
+  // Journals of earlier versions book the one call of an iteration as long as the iteration.
+  if (calls === null) return state;
+  const called = calls.reduce((sum, call) => sum + call.endedAt - call.startedAt, 0);
+  const rest = { tokens: 0, costUsd: 0, durationMs: Math.max(0, now - startedAt - called) };
+  return { ...state, ledger: bookUsage(state.ledger, rest, now) };
+}
+
+/** The agent calls of an iteration, as they were booked; null: a journal of an earlier version does not say. */
+export function callUsagesIn({ steps, call }: Pick<Evidence, 'steps' | 'call'>): readonly CallUsage[] | null {
+  if (steps.length > 0) return steps.flatMap(({ calls }) => calls);
+  return call === undefined ? null : [call];
 }
 
 function settleTask(

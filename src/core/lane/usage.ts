@@ -1,3 +1,14 @@
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { anyInstant } from '../numbers.ts';
+
+const amount = z.number().nonnegative().nullable();
+
+export const callUsageSchema = z.object({ startedAt: anyInstant, endedAt: anyInstant, tokens: amount, costUsd: amount });
+
+/** One agent call: when it was charged, when it ended, and what it used; null: not known. */
+export type CallUsage = Immutable<z.infer<typeof callUsageSchema>>;
+
 /** What a call used up, known when it ended. Unknown amounts are 0. */
 export interface Usage {
   readonly tokens: number;

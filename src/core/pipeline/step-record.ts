@@ -1,16 +1,10 @@
 import { z } from 'zod';
 import type { Denial } from '../analysis/analysis.ts';
 import type { Immutable } from '../immutable.ts';
-import { anyInstant, count } from '../numbers.ts';
+import { callUsageSchema } from '../lane/usage.ts';
+import { count } from '../numbers.ts';
 import { stepKinds } from './pipeline.ts';
 import { stepCircuitSchema } from './step-circuit.ts';
-
-const amount = z.number().nonnegative().nullable();
-
-const callSchema = z.object({ startedAt: anyInstant, endedAt: anyInstant, tokens: amount, costUsd: amount });
-
-/** One agent call of a step: when it was charged, and what it used; null: not known. */
-export type StepCall = Immutable<z.infer<typeof callSchema>>;
 
 const resultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('passed') }),
@@ -35,7 +29,7 @@ export const stepRecordSchema = z.object({
   tail: z.string(),
   /** Whether the content of the work tree was another behind it. */
   changed: z.boolean(),
-  calls: z.array(callSchema),
+  calls: z.array(callUsageSchema),
   /** Tool calls that its agent was refused, and the rules that it had; null: those of the run. */
   denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })),
   allowedTools: z.array(z.string()).nullable(),

@@ -13,6 +13,12 @@ type Closed = Circuit & { readonly kind: 'closed' };
 /** What a run was allowed: the record of it can have used no more. */
 type Allowed = Pick<Policy, 'maxIterations' | 'callsPerIteration' | 'maxCalls' | 'maxCostUsd' | 'maxCostUsdPerDay'>;
 
+/** `overshootUsd`: how far the account of a run is believed beyond its limit. */
+type Bounds = Allowed & { readonly overshootUsd: number };
+
+/** A record that says more was written by who wants the next runs to wait. */
+const RECORD_OVERSHOOT_USD = 5;
+
 /**
  * The stored state, with what the record of a run that was killed adds to it: the conversation, and what was used, as far
  * as the run was allowed to. A task is done if it is stored so. Nothing stops the next run that is not stored: no
@@ -26,7 +32,7 @@ export function believedState(
   const ids = new Set([...Object.keys(stored.tasks), ...Object.keys(recorded.tasks)]);
   return {
     ...stored,
-    ...boundedUsage(stored, recorded, { now, policy }),
+    ...boundedUsage(stored, recorded, { now, policy, overshootUsd: RECORD_OVERSHOOT_USD }),
     circuit: stricter(stored.circuit, recorded.circuit),
     tasks: Object.fromEntries(
       [...ids].map((id) => [id, believedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), policy)]),
@@ -39,16 +45,17 @@ export function believedState(
   };
 }
 
-/** What was used as the record has it: no less than what is stored, and no more than the run was allowed beyond that. */
+/** What was used as the record has it: no less than what is stored, and beyond that no more calls than the run was allowed, and money with the overshoot. */
 export function boundedUsage(
   stored: Pick<LaneState, 'windows' | 'ledger'>,
   recorded: Pick<LaneState, 'windows' | 'ledger'>,
-  { now, policy }: { readonly now: number; readonly policy: Allowed },
+  { now, policy, overshootUsd }: { readonly now: number; readonly policy: Allowed; readonly overshootUsd: number },
 ): Pick<LaneState, 'windows' | 'ledger'> {
+  const bounds = { ...policy, overshootUsd };
   const open = openWindows(stored.windows, now);
   return {
-    windows: boundedWindows(tighter(open, openWindows(recorded.windows, now)), open, policy),
-    ledger: greater(stored.ledger, recorded.ledger, policy),
+    windows: boundedWindows(tighter(open, openWindows(recorded.windows, now)), open, bounds),
+    ledger: greater(stored.ledger, recorded.ledger, bounds),
   };
 }
 
@@ -94,7 +101,7 @@ function highest(streaks: Closed['errorStreaks']): number {
   return Math.max(0, ...streaks.map(({ count }) => count));
 }
 
-function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], allowed: Allowed): readonly LedgerDay[] {
+function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], allowed: Bounds): readonly LedgerDay[] {
   const days = [...new Set([...stored, ...recorded].map(({ day }) => day))].sort();
   return days.map((day) => {
     const known = stored.find((entry) => entry.day === day) ?? { day, calls: 0, tokens: 0, costUsd: 0, minutes: 0 };
@@ -102,22 +109,22 @@ function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], a
     const most = {
       ...more,
       calls: Math.min(more.calls, known.calls + allowedCalls(allowed)),
-      costUsd: Math.min(more.costUsd, known.costUsd + allowedCostUsd(allowed)),
+      costUsd: Math.min(more.costUsd, known.costUsd + believableCostUsd(allowed)),
     };
     return combined(known, most, Math.max);
   });
 }
 
-function boundedWindows({ hour, day }: Windows, stored: Windows, allowed: Allowed): Windows {
+function boundedWindows({ hour, day }: Windows, stored: Windows, allowed: Bounds): Windows {
   return {
     hour: hour && { ...hour, calls: Math.min(hour.calls, (stored.hour?.calls ?? 0) + allowedCalls(allowed)) },
-    day: day && { ...day, costUsd: Math.min(day.costUsd, (stored.day?.costUsd ?? 0) + allowedCostUsd(allowed)) },
+    day: day && { ...day, costUsd: Math.min(day.costUsd, (stored.day?.costUsd ?? 0) + believableCostUsd(allowed)) },
   };
 }
 
-/** 0 is no limit. */
-function allowedCostUsd({ maxCostUsd, maxCostUsdPerDay }: Allowed): number {
-  return maxCostUsd || maxCostUsdPerDay || Number.POSITIVE_INFINITY;
+/** 0 is no limit. The response that reaches a limit is paid in full. */
+function believableCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bounds): number {
+  return (maxCostUsd || maxCostUsdPerDay || Number.POSITIVE_INFINITY) + overshootUsd;
 }
 
 /** The ledger from before a run, as its record has it: of a day it cannot hold more than what is stored after the run. */

@@ -21,7 +21,7 @@ export interface Admitted {
 
 /**
  * The state of a lane after a loop in another job, as far as that job has a say in it: how its tasks, its circuit and its
- * conversation stand, and what was used, within what was reserved. What people said, what was published and of what they
+ * conversation stand, and what was used, in calls within what was reserved. What people said, what was published and of what they
  * were notified is what the gate knew.
  */
 export function receivedState(received: LaneState, { before, tasks, policy, base }: Admitted, now: number): LaneState {
@@ -31,7 +31,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
   const { park, circuit } = received;
   return {
     ...received,
-    ...boundedUsage(before, received, { now, policy: withOvershoot(policy) }),
+    ...boundedUsage(before, received, { now, policy, overshootUsd: MAX_OVERSHOOT_USD }),
     sequence: before.sequence,
     savedAt: now,
     tasks: Object.fromEntries(
@@ -87,12 +87,8 @@ function stillAsked(before: LaneState['retried'], received: LaneState['retried']
   return before.filter((id) => received.includes(id));
 }
 
-/** The request that reaches the limit is paid in full, however little was left. */
-const MAX_OVERSHOOT_USD = 5;
-
-function withOvershoot(policy: Policy): Policy {
-  return policy.maxCostUsd === 0 ? policy : { ...policy, maxCostUsd: policy.maxCostUsd + MAX_OVERSHOOT_USD };
-}
+/** What was spent is spent, also beyond the limit; but a number without bounds would make the ledger useless for a month. */
+const MAX_OVERSHOOT_USD = 1_000;
 
 /** The state before a loop of which nothing is known: all that it had reserved counts as used. */
 export function withReservationUsed(before: LaneState, policy: Policy, now: number): LaneState {

@@ -30,6 +30,16 @@ export function plus(a: Spent, b: Spent): Spent {
   return { tokens: a.tokens + b.tokens, costUsd: a.costUsd + b.costUsd };
 }
 
+/** No provider takes a longer question. */
+const MAX_INPUT_TOKENS = 1_000_000;
+/** What a provider adds to a request that uses tools, in tokens. */
+const ADDED_TOKENS = 1_000;
+
+/** Tokens that a text can come to at most: no tokenizer makes more than one of a byte. */
+export function mostTokensIn(text: string): number {
+  return Math.min(new TextEncoder().encode(text).length + ADDED_TOKENS, MAX_INPUT_TOKENS);
+}
+
 /** A limit is overshot by one request at most: several at once must fit into what is left, whatever they come to. */
 export function admission(limits: CallLimits, { spent, open, next }: Standing): Admission {
   const by = exhausted(limits, spent);

@@ -1,15 +1,14 @@
 import { agentAttempt } from '../../core/pipeline/next-action.ts';
 import { aimOf, type AgentStep } from '../../core/pipeline/pipeline.ts';
 import { stepNotes } from '../../core/pipeline/step-notes.ts';
-import type { StepCall } from '../../core/pipeline/step-record.ts';
 import { mayBeTheConversation } from '../../core/agents/fresh-call.ts';
-import { chargeCallAt, chargeStepUsage } from '../../core/lane/settle.ts';
+import { chargeCallAt } from '../../core/lane/settle.ts';
 import type { Work } from '../../handover/work.ts';
-import { callAgent, setupFor, type FailedCall } from '../call.ts';
+import { callAgent, setupFor } from '../call.ts';
 import type { LoopDeps } from '../deps.ts';
 import type { Running, Tried, Walk } from './walk.ts';
 
-/** Calls the agent as one step says. The call is charged and on record before it is made, and what it used as it ends. */
+/** Calls the agent as one step says. The call is charged and on record before it is made. */
 export async function tryAgent(
   deps: LoopDeps,
   { iteration, step, of }: Running<AgentStep>,
@@ -20,9 +19,9 @@ export async function tryAgent(
   deps.record(charged);
   const spentUsd = walk.heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
   const isOfLane = step.session === 'continue' && deps.config.policy.session !== 'fresh';
-  const { agentRun, state, sessionDroppedAt, failed } = await callAgent(
+  const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(
     deps,
-    { ...iteration, work: charged },
+    { ...iteration, work: charged, startedAt },
     {
       listed: iteration.listed,
       notes: iteration.notes,
@@ -47,11 +46,8 @@ export async function tryAgent(
     },
   );
   const { sessionId } = agentRun.analysis;
-  const again = failed === null ? [] : [{ ...usedBy(failed), heard: failed.agentRun }];
-  const last = usedBy({ startedAt: failed?.endedAt ?? startedAt, endedAt: deps.clock.now(), agentRun });
-  const calls = [...again, { ...last, heard: agentRun }];
-  const work: Work = { ...charged, state: calls.reduce(chargeStepUsage, state) };
-  deps.record(work);
+  const again = failed === null ? [] : [{ ...failed.usage, heard: failed.agentRun }];
+  const calls = [...again, { ...usage, heard: agentRun }];
   // A conversation in which nothing has succeeded is not the one that a retry continues.
   const isLost = failed !== null && mayBeTheConversation(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
@@ -69,10 +65,4 @@ export async function tryAgent(
       sessionDroppedAt: walk.sessionDroppedAt ?? sessionDroppedAt,
     },
   };
-}
-
-function usedBy({ startedAt, endedAt, agentRun }: FailedCall): StepCall {
-  const { tokens, costUsd } = agentRun.analysis;
-  const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
-  return { startedAt, endedAt, tokens: known(tokens), costUsd: known(costUsd) };
 }

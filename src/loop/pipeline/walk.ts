@@ -3,7 +3,8 @@ import type { Heard } from '../../core/pipeline/heard.ts';
 import type { Attempt } from '../../core/pipeline/next-action.ts';
 import type { Step } from '../../core/pipeline/pipeline.ts';
 import type { EarlierStep } from '../../core/pipeline/step-notes.ts';
-import type { StepCall, StepRecord } from '../../core/pipeline/step-record.ts';
+import type { CallUsage } from '../../core/lane/usage.ts';
+import type { StepRecord } from '../../core/pipeline/step-record.ts';
 import type { FileTask } from '../../core/tasks/files/file-task.ts';
 import type { Work } from '../../handover/work.ts';
 import type { FileTexts } from '../../ports/repository.ts';
@@ -40,7 +41,7 @@ export interface Tried {
   readonly walk: Walk;
   readonly tail: string;
   /** Two where the first failed and was made again in a new conversation; empty: it called nobody. */
-  readonly calls: readonly (StepCall & { readonly heard: Heard })[];
+  readonly calls: readonly (CallUsage & { readonly heard: Heard })[];
 }
 
 /** What an iteration begins with. */

@@ -11,7 +11,7 @@ import { setUpLines } from '../sentences/set-up.ts';
 import { costNoun } from '../sentences/unknown-cost.ts';
 import { progressBar } from './progress-bar.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
-import { doneTasks, findingsOf, laneOf, storesWord, workOf } from '../facts.ts';
+import { doneTasks, findingsOf, hasUsed, laneOf, storesWord, workOf } from '../facts.ts';
 
 /** `[████░░] 4/6 title`, a line of the job log. */
 export function renderProgressLine(progress: {
@@ -86,7 +86,7 @@ function numberLines(report: RunReport): readonly string[] {
       : [
           `${progressBar(done, lane.tasks.length)} ${done}/${lane.tasks.length} ${lane.tasks.length === 1 ? 'task' : 'tasks'} done`,
         ]),
-    ...(work === null || work.iterations.length === 0
+    ...(work === null || !hasUsed(work)
       ? []
       : [
           `${count(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${costNoun(work)}, ${formatTokens(work.tokens)} tokens`,

@@ -5,7 +5,7 @@ import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
+import { allTasksOf, findingsOf, hasUsed, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { quotedFailure } from '../agent-failures.ts';
@@ -92,7 +92,7 @@ function costLine(report: RunReport): string {
   const pull = lane.pullRequest;
   const unknown = work === null ? null : costIsUnknown(work);
   const spent =
-    work === null || work.iterations.length === 0
+    work === null || !hasUsed(work)
       ? []
       : [
           `**Cost:** ${costWord(work)}${work.policy.maxCostUsd > 0 && unknown === null ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,

@@ -9,6 +9,8 @@ import { ADAPTERS } from './adapters.ts';
 export interface AgentLogin {
   readonly environment: Readonly<Record<string, string>>;
   readonly broker: PlacedBroker | null;
+  /** Whether the price of a model is known, so that a limit in dollars can bind it; null: nobody counts its requests. */
+  readonly hasPrice: ((model: string) => boolean) | null;
 }
 
 /** Takes the keys out of the agent's environment, where its provider is one that a broker can stand before; throws UserError for an address that is none. */
@@ -20,7 +22,7 @@ export async function loginFor(
   const { accessOf } = await ADAPTERS[agent].access();
   const access = accessOf(given, setting);
   if (access.kind === 'unusable') throw new UserError('configuration', access.problem);
-  if (access.kind === 'direct') return { environment: access.environment, broker: null };
+  if (access.kind === 'direct') return { environment: access.environment, broker: null, hasPrice: null };
   const [{ createBroker }, { createDirectSend, createFetchSend }] = await Promise.all([
     import('../../isolation/broker.ts'),
     import('../../isolation/provider-connection.ts'),
@@ -36,5 +38,5 @@ export async function loginFor(
       return throughProxy === null ? createDirectSend() : createFetchSend(throughProxy);
     },
   });
-  return { environment, broker };
+  return { environment, broker, hasPrice: rest.protocol.hasPrice };
 }

@@ -5,6 +5,7 @@ import {
   DEFAULT_ANSWER_REVIEWS,
   DEFAULT_ALLOWED_TOOLS,
   DEFAULT_BRANCH_PREFIX,
+  DEFAULT_MAX_COST_USD,
   DEFAULT_MAX_COST_USD_PER_DAY,
   DEFAULT_MAX_MINUTES,
   DEFAULT_NOTIFY,
@@ -13,6 +14,8 @@ import {
   DEFAULT_TASK_LABEL,
 } from '../../cli/defaults.ts';
 import { chooseFrom } from '../../config/agent-inputs.ts';
+import { parsePriceLines } from '../../config/price-lines.ts';
+import { unpricedModels } from '../agents/prices.ts';
 import { loginProblemsOf } from '../agents/providers.ts';
 import { INPUT_NAMES, inputProblems } from '../../config/inputs.ts';
 import { KEY_INPUTS } from '../../config/key-inputs.ts';
@@ -28,6 +31,16 @@ export const actionRules: ActionRules = {
   events: EVENTS,
   loginProblems: (environment, inputs) => loginProblemsOf(environment, chooseFrom(inputs).order),
   agents: (inputs) => chooseFrom(inputs).order,
+  unpricedModels: (inputs) =>
+    unpricedModels(
+      chooseFrom(inputs).order,
+      parsePriceLines(
+        (inputs['prices'] ?? '')
+          .split('\n')
+          .map((line) => line.trim())
+          .filter((line) => line !== ''),
+      ).prices,
+    ),
   keyInputs: KEY_INPUTS,
   refusedCommands,
   defaults: {
@@ -37,6 +50,7 @@ export const actionRules: ActionRules = {
     'state-store': DEFAULT_STATE_STORE,
     'agent-version': DEFAULT_AGENT_VERSION,
     'allowed-tools': DEFAULT_ALLOWED_TOOLS,
+    'max-cost-usd': DEFAULT_MAX_COST_USD,
     'max-cost-usd-per-day': DEFAULT_MAX_COST_USD_PER_DAY,
     'max-minutes': DEFAULT_MAX_MINUTES,
     'answer-reviews': DEFAULT_ANSWER_REVIEWS,

@@ -23,6 +23,7 @@ import { fetchFor } from '../../github/proxied-fetch.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
 import { NO_NEEDS, type Examination } from '../../river/deps.ts';
 import { cacheObstacle } from '../../state/cache-environment.ts';
+import { unpricedModels } from '../agents/prices.ts';
 import type { World } from '../world.ts';
 import { actionRules } from './action-rules.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
@@ -103,7 +104,11 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
         cacheObstacle: cacheObstacle('save', environment),
         state: known.state,
         agents: config.agent.order.map(({ name }) => name),
-        hasPrices: Object.keys(config.prices).length > 0,
+        prices: {
+          hasPrices: Object.keys(config.prices).length > 0,
+          isLimited: config.policy.maxCostUsd + config.policy.maxCostUsdPerDay > 0,
+          unpriced: unpricedModels(config.agent.order, config.prices),
+        },
         allowedTools: config.policy.allowedTools,
         verify: config.verify,
         maxCostUsdPerDay: config.policy.maxCostUsdPerDay,

@@ -246,9 +246,9 @@ describe('it is published, and this has no effect', () => {
     [
       'more used than was reserved',
       withState(() => ({
-        windows: { hour: { openedAt: noon, calls: 90, tokens: 0 }, day: { openedAt: noon - 12 * HOUR, costUsd: 19 } },
+        windows: { hour: { openedAt: noon, calls: 90, tokens: 0 }, day: { openedAt: noon - 12 * HOUR, costUsd: 1e9 } },
       })),
-      ({ windows }) => (windows.hour?.calls ?? 0) <= 2 && (windows.day?.costUsd ?? 0) <= 10,
+      ({ windows }) => (windows.hour?.calls ?? 0) <= 2 && (windows.day?.costUsd ?? 0) <= 1_005,
       true,
     ],
     [

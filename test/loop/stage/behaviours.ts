@@ -20,6 +20,8 @@ interface Act {
   readonly stalled?: boolean;
   readonly chars?: number;
   readonly fencedBlock?: boolean;
+  /** What its requests have come to while it works, in US dollars. */
+  readonly spendsUsd?: number;
   /** Done while it works, e.g. a person cancels the run. */
   readonly meanwhile?: () => void;
 }
@@ -144,6 +146,7 @@ export function createAgent(
     const durationMs = Math.min((act.minutes ?? 1) * MINUTE, call.timeoutMs);
     const timedOut = (act.minutes ?? 1) * MINUTE > call.timeoutMs;
     clock.advance(durationMs);
+    if (act.spendsUsd !== undefined) call.spending?.({ tokens: 1_000, costUsd: act.spendsUsd });
     act.meanwhile?.();
     Object.assign(checkout.files, act.writes);
     checkout.beside = [...(act.beside ?? checkout.beside)];

@@ -4,7 +4,8 @@ import { UserError } from '../../../src/errors.ts';
 import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { addCommit } from './in-memory.ts';
 import type { FaultRow } from './play-fault.ts';
-import { addIssue, commented, cutOff, loseState, putDocument, runOnce, savedState } from './river.ts';
+import type { Machine } from './machine.ts';
+import { addIssue, commented, cutOff, green, loseState, putDocument, runOnce, savedState } from './river.ts';
 import type { Project } from './project.ts';
 import { killAt } from './tap.ts';
 
@@ -301,6 +302,47 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
   })),
 ]);
 
+const lost = new UserError('infrastructure', 'The work tree is gone.');
+const inCheckout = (happened: string, method: Parameters<Machine['checkout']['faults']['set']>[0]): FaultRow => ({
+  title: 'work tree',
+  happened,
+  meanwhile: (_project, { checkout }) => {
+    checkout.faults.set(method, lost);
+  },
+  ...stopped('failed (infrastructure), 1 call'),
+  reported: /The work tree is gone/,
+});
+
+/** Between the end of a call and the line of the journal: what the call cost is in the books by then. */
+const behindTheCallRows: readonly FaultRow[] = [
+  inCheckout('cannot be looked at after the call', 'snapshot'),
+  inCheckout('cannot be committed', 'commit'),
+  inCheckout('cannot be compared', 'compare'),
+  {
+    ...inCheckout('cannot be put back after verify', 'putBack'),
+    inject: (project) => {
+      project.inputs = { verify: 'npm test' };
+    },
+  },
+  {
+    title: 'verify',
+    happened: 'cannot be run after the call',
+    inject: (project) => {
+      project.inputs = { verify: 'npm test' };
+      const { calls } = project.script;
+      const before = calls.length;
+      project.verifier = {
+        verify: (call) => (calls.length > before ? Promise.reject(lost) : green.verify(call)),
+      };
+    },
+    later: (project) => {
+      project.verifier = green;
+    },
+    ...stopped('failed (infrastructure), 1 call'),
+    reported: /The work tree is gone/,
+  },
+];
+
 /** Nothing that GitHub can answer leads here: a fault of ours. */
 const bug = (): Error => new TypeError('a bug');
 const bugRows: readonly FaultRow[] = [
@@ -576,6 +618,7 @@ export const faultRows: readonly FaultRow[] = [
   ...cacheRows,
   ...refRows,
   ...forgeRows,
+  ...behindTheCallRows,
   ...bugRows,
   ...gitRows,
   ...clockRows,

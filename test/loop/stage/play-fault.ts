@@ -1,5 +1,5 @@
-import { laneOf } from '../../../src/report/facts.ts';
-import { MINUTE } from '../../unit/core/core-fixtures.ts';
+import { laneOf, workOf } from '../../../src/report/facts.ts';
+import { analysis, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from './behaviours.ts';
 import type { Machine } from './machine.ts';
 import { createProject, finishOnce, runOnce, schedule, type Event, type Run, savedIn, warningsIn } from './river.ts';
@@ -33,6 +33,8 @@ export interface PlayedFault {
   readonly thisRun: string;
   readonly nextRun: string;
   readonly reported: string;
+  /** What this run says that it cost, and what its calls did, in US dollars. */
+  readonly cost: { readonly told: number; readonly real: number };
   readonly project: Project;
 }
 
@@ -65,6 +67,10 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
       ...[main, post].flatMap((run) => [messageOf(run), ...warningsIn(run), savedWhere(run)]),
       main.report === null ? '' : (laneOf(main.report)?.restored ?? ''),
     ].join('\n'),
+    cost: {
+      told: main.report === null ? 0 : (workOf(main.report)?.costUsd ?? 0),
+      real: main.calls * (analysis().costUsd ?? 0),
+    },
     project,
   };
 }

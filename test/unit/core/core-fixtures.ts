@@ -4,7 +4,7 @@ import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from
 import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
 import type { Policy } from '../../../src/core/policy.ts';
 import { classifyDenials } from '../../../src/core/lane/denials.ts';
-import { beginIteration, endRun, settle } from '../../../src/core/lane/settle.ts';
+import { beginIteration, bookCallUsage, endRun, settle } from '../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
 import type { IterationFacts, Verdict } from '../../../src/core/lane/verdict.ts';
 import type { PromptParts } from '../../../src/core/prompt/prompt.ts';
@@ -238,7 +238,8 @@ export function play(script: readonly Play[], start: Start = {}): Played {
       evidence: evidence(tree, scripted),
       startedAt,
     };
-    const settled = settle(state, facts, bounds, now);
+    const { tokens, costUsd } = facts.analysis;
+    const settled = settle(bookCallUsage(state, { startedAt, endedAt: now, tokens, costUsd }), facts, bounds, now);
     state = settled.state;
     verdicts.push(settled.verdict);
     tree = facts.evidence.after.tree;

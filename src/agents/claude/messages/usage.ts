@@ -6,6 +6,8 @@ export interface UsageReader {
   push(text: string): void;
   /** null: the answer has not said. */
   counts(): TokenCounts | null;
+  /** Whether that is of the whole answer. */
+  isComplete(): boolean;
 }
 
 /** Events that tell usage are short; what is longer is content. An answer that does not stream is at most 128,000 tokens long. */
@@ -21,15 +23,34 @@ export function createUsageReader(contentType: string): UsageReader {
 /** Adds up events, each in JSON. */
 function createEventCounter() {
   let counts: TokenCounts | null = null;
-  // A delta is a token at least: what is known of an answer that breaks off.
-  let deltas = 0;
+  // What came since the provider told the output: all that is known of an answer that breaks off, or goes on.
+  let since = 0;
+  let isComplete = false;
   return {
     read: (event: string): void => {
-      if (event.includes('"content_block_delta"')) deltas += 1;
-      else if (/"message_(?:start|delta)"/.test(event)) counts = merged(counts, countsIn(parsed(event)));
+      if (event.includes('"content_block_delta"')) since += tokensIn(event);
+      else if (/"message_(?:start|delta)"/.test(event)) {
+        const told = countsIn(parsed(event));
+        if (told !== null && told.output > 0 && event.includes('"message_delta"')) {
+          since = 0;
+          isComplete = true;
+        }
+        counts = merged(counts, told);
+      }
     },
-    counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, deltas) }),
+    counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, since) }),
+    isComplete: () => isComplete,
   };
+}
+
+const CHARS_PER_TOKEN = 4;
+
+/** Tokens that a delta adds, roughly: one at least. */
+function tokensIn(event: string): number {
+  const delta = fieldOf(parsed(event), 'delta');
+  const chars = ['text', 'thinking', 'partial_json'].map((name) => fieldOf(delta, name));
+  const length = chars.reduce<number>((sum, text) => sum + (typeof text === 'string' ? text.length : 0), 0);
+  return Math.max(1, Math.ceil(length / CHARS_PER_TOKEN));
 }
 
 /** Amazon's frames: binary, but for the event in JSON in base64 in JSON. */
@@ -48,6 +69,7 @@ function createFrameReader(): UsageReader {
       rest = rest.slice(Math.max(read, rest.length - MAX_LINE_CHARS));
     },
     counts: events.counts,
+    isComplete: events.isComplete,
   };
 }
 
@@ -63,19 +85,22 @@ function decoded(base64: string): string {
 
 function createStreamReader(): UsageReader {
   const events = createEventCounter();
-  return { push: createEventData(MAX_LINE_CHARS, events.read), counts: events.counts };
+  return { push: createEventData(MAX_LINE_CHARS, events.read), counts: events.counts, isComplete: events.isComplete };
 }
 
 function createAnswerReader(): UsageReader {
   let answer = '';
   let isTooLong = false;
+  // Asked while it passes, too.
+  const counts = (): TokenCounts | null =>
+    !isTooLong && answer.trimEnd().endsWith('}') ? countsIn(parsed(answer)) : null;
   return {
     push(text) {
       isTooLong ||= answer.length + text.length > MAX_ANSWER_CHARS;
       if (!isTooLong) answer += text;
     },
-    // Asked while it passes, too.
-    counts: () => (!isTooLong && answer.trimEnd().endsWith('}') ? countsIn(parsed(answer)) : null),
+    counts,
+    isComplete: () => counts() !== null,
   };
 }
 

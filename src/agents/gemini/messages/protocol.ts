@@ -1,5 +1,5 @@
-import { NOTHING, type Spent } from '../../../core/spending/meter.ts';
-import { costOf, type Prices } from '../../../core/spending/prices.ts';
+import { mostTokensIn, NOTHING, type Spent } from '../../../core/spending/meter.ts';
+import { costAt, givenPriceOf, noPriceText, priceOf, type Prices } from '../../../core/spending/prices.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../../ports/broker.ts';
 import { endpointOf, namedRequest } from './endpoints.ts';
 import { forwardedHeaders } from './headers.ts';
@@ -17,12 +17,23 @@ interface ProtocolOptions {
 const CHARS_PER_TOKEN = 4;
 /** An answer may be four times as long, and is not. */
 const USUAL_OUTPUT_TOKENS = 16_000;
+/** Of the model that answers longest. */
+const MAX_OUTPUT_TOKENS = 65_536;
+/** To one question, as far as the API goes. */
+const MAX_ANSWERS = 8;
+/** Where a question is longer than this, what goes in costs twice as much, and what comes out half as much again. */
+const LONG_TOKENS = 200_000;
+const LONG_DEARER = /^gemini-[\d.]+-pro/;
 
 /** The Gemini API, as far as Gemini CLI needs it: its endpoints for content, nothing that the provider's servers do for the caller. */
 export function geminiProtocol(options: ProtocolOptions): ModelProtocol {
+  const exhausted = errorAnswer('FAILED_PRECONDITION', 'The limit of this run is reached.');
   return {
     read: (request, secretFor) => read(request, secretFor, options),
-    exhausted: errorAnswer('FAILED_PRECONDITION', 'The limit of this run is reached.'),
+    exhausted,
+    exhaustedIn: (contentType) => (contentType.includes('text/event-stream') ? `data: ${exhausted.body}\n\n` : null),
+    withoutPrice: (model) => errorAnswer('FAILED_PRECONDITION', noPriceText(model)),
+    hasPrice: (model) => priceOf(options.prices, model) !== null,
     tooLarge: errorAnswer('INVALID_ARGUMENT', 'The request exceeds the maximum length: it is larger than 32 MB.'),
     unreachable: (why) => errorAnswer('UNAVAILABLE', `The provider cannot be reached: ${why}`),
   };
@@ -42,14 +53,17 @@ function read(
   const reach = reachesOut(message, mayWebSearch);
   if (reach !== null) return refused('FAILED_PRECONDITION', reach);
   const asked: Asked = { model: endpoint.model, chars: body.length, prices };
+  const { isFree } = endpoint;
   return {
     kind: 'forwarded',
     target,
     headers: forwarded,
     // Written anew: of a key that comes twice, two readers may see different ones.
     body: JSON.stringify(message),
-    expected: endpoint.isFree ? NOTHING : expectedOf(asked, message),
-    account: endpoint.isFree ? null : (contentType) => createAccount(contentType, asked),
+    expected: isFree ? NOTHING : expectedOf(asked, message, endpoint.isStream),
+    atMost: isFree ? NOTHING : atMost(asked, message, body),
+    unpriced: isFree || priceOf(prices, endpoint.model) !== null ? null : endpoint.model,
+    account: isFree ? null : (contentType) => createAccount(contentType, asked),
   };
 }
 
@@ -60,11 +74,27 @@ interface Asked {
   readonly prices: Prices;
 }
 
-function expectedOf(asked: Asked, message: Fields): Spent {
-  const config = fieldsOf(message['generationConfig'] ?? message['generation_config']);
-  const limit = config?.['maxOutputTokens'] ?? config?.['max_output_tokens'];
-  const output = Math.min(typeof limit === 'number' && limit > 0 ? limit : Infinity, USUAL_OUTPUT_TOKENS);
+/** An answer that does not stream is made to its end, whether anybody waits for it or not. */
+function expectedOf(asked: Asked, message: Fields, isStream: boolean): Spent {
+  const most = mostOutput(message);
+  const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
   return spentBy({ input: tokensIn(asked.chars), cached: 0, output }, asked);
+}
+
+/** By its length in bytes, and the longest answer that it allows. */
+function atMost(asked: Asked, message: Fields, body: string): Spent {
+  return spentBy({ input: mostTokensIn(body), cached: 0, output: mostOutput(message) }, asked);
+}
+
+function mostOutput(message: Fields): number {
+  const config = fieldsOf(message['generationConfig'] ?? message['generation_config']);
+  const numberOf = (...names: readonly string[]): number | null => {
+    const given = names.map((name) => config?.[name]).filter((value) => typeof value === 'number' && value > 0);
+    return given.length === 0 ? null : Math.max(...(given as readonly number[]));
+  };
+  const limit = numberOf('maxOutputTokens', 'max_output_tokens') ?? MAX_OUTPUT_TOKENS;
+  const answers = numberOf('candidateCount', 'candidate_count') ?? 1;
+  return Math.min(limit, MAX_OUTPUT_TOKENS) * Math.min(answers, MAX_ANSWERS);
 }
 
 function createAccount(contentType: string, asked: Asked): Account {
@@ -78,11 +108,18 @@ function createAccount(contentType: string, asked: Asked): Account {
     spent: () =>
       // A gateway that tells no usage spends as much.
       spentBy(usage.counts() ?? { input: tokensIn(asked.chars), cached: 0, output: tokensIn(chars) }, asked),
+    isComplete: usage.isComplete,
   };
 }
 
 function spentBy(counts: TokenCounts, { model, prices }: Asked): Spent {
-  return { tokens: counts.input + counts.output, costUsd: costOf(prices, model, counts) ?? 0 };
+  const price = priceOf(prices, model);
+  const isLong = counts.input > LONG_TOKENS && LONG_DEARER.test(model) && givenPriceOf(prices, model) === null;
+  const asked =
+    price === null || !isLong
+      ? price
+      : { input: 2 * price.input, cachedInput: 2 * price.cachedInput, output: 1.5 * price.output };
+  return { tokens: counts.input + counts.output, costUsd: asked === null ? 0 : costAt(asked, counts) };
 }
 
 function tokensIn(chars: number): number {

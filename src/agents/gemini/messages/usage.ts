@@ -12,6 +12,8 @@ export interface UsageReader {
   push(text: string): void;
   /** null: the answer has not said. */
   counts(): TokenCounts | null;
+  /** Whether that is of the whole answer. */
+  isComplete(): boolean;
 }
 
 /** An event tells content and usage together, and a file that is written is content of one event. */
@@ -27,26 +29,28 @@ function createStreamReader(): UsageReader {
   const push = createEventData(MAX_CHARS, (data) => {
     events.read(parsed(data));
   });
-  return { push, counts: events.counts };
+  return { push, counts: events.counts, isComplete: events.isComplete };
 }
 
 /** One answer, or the list of what would have been events. */
 function createAnswerReader(): UsageReader {
   let answer = '';
   let isTooLong = false;
+  const told = () => {
+    const events = createEventCounter();
+    // Asked while it passes, too: a list is read as far as it has come, if it has come to the end of an item.
+    const text = answer.trim();
+    const whole = text.startsWith('[') && text.endsWith('}') ? parsed(`${text}]`) : parsed(text);
+    for (const event of Array.isArray(whole) ? (whole as readonly unknown[]) : [whole]) events.read(event);
+    return events;
+  };
   return {
     push(text) {
       isTooLong ||= answer.length + text.length > MAX_CHARS;
       answer = isTooLong ? '' : answer + text;
     },
-    counts: () => {
-      const events = createEventCounter();
-      // Asked while it passes, too: a list is read as far as it has come, if it has come to the end of an item.
-      const text = answer.trim();
-      const whole = text.startsWith('[') && text.endsWith('}') ? parsed(`${text}]`) : parsed(text);
-      for (const event of Array.isArray(whole) ? (whole as readonly unknown[]) : [whole]) events.read(event);
-      return events.counts();
-    },
+    counts: () => told().counts(),
+    isComplete: () => told().isComplete(),
   };
 }
 
@@ -55,13 +59,17 @@ function createEventCounter() {
   let counts: TokenCounts | null = null;
   // An event with content is a token at least: what is known of an answer that breaks off.
   let pieces = 0;
+  let isComplete = false;
   return {
     read: (event: unknown): void => {
-      if (fieldOf(event, 'candidates') !== undefined) pieces += 1;
+      const candidates = fieldOf(event, 'candidates');
+      if (candidates !== undefined) pieces += 1;
+      isComplete ||= Array.isArray(candidates) && candidates.some((one) => fieldOf(one, 'finishReason') !== undefined);
       const usage = fieldOf(event, 'usageMetadata');
       if (typeof usage === 'object' && usage !== null) counts = merged(counts, countsIn(usage));
     },
     counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, pieces) }),
+    isComplete: () => isComplete,
   };
 }
 

@@ -97,7 +97,14 @@ test('the agent holds a placeholder, the provider gets the key, and nobody else 
   expect(answer.headers.get('set-cookie')).toBeNull();
   expect(await answer.text()).toBe(begun(10_000) + finished(3_000));
   expect(scene.seen).toMatchObject([{ url: '/base/v1/messages?beta=true', headers: { 'x-api-key': KEY } }]);
-  expect(await call.end()).toEqual({ requests: 1, tokens: 13_000, costUsd: 0.1, exhausted: null, refused: [] });
+  expect(await call.end()).toEqual({
+    requests: 1,
+    tokens: 13_000,
+    costUsd: 0.1,
+    exhausted: null,
+    refused: [],
+    unpriced: null,
+  });
 });
 
 test('an answer passes as it comes', async () => {
@@ -283,7 +290,7 @@ describe('who has no call', () => {
 
   test('who hangs up again and again before the answer does not get past the limit', async () => {
     await using scene = await createScene(() => undefined);
-    const call = await scene.open({ costUsd: 1 });
+    const call = await scene.open({ costUsd: 5 });
     const hangUp = async (nth: number): Promise<void> => {
       const gone = new AbortController();
       const asked = ask(call, { signal: gone.signal, stream: false, max_tokens: 64_000 }).then(
@@ -296,7 +303,7 @@ describe('who has no call', () => {
       gone.abort();
       await asked;
     };
-    // 16,000 tokens of this model's cost 0.32 dollars.
+    // 64,000 tokens of this model's cost 1.28 dollars, and what does not stream is made to its end.
     for (let nth = 1; nth <= 4; nth += 1) await hangUp(nth);
     expect((await ask(call)).status).toBe(400);
     expect(scene.seen).toHaveLength(4);

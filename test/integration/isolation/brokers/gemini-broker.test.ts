@@ -67,7 +67,7 @@ test('the agent holds a placeholder, Google gets the key, and the bill is by the
     { url: '/v1beta/models/gemini-2.5-pro:countTokens', headers: { 'x-goog-api-key': KEY } },
   ]);
   const bill = await scene.call.end();
-  expect(bill).toMatchObject({ requests: 2, tokens: 11_000, exhausted: null, refused: [] });
+  expect(bill).toMatchObject({ requests: 2, tokens: 11_000, exhausted: null, refused: [], unpriced: null });
   expect(bill.costUsd).toBeCloseTo(0.155, 9);
 });
 

@@ -91,6 +91,7 @@ test('the agent holds a placeholder, the provider gets the key, and the bill is 
     costUsd: expect.closeTo(COST, 8),
     exhausted: null,
     refused: [],
+    unpriced: null,
   });
 });
 

@@ -60,7 +60,7 @@ describe('what a request came to', () => {
 
 describe('what a request is expected to come to', () => {
   const expected = (api: 'responses' | 'chat', more: object): number => {
-    const body = { model: 'gpt-5.5', ...more };
+    const body = { model: 'gpt-5.5', stream: true, ...more };
     return forwarded(asked(api, body)).expected.tokens - Math.ceil(JSON.stringify(body).length / 4);
   };
 
@@ -69,7 +69,9 @@ describe('what a request is expected to come to', () => {
     ['responses', { max_output_tokens: 128_000 }, 16_000],
     ['responses', { max_output_tokens: 100 }, 100],
     ['chat', { max_tokens: 100 }, 100],
-    ['chat', { max_completion_tokens: 100, max_tokens: 200 }, 100],
+    ['chat', { max_completion_tokens: 100, max_tokens: 200 }, 200],
+    ['responses', { stream: false, max_output_tokens: 64_000 }, 64_000],
+    ['responses', { stream: false }, 128_000],
     ['chat', { max_tokens: 0 }, 16_000],
     ['chat', { max_tokens: -5 }, 16_000],
     ['chat', { max_tokens: '100' }, 16_000],

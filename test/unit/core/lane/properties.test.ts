@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { viewCircuit } from '../../../../src/core/lane/circuit.ts';
 import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
-import { beginIteration, endRun, settle } from '../../../../src/core/lane/settle.ts';
+import { beginIteration, bookCallUsage, endRun, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { chargeCall, usedUp } from '../../../../src/core/lane/windows.ts';
 import { evidence, HOUR, MINUTE, noon, policy, analyzed, task, type Play } from '../core-fixtures.ts';
@@ -131,7 +131,9 @@ function history(
         startedAt: now,
       };
       now = Math.max(0, now + clockMs);
-      const settled = settle(begun, facts, bounds, now);
+      const { tokens, costUsd } = facts.analysis;
+      const called = bookCallUsage(begun, { startedAt: facts.startedAt, endedAt: now, tokens, costUsd });
+      const settled = settle(called, facts, bounds, now);
       calls.push({ before: state, after: settled.state, progress: settled.verdict.progress });
       state = settled.state;
       tree = facts.evidence.after.tree;

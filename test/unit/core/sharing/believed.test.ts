@@ -167,15 +167,15 @@ describe('what was used', () => {
   });
 
   test.each([
-    ['as far as the run was allowed to', policy, { calls: 11, costUsd: 6 }],
-    ['of a run without a limit of its own: as far as the day allows', { ...policy, maxCostUsd: 0 }, { costUsd: 21 }],
-    ['where nothing is limited', { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 }, { costUsd: 900 }],
+    ['as far as the run was allowed to, and one response further', policy, { calls: 11, costUsd: 11 }],
+    ['of a run without a limit of its own: as far as the day allows', { ...policy, maxCostUsd: 0 }, { costUsd: 26 }],
+    ['where nothing is limited', { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 }, { costUsd: 9_000 }],
   ])('is believed %s', (_, allowed, expected) => {
     const used = (calls: number, costUsd: number) => ({
       ledger: [{ ...day(calls), costUsd }],
       windows: { hour: { openedAt: noon, calls, tokens: 0 }, day: { openedAt: noon, costUsd } },
     });
-    const { ledger, windows } = believedState(stateOf(used(1, 1)), stateOf(used(900, 900)), {
+    const { ledger, windows } = believedState(stateOf(used(1, 1)), stateOf(used(900, 9_000)), {
       now: noon,
       policy: allowed,
     });

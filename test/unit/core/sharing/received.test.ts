@@ -85,9 +85,10 @@ describe('what the job of the loop says of', () => {
   });
 
   test.each<[string, number, number]>([
-    ['what was reserved counts', 3, 3],
-    ['one request may exceed it', 4, 4],
-    ['not more than any request costs', 40, 8],
+    ['less than before is what it was before', 0, 1],
+    ['what was used counts', 3, 3],
+    ['what was used beyond the reservation counts, too', 40, 40],
+    ['no number without bounds', 1e9, 1_003],
   ])('cost: %s', (_, costUsd, expected) => {
     const { windows, ledger } = received({
       windows: { hour: null, day: { openedAt: MIDNIGHT, costUsd } },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { billed, type Bill } from '../../../../src/core/spending/bill.ts';
 import { analysis as analysisOf } from '../core-fixtures.ts';
 
-const bill: Bill = { requests: 2, tokens: 1_000, costUsd: 0.5, exhausted: null, refused: [] };
+const bill: Bill = { requests: 2, tokens: 1_000, costUsd: 0.5, exhausted: null, refused: [], unpriced: null };
 const billing = { kind: 'billing', text: 'Credit balance is too low' } as const;
 
 test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
@@ -56,4 +56,17 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
   ],
 ])('when %s', (_when, analysis, change, expected) => {
   expect(billed(analysisOf(analysis), { ...bill, ...change })).toMatchObject(expected);
+});
+
+test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, boolean]>([
+  ['the only request asks for it, whatever the CLI says', {}, { requests: 0 }, true],
+  ['the call failed', { agentError: { kind: 'other', text: 'API Error: 400' } }, {}, true],
+  ['the call went on with another model', {}, {}, false],
+])('a model without a price: %s', (_when, analysis, change, ends) => {
+  const { agentError } = billed(analysisOf(analysis), { ...bill, ...change, unpriced: 'gpt-9' });
+  if (!ends) expect(agentError).toBeNull();
+  else {
+    expect(agentError?.kind).toBe('model');
+    expect(agentError?.text).toMatch(/gpt-9=INPUT\/OUTPUT.*max-cost-usd: 0.*max-cost-usd-per-day: 0/);
+  }
 });

@@ -30,8 +30,19 @@ test.each<[string, number | null]>([
   expect(outputPrice(model)).toBe(expected);
 });
 
-test('nothing is known without a list', () => {
-  expect(outputPrice('gpt-5', {})).toBeNull();
+test.each<[string, number | null]>([
+  ['gpt-5', 10],
+  ['openai/gpt-5', 10],
+  ['gpt-5-2025-08-07', 10],
+  ['models/gemini-2.5-pro', 10],
+  ['gpt-5.9', null],
+  ['gpt-5-of-a-gateway', null],
+  ['constructor', null],
+])('where the user says nothing, a million tokens of %j cost %j by the public list', (model, expected) => {
+  expect(outputPrice(model, {})).toBe(expected);
+});
+
+test('nothing is known of other models without a list', () => {
   expect(outputPrice('constructor', {})).toBeNull();
 });
 

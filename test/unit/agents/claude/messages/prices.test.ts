@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest';
-import { costUsd, type TokenCounts } from '../../../../../src/agents/claude/messages/prices.ts';
+import {
+  costUsd as costBy,
+  priceOf,
+  type Terms,
+  type TokenCounts,
+} from '../../../../../src/agents/claude/messages/prices.ts';
 
 const none: TokenCounts = { input: 0, cacheWrite: 0, cacheWriteHour: 0, cacheRead: 0, output: 0, webSearches: 0 };
 const MILLION = 1_000_000;
+const terms = (model: string, isFast: boolean): Terms => ({ model, isFast, isInOnePlace: false, prices: {} });
+const costUsd = (counts: TokenCounts, model: string, isFast: boolean): number => costBy(counts, terms(model, isFast));
 
-// What Claude Code 2.1.330 printed for a million tokens of each kind.
+// What Claude Code 2.1.330 printed for a million tokens of each kind; Sonnet 4 costs twice as much where the question is so long.
 test.each<[string, number, number, number]>([
   ['claude-opus-5-5', 4, 20, 0.2],
   ['claude-sonnet-5-5', 2, 10, 0.1],
@@ -13,7 +20,7 @@ test.each<[string, number, number, number]>([
   ['claude-opus-4-8', 5, 25, 0.5],
   ['claude-opus-4-5', 5, 25, 0.5],
   ['claude-sonnet-5', 2, 10, 0.2],
-  ['claude-sonnet-4-5', 3, 15, 0.3],
+  ['claude-sonnet-4-5', 6, 15, 0.6],
   ['claude-3-7-sonnet-latest', 3, 15, 0.3],
   ['claude-haiku-4-5', 1, 5, 0.1],
   ['claude-mythos-5', 10, 50, 1],
@@ -23,7 +30,7 @@ test.each<[string, number, number, number]>([
   ['claude-opus-4-20250514', 15, 75, 1.5],
   ['anthropic/claude-opus-4.1', 15, 75, 1.5],
   // As a cloud and a gateway name them.
-  ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 3, 15, 0.3],
+  ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 6, 15, 0.6],
   ['Anthropic/Claude-Haiku-4.5', 1, 5, 0.1],
   ['some-model-of-a-gateway', 5, 25, 0.5],
   ['', 5, 25, 0.5],
@@ -38,4 +45,45 @@ test('the cache costs more to write, a search its own price, the fast mode sever
   expect(costUsd({ ...none, cacheWriteHour: MILLION }, 'claude-opus-5-5', false)).toBeCloseTo(8, 6);
   expect(costUsd({ ...none, webSearches: 1 }, 'claude-opus-5-5', false)).toBeCloseTo(0.01, 6);
   expect(costUsd({ ...none, output: MILLION }, 'claude-opus-5-5', true)).toBeCloseTo(120, 6);
+});
+
+test('a long question to Sonnet 4 makes its answer dearer, and a promise to stay in one place makes all of it dearer', () => {
+  const long = { ...none, input: 200_001, output: MILLION };
+  expect(costUsd(long, 'claude-sonnet-4-5', false)).toBeCloseTo(0.400002 * 3 + 22.5, 6);
+  expect(costUsd({ ...long, input: 200_000 }, 'claude-sonnet-4-5', false)).toBeCloseTo(0.6 + 15, 6);
+  expect(costBy({ ...none, output: MILLION }, { ...terms('claude-opus-5-5', false), isInOnePlace: true })).toBeCloseTo(
+    22,
+    6,
+  );
+});
+
+test.each<[string, boolean]>([
+  ['claude-sonnet-4-5-20250929', true],
+  ['us.anthropic.claude-opus-4-5-20251101-v1:0', true],
+  ['global.anthropic.claude-sonnet-4-5-20250929-v1:0', true],
+  ['anthropic.claude-3-5-haiku-20241022-v1:0', true],
+  ['arn:aws:bedrock:us-east-1:123:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0', true],
+  ['claude-sonnet-4-5@20250929', true],
+  ['claude-3-5-haiku', true],
+  ['anthropic/claude-opus-4.1', true],
+  ['opus', true],
+  ['sonnet[1m]', true],
+  ['default', true],
+  ['opusplan', true],
+  ['CLAUDE-OPUS-5-5', true],
+  ['claude-2.1', false],
+  ['claude-next', false],
+  ['opus-of-a-gateway', false],
+  ['my-claude-opus', false],
+  ['some-model-of-a-gateway', false],
+  ['arn:aws:bedrock:us-east-1:123:application-inference-profile/abc123', false],
+  ['glm-4.6', false],
+  ['', false],
+])('the price of %j is known: %j', (model, expected) => {
+  expect(priceOf(model, {}) !== null).toBe(expected);
+});
+
+test('what the user says comes before the list', () => {
+  const prices = { 'glm-4': { input: 0.6, cachedInput: 0.1, output: 2.2 } };
+  expect(priceOf('glm-4.6', prices)).toEqual({ input: 0.6, output: 2.2, cacheRead: 0.1 });
 });

@@ -8,7 +8,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'b-placeholder': 'sk-ant-oat-real',
 };
 const read = (request: Partial<AgentRequest>, mayWebSearch = false, api = messagesApi): Reading =>
-  claudeProtocol({ api, headers: { 'x-gateway': 'secret' }, mayWebSearch }).read(
+  claudeProtocol({ api, headers: { 'x-gateway': 'secret' }, mayWebSearch, prices: {} }).read(
     {
       method: 'POST',
       target: '/v1/messages?beta=true',
@@ -150,7 +150,7 @@ describe('forwarded', () => {
   });
 
   test('what it will come to, and what it came to', () => {
-    const request = forwarded(body({ max_tokens: 128_000, system: 'x'.repeat(4_000) }));
+    const request = forwarded(body({ stream: true, max_tokens: 128_000, system: 'x'.repeat(4_000) }));
     expect(request.expected.tokens).toBeGreaterThan(17_000);
     expect(request.expected.tokens).toBeLessThan(17_100);
     expect(request.expected.costUsd).toBeCloseTo(0.162, 3);
@@ -202,7 +202,7 @@ describe('where the path names the model, and the body the betas', () => {
   });
 
   test('the path counts, whatever the body says', () => {
-    const reading = invoke({ model: 'claude-opus-5-5', max_tokens: 1_000_000 });
+    const reading = invoke({ model: 'claude-opus-5-5', max_tokens: 16_000 });
     expect(reading).toMatchObject({ kind: 'forwarded', target });
     // 16,000 tokens of this model's at 0.5 dollars per million, and what it was asked.
     expect(reading.kind === 'forwarded' && reading.expected.costUsd).toBeCloseTo(0.008, 4);
@@ -220,7 +220,7 @@ describe('where the path names the model, and the body the betas', () => {
 });
 
 describe("answers of our own, in the provider's words", () => {
-  const protocol = claudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false });
+  const protocol = claudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false, prices: {} });
   const error = (type: string, message: string): string => JSON.stringify({ type: 'error', error: { type, message } });
   const final = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   const refusal = (request: Partial<AgentRequest>) => {
@@ -296,7 +296,7 @@ describe("answers of our own, in the provider's words", () => {
 
 describe('what a request is expected to come to', () => {
   const costOf = (more: object): number => {
-    const reading = read(body(more));
+    const reading = read(body({ stream: true, ...more }));
     return reading.kind === 'forwarded' ? reading.expected.costUsd : NaN;
   };
   const usual = costOf({ max_tokens: 1_000_000 });
@@ -323,6 +323,10 @@ describe('what a request is expected to come to', () => {
 
   test('a model that is no name is counted like one that nobody knows', () => {
     expect(costOf({ model: { opus: 1 }, max_tokens: 1_000_000 })).toBeCloseTo(0.4, 3);
+  });
+
+  test('an answer that does not stream is made to its end', () => {
+    expect(costOf({ stream: false, max_tokens: 64_000 })).toBeCloseTo(0.64, 3);
   });
 
   test('tokens of every kind count', () => {
@@ -370,5 +374,48 @@ describe('headers', () => {
     expect(headersOf({ authorization: 'Bearer a-placeholder' })).not.toHaveProperty('anthropic-beta');
     const twice = { authorization: 'Bearer b-placeholder', 'anthropic-beta': 'oauth-2025-04-20' };
     expect(headersOf(twice)?.['anthropic-beta']).toBe('oauth-2025-04-20');
+  });
+});
+
+describe('what a request can come to at most', () => {
+  const most = (more: object): { readonly tokens: number; readonly costUsd: number } => {
+    const reading = read(body(more));
+    return reading.kind === 'forwarded' ? reading.atMost : { tokens: NaN, costUsd: NaN };
+  };
+  const [cached, hour] = [{ type: 'ephemeral' }, { type: 'ephemeral', ttl: '1h' }].map((kind) => ({
+    system: [{ type: 'text', text: 'x'.repeat(100_000), cache_control: kind }],
+    max_tokens: 1,
+  }));
+
+  test.each<[string, object, number]>([
+    ['the answer that it allows', { max_tokens: 64_000 }, 0.64],
+    ['the longest answer of any model', { max_tokens: undefined }, 1.28],
+    ['no longer answer than that', { max_tokens: 1e9 }, 1.28],
+    ['a question by its bytes', { max_tokens: 1, system: 'x'.repeat(100_000) }, 0.2],
+    ['the bytes of other letters', { max_tokens: 1, system: '漢'.repeat(100_000) }, 0.6],
+    ['a question that is written to the cache', cached ?? {}, 0.25],
+    ['for an hour', hour ?? {}, 0.4],
+    ['the longest question that any model takes', { max_tokens: 1, system: 'x'.repeat(3_000_000) }, 2],
+    ['the fast mode', { max_tokens: 64_000, speed: 'fast' }, 3.84],
+    ['one place', { max_tokens: 64_000, inference_geo: 'us' }, 0.704],
+  ])('%s', (_what, more, costUsd) => {
+    // What every request has beside costs less than this.
+    expect(most(more).costUsd - costUsd).toBeGreaterThanOrEqual(-0.0001);
+    expect(most(more).costUsd - costUsd).toBeLessThan(0.02);
+  });
+});
+
+test.each<[string, object, string | null]>([
+  ['of a family', { model: 'claude-sonnet-4-5-20250929' }, null],
+  ['of nobody', { model: 'glm-4.6' }, 'glm-4.6'],
+  ['that is no name', { model: 7 }, ''],
+])('a model %s: its price is known, or it is named', (_what, more, unpriced) => {
+  expect(read(body(more))).toMatchObject({ kind: 'forwarded', unpriced });
+});
+
+test('a count is free, whatever its model', () => {
+  expect(read({ ...body({ model: 'glm-4.6' }), target: '/v1/messages/count_tokens' })).toMatchObject({
+    unpriced: null,
+    atMost: { tokens: 0, costUsd: 0 },
   });
 });

@@ -8,7 +8,7 @@ test.each<[string, string, boolean]>([
   ['/v1/models/gemini-3-flash-preview:generateContent', 'gemini-3-flash-preview', false],
   ['/v1beta/models/gemini_x.y-001:countTokens', 'gemini_x.y-001', true],
 ])('%s', (target, model, isFree) => {
-  expect(endpointOf('POST', target)).toEqual({ model, isFree });
+  expect(endpointOf('POST', target)).toMatchObject({ model, isFree });
   expect(endpointOf('GET', target)).toBeNull();
 });
 
