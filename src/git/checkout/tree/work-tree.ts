@@ -87,6 +87,8 @@ export async function putBackWorkTree(
     for (const path of left) found.add(path);
     // A folder that may not be written, such as one of a package cache, keeps its files.
     if (attempt > 1) await allowWriting(workspace, left);
+    // A file that was written again as it was differs by its time alone, and git would not touch it.
+    await repository.git.answer(['update-index', '-q', '--refresh']);
     const { exitCode, stderr } = await repository.git.answer(['read-tree', '-m', '-u', tree, wanted]);
     words = exitCode === 0 && stderr === '' ? '' : lastWords(stderr);
   }
