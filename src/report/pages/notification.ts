@@ -240,7 +240,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 
 function nextOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunReport): string {
   if (kind === 'push_refused')
-    return `Do what the words of the server ask for, or say ${whereToAnswer(task)} how to do without. Then ${howToRetry(task, report)}. Other tasks go on meanwhile.`;
+    return `Do what the words of the server ask for, or say ${whereToAnswer(task)} how to do without. Then ${howToRetry(task, report)}. Other tasks go on in the meantime.`;
   if (task.source.kind === 'feedback') return prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500);
   const where = whereToAnswer(task);
   const retry = howToRetry(task, report);
