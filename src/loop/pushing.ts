@@ -1,7 +1,7 @@
 import type { ObjectId } from '../core/evidence.ts';
 import { CONFLICT_TASK } from '../core/feedback/subject.ts';
 import { serializeLeftOut } from '../core/journal/journal.ts';
-import { acceptWork, recordLeftOut } from '../core/lane/refused.ts';
+import { acceptWork, recordLeftOut } from '../core/refusals/left-out.ts';
 import { endRun, recordPublished, recordPush } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -16,7 +16,7 @@ import { documentOf, transcriptBefore, verifiedState } from '../handover/stored.
 import type { Work } from '../handover/work.ts';
 import type { PushedOn, PushResult, Remote } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
-import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './left-out.ts';
+import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
 
 /** The work, and why the run ends here; null: it continues. */
 export interface Pushed {

@@ -1,7 +1,7 @@
 import type { AgentName } from '../agent-names.ts';
 import { doneWithoutCall } from '../feedback/answered.ts';
 import { recordHeadCheck } from '../lane/check.ts';
-import { recordLeftOut } from '../lane/refused.ts';
+import { recordLeftOut } from '../refusals/left-out.ts';
 import { afterIteration, isWorthWaiting, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { bookEntry } from './book.ts';

@@ -255,7 +255,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 function nextOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   const { task, progress } = one;
   if (kind === 'push_refused')
-    return `Do what the words of the server ask for, or say ${whereToAnswer(task)} how to do without. Then ${howToRetry(task, report)}. Other tasks go on meanwhile.`;
+    return `Do what the words of the server ask for, or say ${whereToAnswer(task)} how to do without. Then ${howToRetry(task, report)}. Other tasks go on in the meantime.`;
   if (task.source.kind === 'feedback') return prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500);
   const where = whereToAnswer(task);
   const retry = howToRetry(task, report);

@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { setServerRules, type ServerRule } from '../../../sandbox/server-rules.ts';
 import { BRANCH, iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
@@ -120,9 +122,11 @@ describe('commits are made again without what the server refuses', () => {
     expect(mended.committed).toMatchObject({ withheldNow: [], publishedPaths: ['config.txt'] });
   });
 
-  test('what is set aside is gone from the work tree', async () => {
+  test('what is set aside is gone from the work tree, also where it was written once more as it was', async () => {
     await using scene = await setScene();
     const { base } = await twoTasks(scene);
+    await rm(join(scene.folder, 'config.txt'));
+    await scene.write('config.txt', 'token');
     await scene.repository.takeHead({ head: base, refused: [], putBack: true });
     await expect(scene.read('config.txt')).rejects.toThrow('ENOENT');
     const next = await iterate(scene, () => scene.write('c.txt', 'c'));

@@ -158,7 +158,7 @@ describe('where the branch begins', () => {
     project.origin.branches.set('main', head);
     addIssue(project.forge, 2);
     const run = await runOnce(project);
-    expect(run.work?.lane.start).toEqual({ kind: 'restart', mergedHead: head });
+    expect(run.work?.lane.start).toEqual({ kind: 'fresh' });
     expect(project.forge.pulls.map(({ number, state }) => [number, state])).toEqual([
       [101, 'merged'],
       [102, 'open'],

@@ -64,8 +64,8 @@ describe('a push that is rejected', () => {
   test('fails the run with the reason', async () => {
     const { run } = await rejectedOnce();
     expect(run).toMatchObject({
-      end: 'failed (infrastructure)',
-      outcome: { message: 'The commits of this run could not be pushed to ralph/queue: protected branch.' },
+      end: 'failed (configuration)',
+      outcome: { message: expect.stringMatching(/^Branch ralph\/queue cannot be pushed.*protected branch/) as string },
     });
   });
 
@@ -103,25 +103,27 @@ describe('a push that is rejected', () => {
     const project = createProject({ agent: [finisher] });
     project.remote.refusal = 'protected branch';
     const run = await runOnce(project);
-    expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
     expect(run.report).toMatchObject({
       pullRequest: null,
       headSha: null,
       outcome: {
-        message: 'Branch ralph/queue cannot be pushed, so no further call is made until it can. protected branch.',
+        message: expect.stringMatching(
+          /^Branch ralph\/queue cannot be pushed, so no further call is made until it can[.] A branch protection rule.*protected branch/,
+        ) as string,
       },
     });
     expect(project.forge.pulls).toEqual([]);
-    expect(savedState(project)).toMatchObject({ tasks: {}, refusedPush: { why: 'protected branch' } });
+    expect(savedState(project)).toMatchObject({ tasks: {}, refusedPush: { why: expect.stringContaining('protected branch') as string } });
   });
 
   test('again and again costs no call after the first, until a push is taken again', async () => {
     const { project } = await rejectedOnce();
     for (let run = 0; run < 3; run += 1)
-      expect(await runOnce(project)).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+      expect(await runOnce(project)).toMatchObject({ end: 'failed (configuration)', calls: 0 });
     expect(savedState(project)).toMatchObject({
       circuit: { kind: 'closed' },
-      refusedPush: { why: 'protected branch' },
+      refusedPush: { why: expect.stringContaining('protected branch') as string },
     });
     project.remote.refusal = null;
     project.inputs = {};

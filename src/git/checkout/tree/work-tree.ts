@@ -139,6 +139,8 @@ export async function putBackWorkTree(
     for (const { path } of changes) found.add(path);
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
       return { paths: [...found].sort(), left: asFoundIn(changes) };
+    // A file that was written again as it was differs by its time alone, and git would not touch it.
+    await repository.git.answer(['update-index', '-q', '--refresh']);
     if (attempt > 1) await putBackEach(repository, workspace, { wanted, changes });
     // Of a sparse checkout, what was made beside its patterns stays.
     else await repository.git.answer(['read-tree', '-m', '-u', '--no-sparse-checkout', tree, wanted]);

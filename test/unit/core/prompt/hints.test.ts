@@ -17,6 +17,7 @@ describe('a hint for the agent says', () => {
     ['timeout', ['ran out of time', 'smaller step']],
     ['question', ['Nobody can answer', 'Decide yourself']],
     ['denied', ['lack of permission', 'Do not try it again']],
+    ['push_refused', ['git server did not take', 'remove it and do without', 'Do not look for a way around']],
     ['compound', ['combined command was refused', 'one plain command per call']],
     ['no_block', ['no RALPH_STATUS block', 'End the final message with it']],
     ['fenced_block', ['in a code fence', 'without a fence']],
@@ -29,7 +30,7 @@ describe('a hint for the agent says', () => {
 
   test('something else with every code', () => {
     expect(new Set(hintCodes.map(hintSentence)).size).toBe(hintCodes.length);
-    expect(hintCodes).toHaveLength(25);
+    expect(hintCodes).toHaveLength(26);
   });
 });
 

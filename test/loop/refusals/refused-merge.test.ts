@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { BRANCH, next, notices, reviewed, worker } from './reviewing.ts';
+import { BRANCH, next, notices, reviewed, worker } from '../feedback/reviewing.ts';
 
 const WORKFLOW =
   'refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml` without `workflows` permission';

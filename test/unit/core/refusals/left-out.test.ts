@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { acceptWork, recordLeftOut, withPlaces } from '../../../../src/core/lane/refused.ts';
+import { acceptWork, recordLeftOut, withPlaces } from '../../../../src/core/refusals/left-out.ts';
 import { retryTask } from '../../../../src/core/lane/settle.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';

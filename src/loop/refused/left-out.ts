@@ -1,15 +1,15 @@
-import { serializeLeftOut } from '../core/journal/journal.ts';
-import { leaveOut } from '../core/lane/change.ts';
-import { recordLeftOut, waitsAfterRefusal, withPlaces } from '../core/lane/refused.ts';
-import { explain, refusedPaths, type Refusal } from '../core/refusals/refusal.ts';
-import { isForPath } from '../core/refusals/server-rules.ts';
-import { namesOf } from '../core/text/lists.ts';
-import { sentence } from '../core/text/sentence.ts';
-import type { TaskId } from '../core/tasks/ids.ts';
-import { progressOf } from '../core/tasks/queue.ts';
-import type { Work } from '../handover/work.ts';
-import type { RefusedPath, Remade, Remote } from '../ports/repository.ts';
-import type { LoopDeps } from './deps.ts';
+import { serializeLeftOut } from '../../core/journal/journal.ts';
+import { leaveOut } from '../../core/lane/change.ts';
+import { recordLeftOut, waitsAfterRefusal, withPlaces } from '../../core/refusals/left-out.ts';
+import { explain, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
+import { isForPath } from '../../core/refusals/server-rules.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import type { TaskId } from '../../core/tasks/ids.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
+import type { Work } from '../../handover/work.ts';
+import type { RefusedPath, Remade, Remote } from '../../ports/repository.ts';
+import type { LoopDeps } from '../deps.ts';
 
 /** What leaving something out needs of the world. `repository` null: the work tree is in another job. */
 export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'> {
@@ -87,7 +87,7 @@ async function withoutTasks(
   const { clock, log, redact } = deps;
   const words = redact(explain(refusal));
   log.warning(
-    `The git server refused what was committed for ${namesOf(tasks.map(redact))}, and it cannot be told which file it is about: none of it is pushed, and a person is asked. ${sentence(words)}`,
+    `The git server refused what was committed for ${namesOf(tasks.map(redact))}, and it is unknown which file it is about: none of it is pushed, and a person is asked. ${sentence(words)}`,
   );
   const tree = await takeHead(deps, { head: remade.head, refused: [], putBack: true });
   const left = { tasks: tasks.filter((id) => id !== ''), files: [], words, tree };
