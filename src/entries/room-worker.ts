@@ -15,14 +15,15 @@ export async function roomWorker(
       return;
     }
     case 'probe': {
-      const [{ probe }, { collectOutput }, { text }] = await Promise.all([
+      const [{ OPEN_AT_START, probe }, { collectOutput }, { text }] = await Promise.all([
         import('../isolation/probe.ts'),
         import('../processes/collect-output.ts'),
         import('node:stream/consumers'),
       ]);
       // The action asks, and nobody else: what it wants to know is as it is written there.
       const request = JSON.parse(await text(process.stdin)) as Parameters<typeof probe>[0];
-      process.stdout.write(JSON.stringify(await probe(request, collectOutput)));
+      const openAtStart = process.env[OPEN_AT_START] ?? null;
+      process.stdout.write(JSON.stringify(await probe({ ...request, openAtStart }, collectOutput)));
       process.exit(0);
       break;
     }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { allows, nameOf, type EgressRules, type Target } from '../core/isolation/hosts.ts';
-import { WITHOUT_TLS } from '../core/isolation/opening.ts';
+import { WITHOUT_TLS } from '../core/isolation/egress/opening.ts';
 import { HTTPS_PORT, misuse, refusal, unreachable, type Gate } from './egress/answer.ts';
 import { machineNetwork, openConnection, type Network, type Opened, type Wanted } from './egress/connection.ts';
 import { passPage } from './egress/page.ts';

@@ -3,6 +3,7 @@ import { relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gitSettings } from '../core/isolation/environment.ts';
 import type { CallNumbers } from '../core/isolation/system-calls.ts';
+import type { CallNumbers } from '../core/isolation/room/system-calls.ts';
 import { checkNames, type CheckName, type CheckResult, type ProbeResults } from '../core/isolation/probe.ts';
 import {
   startOfProcess,
@@ -46,6 +47,8 @@ export interface ProbeRequest {
   readonly outside: { readonly address: string; readonly port: number };
   /** Sockets at which daemons of the machine listen, in folders that the room shows. */
   readonly shownSockets: readonly string[];
+  /** What `LOOK_AT_START` found; null: it did not look. */
+  readonly openAtStart: string | null;
   /** How system calls are made from here; null: nothing here can do that. */
   readonly calls: { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null;
   /** The agent's PATH. */
@@ -150,7 +153,7 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
       const [file, ...args] = request.calls?.argv ?? [];
       if (file === undefined || request.calls === null) return null;
       const tries = words(request.calls.numbers).map((call) => program(file, [...args, ...call.map(String)], PLAIN));
-      const results = await Promise.all(tries.map(({ run: tryIt }) => tryIt(signal)));
+      const results = await Promise.all(tries.map(async ({ run: tryIt }) => await tryIt(signal)));
       return results.includes('open') ? 'open' : results.includes(null) ? null : 'closed';
     },
   });
@@ -199,8 +202,8 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
       [ioUringSetup, 1, 0],
     ]),
     'use files that were open when it was started': file(() => {
-      const open = process.env[OPEN_AT_START];
-      return open === undefined ? null : open === '' ? 'closed' : 'open';
+      const { openAtStart } = request;
+      return openAtStart === null ? null : openAtStart === '' ? 'closed' : 'open';
     }),
     'use sockets of daemons in folders that are shown': sockets(request.shownSockets),
     'use rights of groups': file(groups),

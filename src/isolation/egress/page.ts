@@ -11,7 +11,7 @@ import {
   type PageRequest,
 } from '../../core/isolation/forwarding.ts';
 import { nameOf, type Target } from '../../core/isolation/hosts.ts';
-import { strangeName } from '../../core/isolation/opening.ts';
+import { strangeName } from '../../core/isolation/egress/opening.ts';
 import { reply, unreachable, UNREADABLE, type Gate } from './answer.ts';
 import { proxyAuthorization } from './connection.ts';
 

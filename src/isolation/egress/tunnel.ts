@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseTarget, type Target } from '../../core/isolation/hosts.ts';
-import { readOpening, strangerIn } from '../../core/isolation/opening.ts';
+import { readOpening, strangerIn } from '../../core/isolation/egress/opening.ts';
 import { endWith, UNREADABLE, type Admitted, type Gate } from './answer.ts';
 
 interface Tunnel {

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/one-line.ts';
-import { callNumbers } from '../../core/isolation/system-calls.ts';
+import { callNumbers } from '../../core/isolation/room/system-calls.ts';
 import { disksIn, HIDDEN_FOLDERS, isWithin, viewOf, type TopEntry } from '../../core/isolation/view.ts';
 import { receiveServers } from '../../processes/receive-servers.ts';
 import { runProgram } from '../../processes/run-program.ts';

@@ -1,4 +1,4 @@
-import { callFilter, callNumbers, type CallNumbers } from '../../core/isolation/system-calls.ts';
+import { callFilter, callNumbers, type CallNumbers } from '../../core/isolation/room/system-calls.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { SYSTEM_PATH } from './root.ts';
 

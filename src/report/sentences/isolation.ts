@@ -1,6 +1,6 @@
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
-import { STRANGER } from '../../core/isolation/opening.ts';
+import { STRANGER } from '../../core/isolation/egress/opening.ts';
 import { refusedHosts } from '../../core/isolation/texts.ts';
 import { andMore, firstNames } from '../../core/text/lists.ts';
 import { oneLine } from '../../core/text/one-line.ts';

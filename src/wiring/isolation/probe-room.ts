@@ -72,6 +72,7 @@ export async function probeRoom(
       outside: OUTSIDE,
       // Where nothing is hidden, to connect to one may start what listens behind it.
       shownSockets: level === 'user' ? [] : shownSockets(readText('/proc/net/unix')),
+      openAtStart: null,
       calls: callsOfProbe(),
       path,
     };

@@ -64,7 +64,7 @@ async function createTarget(scenery: Partial<Parameters<typeof createScene>[0]> 
   };
 }
 
-const api = 'api.example.com:443';
+const API = 'api.example.com:443';
 
 describe('TLS with the name of the host that was asked for', () => {
   test.each<[string, (hello: Buffer) => readonly Buffer[]]>([
@@ -75,7 +75,7 @@ describe('TLS with the name of the host that was asked for', () => {
   ])('passes %s, as it was sent', async (_, cut) => {
     await using target = await createTarget();
     const parts = cut(await helloTo('API.example.com'));
-    const { socket } = await target.scene.tunnel(api);
+    const { socket } = await target.scene.tunnel(API);
     for (const part of parts) {
       socket.write(part);
       await turn();
@@ -88,7 +88,7 @@ describe('TLS with the name of the host that was asked for', () => {
   test('passes with what follows it', async () => {
     await using target = await createTarget();
     const hello = await helloTo('api.example.com');
-    const { socket } = await target.scene.tunnel(api);
+    const { socket } = await target.scene.tunnel(API);
     socket.write(hello);
     await once(socket, 'data');
     socket.end('and more');
@@ -118,15 +118,15 @@ describe('on a connection to an allowed host', () => {
     return hello;
   };
   test.each<[string, string, () => Buffer | Promise<Buffer>, string]>([
-    ['another name', api, () => helloTo('evil.example'), `${api} as evil.example`],
-    ['a name below', api, () => helloTo('x.api.example.com'), `${api} as x.api.example.com`],
-    ['a name that no host has', api, withZeroByte, `${api} as another name`],
-    ['no name', api, () => helloTo(''), `${api} without a server name`],
+    ['another name', API, () => helloTo('evil.example'), `${API} as evil.example`],
+    ['a name below', API, () => helloTo('x.api.example.com'), `${API} as x.api.example.com`],
+    ['a name that no host has', API, withZeroByte, `${API} as another name`],
+    ['no name', API, () => helloTo(''), `${API} without a server name`],
     [
       'another name in many records',
-      api,
+      API,
       async () => inRecords(await helloTo('evil.example'), 5),
-      `${api} as evil.example`,
+      `${API} as evil.example`,
     ],
     ['another name, of an address', `${PUBLIC}:443`, () => helloTo('evil.example'), `${PUBLIC}:443 as evil.example`],
     [
@@ -135,38 +135,38 @@ describe('on a connection to an allowed host', () => {
       () => helloTo('evil.example'),
       'api.example.com:8443 as evil.example',
     ],
-    ['plain http', api, () => Buffer.from('GET / HTTP/1.1\r\nHost: api.example.com\r\n\r\n'), `${api} without TLS`],
-    ['another protocol', api, () => Buffer.from('SSH-2.0-x\r\n'), `${api} without TLS`],
+    ['plain http', API, () => Buffer.from('GET / HTTP/1.1\r\nHost: api.example.com\r\n\r\n'), `${API} without TLS`],
+    ['another protocol', API, () => Buffer.from('SSH-2.0-x\r\n'), `${API} without TLS`],
     [
       'another protocol on another port',
       'api.example.com:8443',
       () => Buffer.from('\0\0\0\x08\x04\xd2\x16\x2f'),
       'api.example.com:8443 without TLS',
     ],
-    ['the older form of TLS', api, () => Buffer.from([0x80, 0x2e, 1, 3, 1, 0, 0x15]), `${api} without TLS`],
+    ['the older form of TLS', API, () => Buffer.from([0x80, 0x2e, 1, 3, 1, 0, 0x15]), `${API} without TLS`],
     [
       'a beginning without its end',
-      api,
+      API,
       async () => (await helloTo('api.example.com')).subarray(0, 60),
-      `${api} without TLS`,
+      `${API} without TLS`,
     ],
-    ['something behind the name', api, withSuffix, `${api} without TLS`],
+    ['something behind the name', API, withSuffix, `${API} without TLS`],
     [
       'an empty record',
-      api,
+      API,
       async () => Buffer.concat([Buffer.from([22, 3, 1, 0, 0]), await helloTo('api.example.com')]),
-      `${api} without TLS`,
+      `${API} without TLS`,
     ],
     [
       'a message that is too long',
-      api,
+      API,
       () =>
         Buffer.concat(
           Array.from({ length: 3 }, () =>
             Buffer.concat([Buffer.from([22, 3, 1, 0x40, 0, 1, 0, 0xff, 0xff]), Buffer.alloc(16_380)]),
           ),
         ),
-      `${api} without TLS`,
+      `${API} without TLS`,
     ],
   ])('%s reaches nobody, and is counted', async (_, name, said, counted) => {
     await using target = await createTarget();
@@ -183,7 +183,7 @@ describe('on a connection to an allowed host', () => {
 
   test('whoever says nothing is not waited for, and has asked for nothing', async () => {
     await using target = await createTarget({ openingMs: 20 });
-    const { socket } = await target.scene.tunnel(api);
+    const { socket } = await target.scene.tunnel(API);
     expect(await text(socket)).toBe('');
     await eventually(() => expect(target.scene.outward.size).toBe(0));
     expect(target.scene.egress.refused()).toEqual({});
@@ -192,16 +192,16 @@ describe('on a connection to an allowed host', () => {
   test('a name counts that came right behind the request', async () => {
     await using target = await createTarget();
     const hello = await helloTo('evil.example');
-    await target.scene.raw(`CONNECT ${api} HTTP/1.1\r\n\r\n${hello.toString('latin1')}`);
+    await target.scene.raw(`CONNECT ${API} HTTP/1.1\r\n\r\n${hello.toString('latin1')}`);
     expect(target.heard()).toHaveLength(0);
   });
 
   test('the model is not reached under the name of another host, also where everything is allowed', async () => {
     await using target = await createTarget({ allowed: ['any'], never: ['api.model.example'] });
-    const { socket } = await target.scene.tunnel(api);
+    const { socket } = await target.scene.tunnel(API);
     socket.end(await helloTo('api.model.example'));
     await text(socket);
-    expect([target.heard().length, target.scene.egress.refused()]).toEqual([0, { [`${api} as api.model.example`]: 1 }]);
+    expect([target.heard().length, target.scene.egress.refused()]).toEqual([0, { [`${API} as api.model.example`]: 1 }]);
   });
 
   test('another name does not pass the proxy of a company either', async () => {
@@ -213,14 +213,14 @@ describe('on a connection to an allowed host', () => {
       lingerMs: 50,
     });
     const say = async (name: string): Promise<Socket> => {
-      const { socket } = await scene.tunnel(api);
+      const { socket } = await scene.tunnel(API);
       socket.end(await helloTo(name));
       return socket;
     };
     // It greets, and what else it says is what it was sent.
     expect((await text(await say('api.example.com'))).length).toBeGreaterThan(100);
     expect(await text(await say('evil.example'))).toBe('\x15\x03\x01\0\x02\x02p');
-    expect(scene.egress.refused()).toEqual({ [`${api} as evil.example`]: 1 });
+    expect(scene.egress.refused()).toEqual({ [`${API} as evil.example`]: 1 });
   });
 });
 

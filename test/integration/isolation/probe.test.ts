@@ -5,16 +5,10 @@ import { connect, createServer, type AddressInfo, type ListenOptions } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { checkNames, judge, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
 import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/room/seal.ts';
-import {
-  LOOK_AT_START,
-  OPEN_AT_START,
-  probe,
-  type ProbeRequest,
-  type RunProbed,
-} from '../../../src/isolation/probe.ts';
+import { LOOK_AT_START, probe, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
 import { startOfProcess } from '../../../src/isolation/tries.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 
@@ -82,6 +76,7 @@ async function createMachine() {
     // Nothing leaves this machine in a test.
     outside: { address: '127.0.0.1', port },
     shownSockets: [at('daemon.sock')],
+    openAtStart: ' 20',
     calls: callsOfProbe(),
     path: process.env['PATH'] ?? '',
   };
@@ -108,9 +103,7 @@ async function listening(where: ListenOptions) {
 describe('as the user of the action, with nothing in the way,', () => {
   test('it finds what is open, and what the agent needs', async () => {
     await using machine = await createMachine();
-    vi.stubEnv(OPEN_AT_START, ' 20');
     const results = await probe(machine.request, collectOutput);
-    vi.unstubAllEnvs();
     expect(results).toMatchObject({
       'use files that were open when it was started': 'open',
       "read the action's environment": 'open',
@@ -263,7 +256,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
       stdin: {
         contents: `import { probe } from './src/isolation/probe.ts';
           import { collectOutput } from './src/processes/collect-output.ts';
-          console.log(JSON.stringify(await probe(JSON.parse(process.argv[2]), collectOutput)));
+          console.log(JSON.stringify(await probe({ ...JSON.parse(process.argv[2]), openAtStart: process.env.RALPH_OPEN_AT_START ?? null }, collectOutput)));
           process.exit();`,
         resolveDir: fileURLToPath(new URL('../../..', import.meta.url)),
       },

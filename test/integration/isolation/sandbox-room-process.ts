@@ -106,7 +106,7 @@ const works = {
       ...{ runnerHome: at('home'), runnerTemp: at('temp'), commandFiles: [at('temp', 'env')], marker: at('secret') },
       ...{ otherLoopbackPort: (stranger.address() as AddressInfo).port, abstractSocket: base },
       ...{ brokerPort: 1080, proxyPort: 3128, outside: { address: '192.0.2.1', port: 80 } },
-      ...{ shownSockets: [], calls: callsOfProbe(), path: process.env['PATH'] ?? '' },
+      ...{ shownSockets: [], openAtStart: null, calls: callsOfProbe(), path: process.env['PATH'] ?? '' },
     };
     const { out, error } = await run(
       { script: LOOK_AT_START.replace('"$@"', '"$0" "$@"'), input: JSON.stringify(request) },

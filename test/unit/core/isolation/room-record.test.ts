@@ -71,7 +71,8 @@ describe('isAbandoned()', () => {
   });
 
   test('what started its run is not known, as in a record of an earlier main', () => {
-    const { parent: _, ...earlier } = process;
+    const { parent, ...earlier } = process;
+    expect(parent).not.toBeNull();
     const known = roomRecord.parse({
       ...record,
       run: { folder: '/home/runner/work/_temp/ralph-run', process: earlier },

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { noOwnMachine } from '../../own-machine.ts';
-import { createScene, type Run, type Scene } from '../e2e-fixture.ts';
-import { attackBy, leftBy } from './attack-fixture.ts';
+import { noOwnMachine } from '../../../own-machine.ts';
+import { createScene, type Run, type Scene } from '../../e2e-fixture.ts';
+import { attackBy, leftBy } from '../attack-fixture.ts';
 
 // What neither a user nor a namespace keeps apart: each row came through before there was a seal on what runs in a room.
 

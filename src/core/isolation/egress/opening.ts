@@ -1,5 +1,5 @@
-import { parseAddress } from './addresses.ts';
-import { parseTarget, type Target } from './hosts.ts';
+import { parseAddress } from '../addresses.ts';
+import { parseTarget, type Target } from '../hosts.ts';
 
 /** What the first bytes of a connection are. `more`: that is not decided before so many bytes are there. `name`: the server name of a TLS ClientHello as it stands there; null: it has none. */
 export type Opening =

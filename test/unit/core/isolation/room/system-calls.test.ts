@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { callFilter, callNumbers } from '../../../../src/core/isolation/system-calls.ts';
+import { callFilter, callNumbers } from '../../../../../src/core/isolation/room/system-calls.ts';
 
 const [X64, I386, ARM64, ARM] = [0xc000_003e, 0x4000_0003, 0xc000_00b7, 0x4000_0028];
 const ALLOWED = 0x7fff_0000;
