@@ -24,7 +24,7 @@ const layers = {
   report: { may: ['handover', 'core', 'config'], packages: ['zod'] },
   publish: { may: [...STAGE, 'report'], packages: [] },
   river: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
-  processes: { may: ADAPTER, packages: ['execa', 'node:'] },
+  processes: { may: ADAPTER, packages: ['node:'] },
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   // What an agent's CLI prints is parsed by pure code, which knows no other agent; what all have in common it reads with.
   'agents/reading': { may: ['core'], packages: [] },

@@ -32,11 +32,21 @@ const ATTACKS = `${E2E}/attacks`;
 /** What comes through without isolation: that it still does is for `npm run test:deep`. */
 const DOORS = `${ATTACKS}/open-doors.test.ts`;
 const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
-/** Whole runs that `npm test` has as well, the rest being a command of its own: most changes that break a run break these. */
+/** Whole runs to begin with: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
+/** Integration with programs that are large themselves: the CLI of Claude Code, which is downloaded first, and `ralph` at home. */
+const LARGE = ['test/integration/home/**/*.test.ts', 'test/integration/agents/claude-*.test.ts'];
+
 function project(name: string, how: typeof shared | typeof waiting, folder = `test/${name}`) {
-  const exclude = folder === E2E ? [`${ATTACKS}/**`, `${EVERYDAY}/**`] : folder === ATTACKS && !isDeep ? [DOORS] : [];
+  const exclude =
+    folder === E2E
+      ? [`${ATTACKS}/**`, `${EVERYDAY}/**`]
+      : folder === ATTACKS && !isDeep
+        ? [DOORS]
+        : name === 'integration'
+          ? LARGE
+          : [];
   return { extends: true as const, test: { name, include: [`${folder}/**/*.test.ts`], exclude, ...how } };
 }
 
@@ -66,6 +76,7 @@ export default defineConfig({
       project('unit', shared),
       project('loop', shared),
       project('integration', waiting),
+      { extends: true as const, test: { name: 'programs', include: LARGE, ...waiting } },
       project('everyday', waiting, EVERYDAY),
       project('e2e', waiting, E2E),
       project('attacks', waiting, ATTACKS),

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendToGroup } from './process-tree.ts';
@@ -11,19 +12,15 @@ interface Opener {
 
 /** Receives so many listening sockets, in the order in which they come. Rejects when fewer came in time. */
 export async function receiveServers({ file, args, timeoutMs }: Opener, count: number): Promise<readonly Server[]> {
-  const { execa } = await import('execa');
   const servers: Server[] = [];
-  const opener = execa(file, args, {
+  const opener = spawn(file, args, {
     cwd: '/',
     env: { LC_ALL: 'C', NODE_CHANNEL_FD: '0' },
-    extendEnv: false,
     detached: true,
     // sudo closes every descriptor above the first three.
     stdio: ['ipc', 'ignore', 'ignore'],
     // What Node takes for granted where nothing else is said: nothing of our environment goes along.
     serialization: 'json',
-    reject: false,
-    buffer: false,
   });
   const all = new Promise<boolean>((resolve) => {
     opener.on('message', (_, server) => {

@@ -1,3 +1,5 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { namesOf } from '../core/text/lists.ts';
@@ -74,26 +76,25 @@ export function familyOf({
 
 /** Runs a program and bounds it in time; rejects with a UserError when the room that it is for is lost, and never else. */
 export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
-  // Loaded at the first program: a run that ends before one need not wait for it.
-  const { execa } = await import('execa');
   if (call.signal?.aborted === true) return { kind: 'cancelled' };
   const { family } = call;
   const started =
     family.kind === 'room' ? await family.room.enter({ ...call, insteadOf: family.insteadOf ?? null }) : call;
-  const child = execa(started.file, started.args, {
-    cwd: started.cwd,
-    env: family.kind === 'run' ? { ...call.environment, [RUN_TAG_NAME]: family.runTag } : started.environment,
-    extendEnv: false,
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', ...call.outputs.slice(2).map(() => 'pipe' as const)],
-    encoding: 'buffer',
-    buffer: false,
-    reject: false,
-  });
+  const environment =
+    family.kind === 'run' ? { ...call.environment, [RUN_TAG_NAME]: family.runTag } : started.environment;
+  let child: ChildProcessWithoutNullStreams;
+  try {
+    // A pipe for each of its descriptors.
+    const stdio = ['pipe' as const, ...call.outputs.map(() => 'pipe' as const)];
+    const options = { cwd: started.cwd, env: environment, detached: true, stdio };
+    child = spawn(started.file, started.args, options) as ChildProcessWithoutNullStreams;
+  } catch (error) {
+    return notStarted(error);
+  }
   const group = child.pid;
   if (group === undefined) {
-    const { originalMessage, cause } = await child;
-    return { kind: 'not-started', why: originalMessage ?? 'unknown reason', cause };
+    const [error] = (await once(child, 'error')) as [unknown];
+    return notStarted(error);
   }
 
   running.add(group);
@@ -105,7 +106,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   if (call.input instanceof Readable) call.input.pipe(child.stdin);
   else if (call.input !== null) child.stdin.end(call.input);
 
-  // Not execa's own limits: they end the one process, and leave behind what it started.
+  // Not Node's own limits: they end the one process, and leave behind what it started.
   const stop = stopOf(call);
   try {
     // What git still writes through a child of its own is waited for; what others left behind is ended.
@@ -127,8 +128,12 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   } finally {
     stop.forget();
     running.delete(group);
-    for (const stream of child.stdio) stream.destroy();
+    for (const stream of child.stdio) stream?.destroy();
   }
+}
+
+function notStarted(cause: unknown): ProgramEnd {
+  return { kind: 'not-started', why: cause instanceof Error ? cause.message : 'unknown reason', cause };
 }
 
 /** What runs in the room next would run beside them, as the same user. */
