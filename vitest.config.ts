@@ -22,10 +22,12 @@ if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
   });
 }
 
+/** Fewer where `.ci/run` starts two of these at once. */
+const MAX_WORKERS = Number(process.env['RALPH_TEST_WORKERS'] ?? 4);
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
-const shared = { setupFiles: ['test/seeds.ts'], isolate: false, maxWorkers: 4 };
-/** They start real programs and wait for them most of the time. */
-const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: 4, testTimeout: 120_000 };
+const shared = { setupFiles: ['test/seeds.ts'], isolate: false, maxWorkers: MAX_WORKERS };
+/** They start real programs and wait for them most of the time. The limit is for what never ends, not for a busy machine. */
+const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: MAX_WORKERS, testTimeout: 240_000 };
 
 const E2E = 'test/e2e';
 const ATTACKS = `${E2E}/attacks`;
@@ -38,15 +40,15 @@ const EVERYDAY = `${E2E}/everyday`;
 /** Integration with programs that are large themselves: the CLI of Claude Code, which is downloaded first, and `ralph` at home. */
 const LARGE = ['test/integration/home/**/*.test.ts', 'test/integration/agents/claude-*.test.ts'];
 
+/** What lies in the folder of a project and is another one's. */
+const elsewhere: Readonly<Record<string, readonly string[]>> = {
+  integration: LARGE,
+  e2e: [`${ATTACKS}/**`, `${EVERYDAY}/**`],
+  attacks: isDeep ? [] : [DOORS],
+};
+
 function project(name: string, how: typeof shared | typeof waiting, folder = `test/${name}`) {
-  const exclude =
-    folder === E2E
-      ? [`${ATTACKS}/**`, `${EVERYDAY}/**`]
-      : folder === ATTACKS && !isDeep
-        ? [DOORS]
-        : name === 'integration'
-          ? LARGE
-          : [];
+  const exclude = [...(elsewhere[name] ?? [])];
   return { extends: true as const, test: { name, include: [`${folder}/**/*.test.ts`], exclude, ...how } };
 }
 

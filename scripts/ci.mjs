@@ -105,7 +105,7 @@ function run({ argv: [file, ...args], env = {}, isOptional = false }) {
     let isLate = false;
     const child = spawn(file, args, {
       cwd: root,
-      env: { ...process.env, CI: 'true', ...env },
+      env: { ...process.env, CI: 'true', RALPH_TEST_WORKERS: '3', ...env },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
