@@ -84,7 +84,9 @@ await Promise.all(
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await play(job);
   }),
 );
-console.log(`\n${seconds(Date.now() - startedAt)} in all. ${failed.length === 0 ? 'Everything holds.' : `FAILED: ${failed.join(', ')}`}`);
+console.log(
+  `\n${seconds(Date.now() - startedAt)} in all. ${failed.length === 0 ? 'Everything holds.' : `FAILED: ${failed.join(', ')}`}`,
+);
 process.exit(failed.length === 0 ? 0 : 1);
 
 async function play(job) {
@@ -96,7 +98,9 @@ async function play(job) {
   const end = isLate ? 'skipped: not done in time' : status === 0 ? 'ok' : 'FAILED';
   if (end === 'FAILED') failed.push(job.name);
   // In one piece: the other job writes as well.
-  process.stdout.write(Buffer.concat([Buffer.from(`\n== ${job.name} == ${end}, ${seconds(Date.now() - began)}\n`), ...printed]));
+  process.stdout.write(
+    Buffer.concat([Buffer.from(`\n== ${job.name} == ${end}, ${seconds(Date.now() - began)}\n`), ...printed]),
+  );
 }
 
 function run({ argv: [file, ...args], env = {}, isOptional = false }) {
