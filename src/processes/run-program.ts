@@ -87,7 +87,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
     // A pipe for each of its descriptors.
     const stdio = ['pipe' as const, ...call.outputs.map(() => 'pipe' as const)];
     const options = { cwd: started.cwd, env: environment, detached: true, stdio };
-    child = spawn(started.file, started.args, options) as ChildProcessWithoutNullStreams;
+    child = spawn(started.file, started.args, options);
   } catch (error) {
     return notStarted(error);
   }
