@@ -22,21 +22,33 @@ if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
   });
 }
 
+/** Fewer where `.ci/run` starts two of these at once. */
+const MAX_WORKERS = Number(process.env['RALPH_TEST_WORKERS'] ?? 4);
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
-const shared = { setupFiles: ['test/seeds.ts'], isolate: false, maxWorkers: 4 };
-/** They start real programs and wait for them most of the time. */
-const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: 4, testTimeout: 120_000 };
+const shared = { setupFiles: ['test/seeds.ts'], isolate: false, maxWorkers: MAX_WORKERS };
+/** They start real programs and wait for them most of the time. The limit is for what never ends, not for a busy machine. */
+const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: MAX_WORKERS, testTimeout: 240_000 };
 
 const E2E = 'test/e2e';
 const ATTACKS = `${E2E}/attacks`;
 /** What comes through without isolation: that it still does is for `npm run test:deep`. */
 const DOORS = `${ATTACKS}/open-doors.test.ts`;
 const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
-/** Whole runs that `npm test` has as well, the rest being a command of its own: most changes that break a run break these. */
+/** Whole runs to begin with: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
+/** Integration with programs that are large themselves: the CLI of Claude Code, which is downloaded first, and `ralph` at home. */
+const LARGE = ['test/integration/home/**/*.test.ts', 'test/integration/agents/claude-*.test.ts'];
+
+/** What lies in the folder of a project and is another one's. */
+const elsewhere: Readonly<Record<string, readonly string[]>> = {
+  integration: LARGE,
+  e2e: [`${ATTACKS}/**`, `${EVERYDAY}/**`],
+  attacks: isDeep ? [] : [DOORS],
+};
+
 function project(name: string, how: typeof shared | typeof waiting, folder = `test/${name}`) {
-  const exclude = folder === E2E ? [`${ATTACKS}/**`, `${EVERYDAY}/**`] : folder === ATTACKS && !isDeep ? [DOORS] : [];
+  const exclude = [...(elsewhere[name] ?? [])];
   return { extends: true as const, test: { name, include: [`${folder}/**/*.test.ts`], exclude, ...how } };
 }
 
@@ -66,6 +78,7 @@ export default defineConfig({
       project('unit', shared),
       project('loop', shared),
       project('integration', waiting),
+      { extends: true as const, test: { name: 'programs', include: LARGE, ...waiting } },
       project('everyday', waiting, EVERYDAY),
       project('e2e', waiting, E2E),
       project('attacks', waiting, ATTACKS),

@@ -5,7 +5,7 @@ import type { Behaviour } from '../sandbox/scripted-agent.ts';
 import type { Row } from './measure.ts';
 
 const IDLE_GOAL = 5;
-/** Asking whether all is done takes 3 for the state's ref, 1 for its cache, 2 for the branches, 1 for the issues, 1 for the pull request and 1 for all that are open. One more, for who asked again for what is done, is above the goal. */
+/** 3 for the state's ref, 1 for its cache, 2 for the branches, and 1 each for the issues, the pull request and all that are open. One more, for who asked again for what is done, is above the goal. */
 const DONE_GOAL = 9;
 /** What a live status and notifications may add to a run that works, beside one request for each iteration. */
 const MORE = 6;

@@ -6,6 +6,17 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { GitAnswer, GitCommand } from './git-starter.ts';
 
+/** Settings for git in small repositories that are soon removed: no clean-up after a commit, a fetch or a push, each a process of its own. */
+export const NO_CLEANUP = {
+  GIT_CONFIG_COUNT: '3',
+  GIT_CONFIG_KEY_0: 'gc.auto',
+  GIT_CONFIG_VALUE_0: '0',
+  GIT_CONFIG_KEY_1: 'maintenance.auto',
+  GIT_CONFIG_VALUE_1: 'false',
+  GIT_CONFIG_KEY_2: 'receive.autogc',
+  GIT_CONFIG_VALUE_2: 'false',
+} as const;
+
 /** Whose commits the stand-ins make, apart from the machine's own settings of git. */
 export const SAMPLE_ENVIRONMENT = {
   PATH: process.env['PATH'] ?? '',
@@ -16,6 +27,7 @@ export const SAMPLE_ENVIRONMENT = {
   GIT_AUTHOR_EMAIL: 'sample@example.com',
   GIT_COMMITTER_NAME: 'Sample',
   GIT_COMMITTER_EMAIL: 'sample@example.com',
+  ...NO_CLEANUP,
 } as const;
 
 /** Runs git in `folder` and returns what it printed, without white space at the end; throws with its words when it fails. */

@@ -47,8 +47,17 @@ export const graphqlExhausted: Answer = {
   },
 };
 
+/** The judgement of each query so far: a run sends the same few texts again and again. */
+const judged = new Map<string, Promise<readonly Violation[]>>();
+
 /** Judges a query by GitHub's schema. */
-export async function graphqlViolations(query: string): Promise<readonly Violation[]> {
+export function graphqlViolations(query: string): Promise<readonly Violation[]> {
+  const known = judged.get(query) ?? judge(query);
+  judged.set(query, known);
+  return known;
+}
+
+async function judge(query: string): Promise<readonly Violation[]> {
   const { graphql, schema } = await loadSchema();
   const where = 'request POST /graphql';
   try {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createValidator, type Violation } from '../openapi/validator.ts';
+import { openapiValidator, type Violation } from '../openapi/validator.ts';
 import { personOf } from './accounts.ts';
 import { feedbackRoutes } from './feedback/routes-feedback.ts';
 import { type LogStorage, startLogStorage } from './feedback/log-storage.ts';
@@ -66,7 +66,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   const state = createState(options.repository, options.now());
   const logStorage = await startLogStorage(state);
   const faults = createFaults();
-  const validator = createValidator();
+  const validator = openapiValidator();
   const violations: Violation[] = [];
   const requests: RecordedRequest[] = [];
 

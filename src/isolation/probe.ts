@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gitSettings } from '../core/isolation/environment.ts';
-import type { CallNumbers } from '../core/isolation/system-calls.ts';
 import type { CallNumbers } from '../core/isolation/room/system-calls.ts';
 import { checkNames, type CheckName, type CheckResult, type ProbeResults } from '../core/isolation/probe.ts';
 import {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { createValidator } from '../../../sandbox/openapi/validator.ts';
+import { openapiValidator } from '../../../sandbox/openapi/validator.ts';
 import { runGit } from '../git/git-fixture.ts';
 
 const KEY = 'sk-ant-api03-the-key-of-this-test';
@@ -17,7 +17,7 @@ const REPO = '/repos/octo/demo';
 /** What GitHub and the provider answer, by path; a number is the status of a refusal. */
 type Answers = Readonly<Record<string, unknown>>;
 
-const description = createValidator();
+const description = openapiValidator();
 
 interface Request {
   readonly path: string;

@@ -2,7 +2,19 @@ import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:f
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { BRANCH, isInRoom, iterate, messageFor, openFresh, setScene, TOKEN, type Scene } from './git-fixture.ts';
+import {
+  BRANCH,
+  isInRoom,
+  iterate,
+  messageFor,
+  openFresh,
+  reachByFolder,
+  setScene,
+  TOKEN,
+  type Scene,
+} from './git-fixture.ts';
+
+reachByFolder();
 
 const SECRET = 'correct-horse-battery-staple';
 const NPM_TOKEN = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'.slice(0, 36)}`;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
+import { git, NO_CLEANUP } from '../../../sandbox/git.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
 import { createRepository, type Checkout } from '../../../src/git/checkout/checkout.ts';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
@@ -34,6 +34,17 @@ const ordinaryRules: PublishingRules = {
 /** A push builds on what its start names, or on main, unless it says otherwise. */
 type ScenePush = Omit<Parameters<Remote['push']>[0], 'since'> & { readonly since?: string };
 type SceneRemote = Omit<Remote, 'push'> & { push(push: ScenePush): Promise<PushResult> };
+
+/** How scenes reach their repository: over HTTP like a job, or as a folder. */
+let isByFolder = false;
+
+/**
+ * From now on, the repository of a scene is reached as a folder: for files whose subject is what happens on this side.
+ * Each fetch over HTTP costs ten processes more. What a server says and what it is sent is for the other files.
+ */
+export function reachByFolder(): void {
+  isByFolder = true;
+}
 
 /** In whose hands the work trees of scenes are while an agent works; null: in those of this process. */
 let openRoom: ((root: string) => Promise<RepositoryRoom>) | null = null;
@@ -93,10 +104,11 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   // At once: file by file, each step would wait for another thread.
   cpSync(await (firstScene ??= layFirstScene()), root, { recursive: true, preserveTimestamps: true });
   const server = await startGitRemote({ folder: join(root, 'server'), token: TOKEN, readOnlyToken: READ_ONLY_TOKEN });
+  const url = isByFolder ? server.repositoryFolder : server.url;
   const folder = join(root, 'workspace');
   const workFolder = join(root, 'runner-temp');
   const config = join(folder, '.git', 'config');
-  await writeFile(config, (await readFile(config, 'utf8')).replace(/(?<=url = ).*/, server.url));
+  await writeFile(config, (await readFile(config, 'utf8')).replace(/(?<=url = ).*/, url));
 
   /** As the wiring does it. */
   const learned: string[] = [];
@@ -111,7 +123,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       folder: at,
       workingDirectory,
       room: () => Promise.resolve(room),
-      remote: { url: server.url, token: TOKEN },
+      remote: { url, token: TOKEN },
       workFolder,
       sealKey: SEAL_KEY,
       rules: withSecrets({ ...ordinaryRules, ...rules, ...changed }),
@@ -131,7 +143,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     room,
     remote: (change = {}) => {
       const remote = createRemote({
-        url: server.url,
+        url,
         token: TOKEN,
         branchPrefix: 'ralph/',
         baseBranch: null,
@@ -233,6 +245,7 @@ export async function runGit(
     GIT_AUTHOR_EMAIL: 'agent@example.com',
     GIT_COMMITTER_NAME: 'agent',
     GIT_COMMITTER_EMAIL: 'agent@example.com',
+    ...NO_CLEANUP,
     ...variables,
   };
   return await git(folder, args, { env });

@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
 import { readRegular, writeRegular } from '../../../src/git/regular-files.ts';
-import { BRANCH, iterate, messageFor, openFresh, setScene } from './git-fixture.ts';
+import { BRANCH, iterate, messageFor, openFresh, reachByFolder, setScene } from './git-fixture.ts';
+
+reachByFolder();
 
 /** Less than the minute after which a command of git that waits for a pipe is ended. */
 const PATIENCE_MS = 50_000;

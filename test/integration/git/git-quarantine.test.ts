@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { access, chmod, mkdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BRANCH, iterate, messageFor, openFresh, setScene, type Scene } from './git-fixture.ts';
+import { BRANCH, iterate, messageFor, openFresh, reachByFolder, setScene, type Scene } from './git-fixture.ts';
+
+reachByFolder();
 
 const push = (scene: Scene, commit: string) =>
   scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createValidator } from '../../../sandbox/openapi/validator.ts';
+import { openapiValidator } from '../../../sandbox/openapi/validator.ts';
 import { addIssue, closePull } from '../../../sandbox/github/state.ts';
 import { type ForgeFixture, now, openForge, TOKEN } from './github-fixture.ts';
 
@@ -90,7 +90,7 @@ describe("GitHub's description refuses a request with", () => {
       problem: 'must NOT have additional properties',
     },
   ])('$what', ({ method, path, query = '', body, problem }) => {
-    const found = createValidator().request(method, path, { query: new URLSearchParams(query), body });
+    const found = openapiValidator().request(method, path, { query: new URLSearchParams(query), body });
     expect(found.map((violation) => violation.problem)).toContainEqual(expect.stringContaining(problem));
   });
 });
@@ -121,7 +121,7 @@ describe("GitHub's description refuses an answer with", () => {
       problem: '/message must be string',
     },
   ])('$what', ({ path, status, body, problem }) => {
-    const found = createValidator().response('GET', path, { status, body });
+    const found = openapiValidator().response('GET', path, { status, body });
     expect(found.map((violation) => violation.problem)).toContainEqual(expect.stringContaining(problem));
   });
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { BRANCH } from '../git-fixture.ts';
+import { BRANCH, reachByFolder } from '../git-fixture.ts';
 import { edit, resolve, setConflict, type Conflict, type Edit } from './merge-fixture.ts';
+
+reachByFolder();
 
 const LOCK = 'web/package-lock.json';
 const SIDES = {

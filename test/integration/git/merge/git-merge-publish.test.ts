@@ -2,8 +2,10 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { BRANCH, runGit } from '../git-fixture.ts';
+import { BRANCH, reachByFolder, runGit } from '../git-fixture.ts';
 import { commitToMain, edit, openAgain, resolve, setConflict, type Conflict } from './merge-fixture.ts';
+
+reachByFolder();
 
 const SIDES = {
   first: { 'a.txt': 'first\n', 'b.txt': 'b\n', '.github/ci.yml': 'on: push\n' },

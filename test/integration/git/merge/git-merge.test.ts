@@ -1,8 +1,10 @@
 import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BRANCH } from '../git-fixture.ts';
+import { BRANCH, reachByFolder } from '../git-fixture.ts';
 import { edit, openAgain, resolve, setConflict, type Conflict, type Edit } from './merge-fixture.ts';
+
+reachByFolder();
 
 const LINES = (middle: string): string => `one\ntwo\n${middle}\nfour\nfive\n`;
 const MARKED = LINES('<<<<<<< ralph/queue\nlane\n=======\nbase\n>>>>>>> main');

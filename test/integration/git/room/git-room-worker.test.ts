@@ -3,8 +3,10 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { TreeWorkerCommand } from '../../../../src/git/checkout/tree/worker-process.ts';
-import { messageFor, openFresh, setScene, workIn, type Scene } from '../git-fixture.ts';
+import { messageFor, openFresh, reachByFolder, setScene, workIn, type Scene } from '../git-fixture.ts';
 import { openSameUserRoom, workerIn } from './room-fixture.ts';
+
+reachByFolder();
 
 /** The worker of the scenes that follow; null: the real one. */
 let command: ((real: TreeWorkerCommand, root: string) => Promise<TreeWorkerCommand>) | null = null;

@@ -6,9 +6,21 @@ import { describe, expect, test } from 'vitest';
 import { takeBackAfterKill } from '../../../../src/git/checkout/tree/hand-over.ts';
 import { createWorkFiles } from '../../../../src/runner/workspace-files.ts';
 import { rows } from '../../../runs.ts';
-import { BRANCH, iterate, messageFor, openFresh, runGit, setScene, workIn, type Scene } from '../git-fixture.ts';
+import {
+  BRANCH,
+  iterate,
+  messageFor,
+  openFresh,
+  reachByFolder,
+  runGit,
+  setScene,
+  workIn,
+  type Scene,
+} from '../git-fixture.ts';
 import { resolve, setConflict } from '../merge/merge-fixture.ts';
 import { AGENT_UID, asAgent, openOtherUserRoom } from './room-fixture.ts';
+
+reachByFolder();
 
 workIn(openOtherUserRoom);
 
