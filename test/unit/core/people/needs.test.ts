@@ -93,6 +93,7 @@ function plan(row: Row) {
     addedWork: false,
     unapproved: [],
     maxRounds: 3,
+    areChecksUnread: false,
     ...end,
   });
   return [
