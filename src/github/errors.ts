@@ -156,8 +156,8 @@ function isBrokenConnection(error: unknown): error is Error {
 function refusalOf(error: unknown): Refusal | null {
   const { response, data, errors, headers } = (error instanceof Error ? error : {}) as OctokitError;
   const listed = errors ?? (response?.status === 200 ? (data?.errors ?? graphqlAnswerOf(error).errors) : null) ?? [];
-  // What passes says nothing of the caller, whatever else is listed beside it.
-  const graphqlError = listed.find((one) => !isGraphqlWeather(one)) ?? listed[0];
+  // What else is listed beside a failure of the servers may be gone with it, and is said again if it is not.
+  const graphqlError = listed.find(isGraphqlWeather) ?? listed[0];
   if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
   if (response?.status === undefined) return null;
   const answer = (typeof response.data === 'object' ? response.data : null) as {

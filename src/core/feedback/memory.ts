@@ -81,8 +81,8 @@ export const feedbackSchema = z.object({
   /** The newest head that a person pushed, from which rounds are counted; null: none did. */
   personHead: objectId.nullable(),
   items: z.record(storedTaskId, itemSchema),
-  /** Rounds of bots that have begun on the whole pull request since a person pushed last. Earlier states of version 7 do not count them. */
-  botRounds: count.default(0),
+  /** Rounds of bots that have begun on the whole pull request since a person pushed last; absent: none. */
+  botRounds: count.optional(),
   /** Newest last. */
   rounds: z.array(roundSchema).max(MAX_ROUNDS),
   /** The first head on which expected checks did not start, which is said once; null: they start. */
@@ -95,14 +95,7 @@ export const feedbackSchema = z.object({
 export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
 
 /** Of a pull request that nobody has said anything about. */
-export const noFeedback: Feedback = {
-  personHead: null,
-  items: {},
-  botRounds: 0,
-  rounds: [],
-  unstarted: null,
-  overtaken: null,
-};
+export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null, overtaken: null };
 
 /** The same items, the newest last, at most so many: what was answered in public goes first, what is open last. A thread itself says that it is answered; of a review as a whole only the memory does. */
 export function newestItems(items: Feedback['items'], most: number): Feedback['items'] {

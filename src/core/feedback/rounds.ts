@@ -39,8 +39,8 @@ interface FoundSubject {
   readonly url: string | null;
   /** What asks: id of a comment or review, or a commit. */
   readonly asked: string;
-  /** Whether a bot asks. */
-  readonly isByBot: boolean;
+  /** True if a bot asks; absent: a person or CI does. */
+  readonly isByBot?: true;
 }
 
 /** What is asked of the pull request now. */
@@ -62,9 +62,9 @@ export interface TakenIn extends Remembered {
 
 /** The subject that a feedback task is about; null: it is another task. */
 export function subjectFound({ id, title, source }: Task): FoundSubject | null {
-  return source.kind === 'feedback'
-    ? { id, kind: source.on.kind, title, url: source.url, asked: askedBy(source.on), isByBot: isByBot(source.on) }
-    : null;
+  if (source.kind !== 'feedback') return null;
+  const { on, url } = source;
+  return { id, kind: on.kind, title, url, asked: askedBy(on), ...(isByBot(on) ? { isByBot: true } : {}) };
 }
 
 /** The memory with what is asked now. What is asked again opens again; what is not asked any more and has no answer is forgotten. */
@@ -72,7 +72,7 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const isPushed = found.personHead !== null && found.personHead !== feedback.personHead;
   const subjects = new Map(found.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
   const items = new Map<TaskId, FeedbackItem>();
-  const botRounds = isPushed ? 0 : feedback.botRounds;
+  const botRounds = isPushed ? 0 : (feedback.botRounds ?? 0);
   const progress = new Map(Object.entries(tasks));
   for (const [id, item] of Object.entries(feedback.items)) {
     const isKept = !isSolvedElsewhere(item) && !isUnproven(item, progressIn(tasks, id));
@@ -106,9 +106,8 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
     else progress.set(id, next);
   }
   const memory: Feedback = {
-    ...feedback,
+    ...withBotRounds(feedback, botRounds),
     personHead: found.personHead ?? feedback.personHead,
-    botRounds,
     items: newestItems(Object.fromEntries(items), MAX_ITEMS),
   };
   return { feedback: memory, tasks: Object.fromEntries(progress), open, spent };
@@ -118,12 +117,21 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
 export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
   if (isBegun(before)) return feedback;
   const begun = changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
-  return { ...begun, botRounds: botRoundsWith(begun, [id]) };
+  return countBotRounds(begun, [id]);
 }
 
-/** Rounds of bots that have begun on the pull request, now that work on these items has. */
-export function botRoundsWith({ items, botRounds }: Pick<Feedback, 'items' | 'botRounds'>, ids: readonly TaskId[]): number {
-  return Math.max(botRounds, ...ids.map((id) => (Object.hasOwn(items, id) ? (items[id]?.botRound ?? 0) : 0)));
+/** The memory with the rounds of bots that have begun, now that work on these items has. */
+export function countBotRounds(feedback: Feedback, ids: readonly TaskId[]): Feedback {
+  const { items, botRounds = 0 } = feedback;
+  const begun = ids.map((id) => (Object.hasOwn(items, id) ? (items[id]?.botRound ?? 0) : 0));
+  return withBotRounds(feedback, Math.max(botRounds, ...begun));
+}
+
+/** None are not written down. */
+function withBotRounds(feedback: Feedback, botRounds: number): Feedback {
+  if (botRounds === (feedback.botRounds ?? 0)) return feedback;
+  const { botRounds: _, ...others } = feedback;
+  return botRounds === 0 ? others : { ...others, botRounds };
 }
 
 /** The memory with an answer to what is asked, not posted yet. */
@@ -168,10 +176,10 @@ export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
 
 /** The memory when a person has a task tried again: its rounds are counted from now on, and what CI says, or a review that was left to a person, is looked at again. Whoever wants more in a thread says so there. */
 export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
-  const item = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;
+  const known = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;
   // What is not known yet was asked by a bot that is out of rounds: a run without a call remembers nothing.
-  const botRounds = item === undefined || item.botRound !== undefined ? 0 : feedback.botRounds;
-  return changeItem({ ...feedback, botRounds }, id, ({ botRound: _, ...item }) => {
+  const isOfBot = known === undefined || known.botRound !== undefined;
+  return changeItem(isOfBot ? withBotRounds(feedback, 0) : feedback, id, ({ botRound: _, ...item }) => {
     const isOfCi = item.kind === 'check' || item.kind === 'conflict';
     const isAskedStill = isOfCi || (item.kind === 'review' && item.answer?.kind === 'given-up');
     return { ...item, rounds: 0, answer: isAskedStill ? null : item.answer };
@@ -213,14 +221,14 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined, botRou
   const counted = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
   // Rounds of bots are not those of the person who asks now.
-  const rounds = !subject.isByBot && before?.botRound !== undefined ? 0 : counted;
+  const rounds = subject.isByBot !== true && before?.botRound !== undefined ? 0 : counted;
   const botRound = (isSame ? before.botRound : undefined) ?? botRounds + 1;
   const workedIn = isSame || before?.answer === null ? before.workedIn : undefined;
   const tried = before === undefined || counted === 0 ? [] : isSame ? (before.tried ?? []) : triedBy(before);
   const answer = isSame ? before.answer : null;
   return {
     ...{ kind, title, url, rounds, asked, workedIn, answer },
-    ...(subject.isByBot ? { botRound } : {}),
+    ...(subject.isByBot === true ? { botRound } : {}),
     ...(tried.length === 0 ? {} : { tried }),
   };
 }

@@ -36,7 +36,7 @@ export interface LaneEnd {
   /** How often the same thing is answered before a person is asked; 0: there is no limit. */
   readonly maxRounds: number;
   /** True if GitHub failed as its checks were read: a pull request is not called ready until they are. */
-  readonly areChecksUnread: boolean;
+  readonly areChecksUnread?: boolean;
 }
 
 /** Why a notification is settled. */
@@ -98,7 +98,7 @@ export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds
 export function needsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRest, now: number): readonly Need[] {
   if (!['blocked', 'halted', 'parked'].includes(outcome.kind)) return [];
   const end = { lane, startedAt: now, before: state, after: state, tasks, outcome, maxRounds, pullRequest: null };
-  return planNotifications({ ...end, unapproved: [], addedWork: false, areChecksUnread: false }).notify;
+  return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }
 
 /** What a run that works shows to be over, whoever needed a person for it before. */
@@ -137,7 +137,7 @@ function needsOf(end: LaneEnd): readonly Need[] {
     ...unapproved.map((about): Need => ({ kind: 'needs_approval', about })),
   ];
   const known = laneKindOf(outcome, pullRequest);
-  const ofLane = known === 'ready' && end.areChecksUnread ? null : known;
+  const ofLane = known === 'ready' && end.areChecksUnread === true ? null : known;
   if (pullRequest !== null && isDisarmed(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
   if (ofLane === null) return ofTasks;
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];

@@ -89,7 +89,7 @@ export function tasksToRetry(state: LaneState, task: TaskId | null): readonly Ta
 }
 
 /** That it was asked once more than it may be is not in the state that a run without a call leaves behind. */
-function hasHadRounds({ feedback: { items, botRounds } }: LaneState, id: TaskId): boolean {
+function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: TaskId): boolean {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item === undefined) return botRounds > 0 && isFeedback(id);
   return item.rounds > 0 || item.botRound !== undefined;

@@ -93,7 +93,6 @@ function plan(row: Row) {
     addedWork: false,
     unapproved: [],
     maxRounds: 3,
-    areChecksUnread: false,
     ...end,
   });
   return [
