@@ -1,10 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import type { PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../../core/feedback/pull-request-now.ts';
 import { cut } from '../../core/text/cut.ts';
 import { flatten } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import type { Log } from '../../ports/machine.ts';
 import { toAccount } from '../accounts.ts';
-import type { Client, Octokit, RepositoryName } from '../client.ts';
+import { type Client, type ForgeOptions, type Octokit, type RepositoryName, usualPace } from '../client.ts';
 import { graphqlAnswerOf, isUnknownField, isWorthSmaller } from '../graphql-weather.ts';
 import { checksOf } from './checks-now.ts';
 import {
@@ -28,11 +29,16 @@ import {
 import { besideRefused, type RefusedParts } from './refused-parts.ts';
 import { type Lacking, besideUnknown, headOf, mergeabilityOf, toStanding } from './standing.ts';
 
+/** Until GitHub is asked once more whether the pull request conflicts. */
+const COMPUTES_SECONDS = 2;
 /** Pages of threads beyond the first: 500 threads in all. */
 const MORE_PAGES = 4;
 
 /** Reads what people and CI say of the open pull request of a branch; null: there is none. */
-export function readPullRequest({ ask }: Client, log: Log): (branch: string) => Promise<PullRequestNow | null> {
+export function readPullRequest(
+  { ask }: Client,
+  { log, pace = usualPace }: Pick<ForgeOptions, 'log' | 'pace'>,
+): (branch: string) => Promise<PullRequestNow | null> {
   return (branch) =>
     ask(
       { doing: `read what is said of the pull request of ${branch}`, needs: ['pull-requests: read'] },
@@ -53,9 +59,11 @@ export function readPullRequest({ ask }: Client, log: Log): (branch: string) => 
           log.info(`Commit statuses are not read. ${refused.statuses}`);
         const threads = await allThreads(octokit, at, read);
         const mergeable = mergeabilityOf(pull.mergeable);
-        const askedTwice =
-          mergeable === 'unknown' ? ((await headOf(octokit, at, branch).catch(keepUnknown))?.mergeable ?? mergeable) : mergeable;
-        return toPullRequest({ pull, threads, refused, mergeable: askedTwice });
+        if (mergeable !== 'unknown') return toPullRequest({ pull, threads, refused, mergeable });
+        // The first question makes GitHub compute it, which takes a moment.
+        await setTimeout(COMPUTES_SECONDS * pace.secondMs);
+        const again = await headOf(octokit, at, branch).catch(keepUnknown);
+        return toPullRequest({ pull, threads, refused, mergeable: again?.mergeable ?? mergeable });
       },
     );
 }
