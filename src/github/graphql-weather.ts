@@ -66,8 +66,10 @@ export function isUnknownField({ message = '' }: GraphqlError): boolean {
 
 /** The field, argument or type that the server says it does not know; null: the error is another one. */
 export function unknownNameIn(message: string): string | null {
-  return /^(?:Field '(\w+)' doesn't exist on type|.* doesn't accept argument '(\w+)'|No such type (\w+)\b)/
-    .exec(message)
-    ?.slice(1)
-    .find((name) => name !== undefined) ?? null;
+  return (
+    /^(?:Field '(\w+)' doesn't exist on type|.* doesn't accept argument '(\w+)'|No such type (\w+)\b)/
+      .exec(message)
+      ?.slice(1)
+      .find((name) => name !== undefined) ?? null
+  );
 }

@@ -80,7 +80,10 @@ ${THREAD_FRAGMENTS}`,
 
 /** The same without checks, in smaller pages. */
 export const saidQuery = (lacking: Lacking): string =>
-  withoutLacking(`${ofPullRequest(`${said(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`, lacking);
+  withoutLacking(
+    `${ofPullRequest(`${said(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`,
+    lacking,
+  );
 
 /** Nothing but the checks of one commit. */
 export const checksQuery = (part: ChecksPart, lacking: Lacking): string =>
@@ -138,9 +141,7 @@ export interface PullRequestAnswer {
 /** The answer to `checksQuery`. */
 export interface ChecksAnswer {
   readonly repository: {
-    readonly ref: {
-      readonly associatedPullRequests: Nodes<Partial<Pick<PullAnswer, 'baseRef' | 'commits'>>>;
-    } | null;
+    readonly ref: { readonly associatedPullRequests: Nodes<Partial<Pick<PullAnswer, 'baseRef' | 'commits'>>> } | null;
   };
 }
 

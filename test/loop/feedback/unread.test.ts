@@ -43,8 +43,9 @@ describe('checks that GitHub fails to give', () => {
     const project = await reviewed(worker);
     const before = notices(project).length;
     project.forge.saidOf.set(BRANCH, { checks: away });
-    const run = await next(project, failedOn(project)).catch((error: unknown) => error);
-    expect(run).toMatchObject({ kind: 'infrastructure', message: expect.stringContaining('Something went wrong') });
+    const run = await next(project, failedOn(project));
+    expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    expect(run.outcome).toMatchObject({ message: expect.stringContaining('Something went wrong') });
     expect(notices(project)).toHaveLength(before);
   });
 });
@@ -65,7 +66,9 @@ describe('a read that fails', () => {
   test('ends the run of a review, which asked for an answer', async () => {
     const project = await reviewed(worker);
     project.forge.faults.set('pullRequestNow', weather);
-    await expect(next(project, reviewedOn(BRANCH))).rejects.toThrow('GitHub answers 502.');
+    const run = await next(project, reviewedOn(BRANCH));
+    expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    expect(run.outcome).toMatchObject({ message: 'GitHub answers 502.' });
   });
 
   test('lets the schedule work, and nothing is called ready', async () => {

@@ -41,7 +41,11 @@ describe('what is said of a pull request is asked in smaller parts', () => {
     ['where GitHub answers 504', answer(504, { message: 'timedout' }), 3],
     ['where its GraphQL servers fail', words(SLOW), 3],
     ['where they say so with 502', answer(502, { data: null, errors: [{ message: SLOW }] }), 3],
-    ['where the question is too large', words('Resource limits for this query exceeded.', { type: 'RESOURCE_LIMITS_EXCEEDED' }), 1],
+    [
+      'where the question is too large',
+      words('Resource limits for this query exceeded.', { type: 'RESOURCE_LIMITS_EXCEEDED' }),
+      1,
+    ],
     ['where it does not answer', { kind: 'drop' }, 3],
     ['where a field of the checks is not known', words("Field 'runGroup' doesn't exist on type 'CheckSuite'"), 1],
   ])('%s', async (_what, effect, times) => {
@@ -80,7 +84,10 @@ describe('an older server', () => {
     async (name) => {
       await using at = await reviewedPull();
       at.github.state.settings.unknownFields.push(name);
-      expect(await at.forge.pullRequestNow('ralph/queue')).toMatchObject({ number: 1, checks: { kind: 'known', head: [{ name: 'test' }] } });
+      expect(await at.forge.pullRequestNow('ralph/queue')).toMatchObject({
+        number: 1,
+        checks: { kind: 'known', head: [{ name: 'test' }] },
+      });
     },
   );
 });
@@ -94,8 +101,16 @@ test('numbers that an older server does not know are asked by their older name',
 describe("errors of GitHub's GraphQL servers are weather", () => {
   test.each<[string, FaultEffect, string]>([
     ['without data', words(SLOW), 'Something went wrong'],
-    ['with an empty repository', answer(200, { data: { repository: null }, errors: [{ message: SLOW }] }), 'Something went wrong'],
-    ['of limits', words('Resource limits for this query exceeded.', { type: 'RESOURCE_LIMITS_EXCEEDED' }), 'Resource limits'],
+    [
+      'with an empty repository',
+      answer(200, { data: { repository: null }, errors: [{ message: SLOW }] }),
+      'Something went wrong',
+    ],
+    [
+      'of limits',
+      words('Resource limits for this query exceeded.', { type: 'RESOURCE_LIMITS_EXCEEDED' }),
+      'Resource limits',
+    ],
     ['of its service', words('Loading', { type: 'SERVICE_UNAVAILABLE' }), 'Loading'],
     ['of time', words('timedout'), 'timedout'],
     ['as a page', answer(502, '<html>Unicorn!</html>'), '502'],

@@ -75,7 +75,11 @@ describe('what bots ask is bounded on the pull request', () => {
       [found(['bot 1 11']), found(['bot 1 12']), found(['bot 1 13']), found(['person 1 14']), found(['person 1 15'])],
       [[], [], [], [], []],
     ],
-    ['no limit', Array.from({ length: 9 }, (_, id) => found([`bot ${String(id + 1)}`], { maxRounds: 0 })), Array.from({ length: 9 }, () => [])],
+    [
+      'no limit',
+      Array.from({ length: 9 }, (_, id) => found([`bot ${String(id + 1)}`], { maxRounds: 0 })),
+      Array.from({ length: 9 }, () => []),
+    ],
   ])('%s', (_, runs, expected) => {
     expect(spentIn(runs)).toEqual(expected);
   });
