@@ -3,7 +3,6 @@ import type { PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../../
 import { cut } from '../../core/text/cut.ts';
 import { flatten } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
-import type { Log } from '../../ports/machine.ts';
 import { toAccount } from '../accounts.ts';
 import { type Client, type ForgeOptions, type Octokit, type RepositoryName, usualPace } from '../client.ts';
 import { graphqlAnswerOf, isUnknownField, isWorthSmaller } from '../graphql-weather.ts';
