@@ -3,6 +3,7 @@ import type { RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { explain, type Purpose, type TokenSource } from './errors.ts';
+import { isGraphqlWeather, isTooLarge, type GraphqlAnswer } from './graphql-weather.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
@@ -196,7 +197,7 @@ function bounded(
     const response = answer.status >= 300 && answer.status < 400 && !isRead ? movedAway(answer.headers) : answer;
     onAnswer(response);
     const body = await response.clone().text();
-    if (response.ok && response.status !== 204) JSON.parse(body);
+    if (response.ok && response.status !== 204) return withoutHiddenFailure(response, JSON.parse(body));
     return response;
   };
   return async (input, init) => {
@@ -211,6 +212,24 @@ function bounded(
       throw error;
     }
   };
+}
+
+/** GraphQL says 200 also where its servers failed: an answer without data is a failed one, which is asked for again. One that is too large is not: it would fail again. */
+function withoutHiddenFailure(response: Response, body: unknown): Response {
+  const { data = null, errors = [] } = (typeof body === 'object' && body !== null ? body : {}) as GraphqlAnswer;
+  if (!Array.isArray(errors) || errors.length === 0 || hasData(data)) return response;
+  if (!errors.every((one: unknown) => typeof one === 'object' && one !== null && isGraphqlWeather(one)))
+    return response;
+  if (errors.some((one) => isTooLarge(one))) return response;
+  return Response.json(
+    { message: errors[0]?.message ?? '', errors },
+    { status: 502, headers: { 'content-type': 'application/json' } },
+  );
+}
+
+/** False also where nothing but empty fields came. */
+function hasData(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && Object.values(data).some((field) => field !== null);
 }
 
 /** A transferred issue leads to another repository, where a read may look but nothing must be written. */

@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
 import { flatten } from '../core/text/one-line.ts';
 import { sentence } from '../core/text/sentence.ts';
+import { graphqlAnswerOf, isGraphqlWeather, type GraphqlError } from './graphql-weather.ts';
 
 /** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */
 export interface Purpose {
@@ -170,7 +171,9 @@ function isBrokenConnection(error: unknown): error is Error {
 /** What GitHub answered; null for a failure without an answer. */
 function refusalOf(error: unknown): Refusal | null {
   const { response, data, errors, headers } = (error instanceof Error ? error : {}) as OctokitError;
-  const [graphqlError] = errors ?? (response?.status === 200 ? data?.errors : null) ?? [];
+  const listed = errors ?? (response?.status === 200 ? (data?.errors ?? graphqlAnswerOf(error).errors) : null) ?? [];
+  // What else is listed beside a failure of the servers may be gone with it, and is said again if it is not.
+  const graphqlError = listed.find(isGraphqlWeather) ?? listed[0];
   if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
   if (response?.status === undefined) return null;
   const answer = (typeof response.data === 'object' ? response.data : null) as {
@@ -179,7 +182,7 @@ function refusalOf(error: unknown): Refusal | null {
   } | null;
   return {
     status: response.status,
-    message: typeof answer?.message === 'string' ? answer.message : '',
+    message: typeof answer?.message === 'string' ? answer.message : (graphqlAnswerOf(error).errors?.[0]?.message ?? ''),
     details: answer?.errors === undefined ? '' : JSON.stringify(answer.errors),
     headers: response.headers ?? {},
   };
@@ -193,16 +196,12 @@ interface OctokitError {
   readonly headers?: Refusal['headers'];
 }
 
-interface GraphqlError {
-  readonly type?: string;
-  readonly message?: string;
-}
-
 /** GraphQL refuses with status 200, and has types of its own instead; for a rate limit two of them. */
-function graphqlRefusal({ type = '', message = '' }: GraphqlError, headers: Refusal['headers']): Refusal {
+function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refusal {
+  const { type = '', message = '' } = error;
   const status =
     { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429, RATE_LIMIT: 429 }[type] ??
-    (/\bsecondary rate\b/i.test(message) ? 429 : 422);
+    (/\bsecondary rate\b/i.test(message) ? 429 : isGraphqlWeather(error) ? 502 : 422);
   return { status, message, details: '', headers };
 }
 

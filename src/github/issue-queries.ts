@@ -1,5 +1,6 @@
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import type { Purpose } from './errors.ts';
+import { isWorthSmaller } from './graphql-weather.ts';
 
 /** What is wanted to know of issues: a field of the repository that takes a number, what to select of it, and how many fit one request. */
 export interface IssueQuestion {
@@ -23,7 +24,7 @@ export async function askAboutIssues<T>(
   const found = new Map<number, T>();
   for (let from = 0; from < wanted.length; from += question.atOnce) {
     const part = wanted.slice(from, from + question.atOnce);
-    const answers = await ask(purpose, (octokit, at) => send<T>(octokit, at, query(part, question)));
+    const answers = await ask(purpose, (octokit, at) => sendInParts<T>(octokit, at, { part, question }));
     for (const number of part) {
       const answer = answers[aliasOf(number)] ?? null;
       if (answer !== null) found.set(number, answer);
@@ -31,6 +32,9 @@ export async function askAboutIssues<T>(
   }
   return found;
 }
+
+/** Into so many parts a question is divided that GitHub could not answer. */
+const PARTS = 5;
 
 type Answers<T> = Readonly<Record<string, T | null>>;
 
@@ -46,6 +50,24 @@ function aliasOf(number: number): string {
 function query(numbers: readonly number[], { field, selection, fragments }: IssueQuestion): string {
   const fields = numbers.map((number) => `${aliasOf(number)}: ${field}(number: ${String(number)}) { ${selection} }`);
   return `query ($owner: String!, $repo: String!) { repository(owner: $owner, name: $repo) { ${fields.join(' ')} } }\n${fragments}`;
+}
+
+/** Where GitHub cannot answer for all of them, it is asked once more for a few at a time. */
+async function sendInParts<T>(
+  octokit: Octokit,
+  at: RepositoryName,
+  { part, question }: { readonly part: readonly number[]; readonly question: IssueQuestion },
+): Promise<Answers<T>> {
+  try {
+    return await send<T>(octokit, at, query(part, question));
+  } catch (error) {
+    if (part.length === 1 || !isWorthSmaller(error)) throw error;
+    const few = Math.ceil(part.length / PARTS);
+    let answers: Answers<T> = {};
+    for (let from = 0; from < part.length; from += few)
+      answers = { ...answers, ...(await send<T>(octokit, at, query(part.slice(from, from + few), question))) };
+    return answers;
+  }
 }
 
 async function send<T>(octokit: Octokit, at: RepositoryName, text: string): Promise<Answers<T>> {

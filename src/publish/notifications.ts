@@ -126,6 +126,7 @@ function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullReq
     addedWork: work.hasNewCommits && report.headSha === work.head && !onlyAnswers(work),
     unapproved: noticesOf(work).map(({ issue }) => taskIdOfIssue(issue)),
     maxRounds: config.answers.maxRounds,
+    areChecksUnread: work.notes.checks?.isForNow === true,
   });
 }
 

@@ -6,7 +6,7 @@ import { isStuck, type Task } from '../tasks/task.ts';
 import { cut } from '../text/cut.ts';
 import { ownAnswerIn, type OwnAnswer } from './answer-words.ts';
 import { MAX_ANSWER_CHARS, withoutLockFiles, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
-import { addRound, answerWith, workedBefore, workOn, type Remembered } from './rounds.ts';
+import { addRound, answerWith, countBotRounds, workedBefore, workOn, type Remembered } from './rounds.ts';
 import { isFeedback } from './subject.ts';
 import { isUnproven, provenAnswers } from './unproven.ts';
 
@@ -110,7 +110,9 @@ export function receivedFeedback(received: Feedback, { before, tasks, made, base
     const answer = { ...said, ...believedChange(now.answer, own, commits), at, posted: false };
     return [id, { ...known, workedIn: undefined, answer }] as const;
   });
-  return { ...before.feedback, items: Object.fromEntries(items) };
+  const next = { ...before.feedback, items: Object.fromEntries(items) };
+  const begun = items.flatMap(([id, { rounds }]) => (rounds > (before.feedback.items[id]?.rounds ?? 0) ? [id] : []));
+  return countBotRounds(next, begun);
 }
 
 /** What was not answered once more. An answer that did not pass is not that of a later commit. */

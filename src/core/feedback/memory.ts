@@ -33,6 +33,8 @@ const itemSchema = z.object({
   url: z.string().max(MAX_URL_CHARS).nullable(),
   /** How often it was asked since a person pushed last. */
   rounds: count,
+  /** Number of the round of bots in which a bot asked last, from 1. Absent: no bot asked last. */
+  botRound: count.optional(),
   /** What asked last: id of a comment or review, or the commit that failed or conflicts. */
   asked: z.string().max(80),
   /** The newest commit of work on it that has no answer yet; absent: there is none. */
@@ -79,6 +81,8 @@ export const feedbackSchema = z.object({
   /** The newest head that a person pushed, from which rounds are counted; null: none did. */
   personHead: objectId.nullable(),
   items: z.record(storedTaskId, itemSchema),
+  /** Rounds of bots that have begun on the whole pull request since a person pushed last; absent: none. */
+  botRounds: count.optional(),
   /** Newest last. */
   rounds: z.array(roundSchema).max(MAX_ROUNDS),
   /** The first head on which expected checks did not start, which is said once; null: they start. */

@@ -78,10 +78,10 @@ export interface ReviewNow {
   readonly at: number | null;
 }
 
-/** `unreadable`: what the token lacks, or GitHub's words, as a sentence. */
+/** `unreadable`: what the token lacks, or GitHub's words, as a sentence. `isForNow`: GitHub's servers failed, so a later run may read them. */
 export type ChecksNow =
   | { readonly kind: 'known'; readonly head: readonly CheckNow[]; readonly base: readonly CheckNow[] }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  | { readonly kind: 'unreadable'; readonly why: string; readonly isForNow?: boolean };
 
 /** A check run, a commit status, or a run of a workflow that has no jobs (it waits for approval, or its file is wrong); of the head every run of it, the oldest first. */
 export interface CheckNow {

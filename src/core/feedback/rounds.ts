@@ -2,6 +2,7 @@ import type { TaskId } from '../tasks/ids.ts';
 import { progressOf, untouched } from '../tasks/queue.ts';
 import { isSettled, isStuck, type Task, type TaskProgress } from '../tasks/task.ts';
 import { capped } from '../text/cut.ts';
+import { isOutOfRounds } from './bound.ts';
 import {
   MAX_ANSWER_CHARS,
   MAX_ITEMS,
@@ -38,6 +39,8 @@ interface FoundSubject {
   readonly url: string | null;
   /** What asks: id of a comment or review, or a commit. */
   readonly asked: string;
+  /** True if a bot asks; absent: a person or CI does. */
+  readonly isByBot?: true;
 }
 
 /** What is asked of the pull request now. */
@@ -59,9 +62,9 @@ export interface TakenIn extends Remembered {
 
 /** The subject that a feedback task is about; null: it is another task. */
 export function subjectFound({ id, title, source }: Task): FoundSubject | null {
-  return source.kind === 'feedback'
-    ? { id, kind: source.on.kind, title, url: source.url, asked: askedBy(source.on) }
-    : null;
+  if (source.kind !== 'feedback') return null;
+  const { on, url } = source;
+  return { id, kind: on.kind, title, url, asked: askedBy(on), ...(isByBot(on) ? { isByBot: true } : {}) };
 }
 
 /** The memory with what is asked now. What is asked again opens again; what is not asked any more and has no answer is forgotten. */
@@ -69,11 +72,12 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const isPushed = found.personHead !== null && found.personHead !== feedback.personHead;
   const subjects = new Map(found.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
   const items = new Map<TaskId, FeedbackItem>();
+  const botRounds = isPushed ? 0 : (feedback.botRounds ?? 0);
   const progress = new Map(Object.entries(tasks));
   for (const [id, item] of Object.entries(feedback.items)) {
     const isKept = !isSolvedElsewhere(item) && !isUnproven(item, progressIn(tasks, id));
     if (isKept || subjects.has(id) || found.isUndecided(id, item.kind))
-      items.set(id, isPushed ? { ...item, rounds: 0 } : item);
+      items.set(id, isPushed ? countedAnew(item) : item);
     else progress.delete(id);
   }
 
@@ -81,7 +85,7 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const spent: TaskId[] = [];
   for (const [id, subject] of subjects) {
     const before = items.get(id);
-    const item = itemNow(subject, before);
+    const item = itemNow(subject, before, botRounds);
     items.set(id, item);
     const then = progressOf(tasks, id);
     // As long as it is asked, a branch with it is not finished.
@@ -95,14 +99,14 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
     open.push(id);
     const now = isAskedAnew(subject, before, then) ? untouched : then;
     // A round that has begun goes on to its end; what is spent says so as long as it is.
-    const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && !isBegun(now);
+    const isSpent = isOutOfRounds(item, found.maxRounds) && !isBegun(now);
     if (isSpent) spent.push(id);
-    const next = isSpent ? outOfRounds : isOutOfRounds(now) ? untouched : now;
+    const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouched : now;
     if (next === untouched) progress.delete(id);
     else progress.set(id, next);
   }
   const memory: Feedback = {
-    ...feedback,
+    ...withBotRounds(feedback, botRounds),
     personHead: found.personHead ?? feedback.personHead,
     items: newestItems(Object.fromEntries(items), MAX_ITEMS),
   };
@@ -111,7 +115,23 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
 
 /** The memory when an iteration is made, or a suggestion applied, for what is asked: a round begins with the first of them. `before`: how far the task was. */
 export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
-  return isBegun(before) ? feedback : changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
+  if (isBegun(before)) return feedback;
+  const begun = changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
+  return countBotRounds(begun, [id]);
+}
+
+/** The memory with the rounds of bots that have begun, now that work on these items has. */
+export function countBotRounds(feedback: Feedback, ids: readonly TaskId[]): Feedback {
+  const { items, botRounds = 0 } = feedback;
+  const begun = ids.map((id) => (Object.hasOwn(items, id) ? (items[id]?.botRound ?? 0) : 0));
+  return withBotRounds(feedback, Math.max(botRounds, ...begun));
+}
+
+/** None are not written down. */
+function withBotRounds(feedback: Feedback, botRounds: number): Feedback {
+  if (botRounds === (feedback.botRounds ?? 0)) return feedback;
+  const { botRounds: _, ...others } = feedback;
+  return botRounds === 0 ? others : { ...others, botRounds };
 }
 
 /** The memory with an answer to what is asked, not posted yet. */
@@ -156,7 +176,10 @@ export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
 
 /** The memory when a person has a task tried again: its rounds are counted from now on, and what CI says, or a review that was left to a person, is looked at again. Whoever wants more in a thread says so there. */
 export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
-  return changeItem(feedback, id, (item) => {
+  const known = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;
+  // What is not known yet was asked by a bot that is out of rounds: a run without a call remembers nothing.
+  const isOfBot = known === undefined || known.botRound !== undefined;
+  return changeItem(isOfBot ? withBotRounds(feedback, 0) : feedback, id, ({ botRound: _, ...item }) => {
     const isOfCi = item.kind === 'check' || item.kind === 'conflict';
     const isAskedStill = isOfCi || (item.kind === 'review' && item.answer?.kind === 'given-up');
     return { ...item, rounds: 0, answer: isAskedStill ? null : item.answer };
@@ -186,20 +209,33 @@ const leftToPerson: TaskProgress = { ...untouched, state: 'blocked', reason: 'st
 
 const outOfRounds: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };
 
-function isOutOfRounds({ reason }: TaskProgress): boolean {
+function isLeftForRounds({ reason }: TaskProgress): boolean {
   return reason === 'feedback_rounds';
 }
 
-function itemNow(subject: FoundSubject, before: FeedbackItem | undefined): FeedbackItem {
+/** `botRounds`: of bots on the pull request, begun so far. */
+function itemNow(subject: FoundSubject, before: FeedbackItem | undefined, botRounds: number): FeedbackItem {
   const { kind, asked } = subject;
   const url = subject.url !== null && subject.url.length <= MAX_URL_CHARS ? subject.url : null;
   const title = capped(subject.title, MAX_TITLE_CHARS);
-  const rounds = before?.rounds ?? 0;
+  const counted = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
+  // Rounds of bots are not those of the person who asks now.
+  const rounds = subject.isByBot !== true && before?.botRound !== undefined ? 0 : counted;
+  const botRound = (isSame ? before.botRound : undefined) ?? botRounds + 1;
   const workedIn = isSame || before?.answer === null ? before.workedIn : undefined;
-  const tried = before === undefined || rounds === 0 ? [] : isSame ? (before.tried ?? []) : triedBy(before);
+  const tried = before === undefined || counted === 0 ? [] : isSame ? (before.tried ?? []) : triedBy(before);
   const answer = isSame ? before.answer : null;
-  return { kind, title, url, rounds, asked, workedIn, answer, ...(tried.length === 0 ? {} : { tried }) };
+  return {
+    ...{ kind, title, url, rounds, asked, workedIn, answer },
+    ...(subject.isByBot === true ? { botRound } : {}),
+    ...(tried.length === 0 ? {} : { tried }),
+  };
+}
+
+/** After a push by a person, with which the first round begins again. */
+function countedAnew(item: FeedbackItem): FeedbackItem {
+  return { ...item, rounds: 0, ...(item.botRound === undefined ? {} : { botRound: 1 }) };
 }
 
 /** What was answered, by one that is asked again. */
@@ -215,7 +251,7 @@ function isAskedAnew({ kind, asked }: FoundSubject, before: FeedbackItem | undef
   if (before === undefined || (before.answer === null && then.state === 'done')) return true;
   if (before.asked === asked && (before.answer === null || isUnproven(before, then))) return false;
   const isOfPeople = kind === 'thread' || kind === 'review';
-  return isOfPeople || before.answer !== null || (isSettled(then) && !isOutOfRounds(then));
+  return isOfPeople || before.answer !== null || (isSettled(then) && !isLeftForRounds(then));
 }
 
 function askedBy(on: Extract<Task['source'], { kind: 'feedback' }>['on']): string {
@@ -229,6 +265,11 @@ function askedBy(on: Extract<Task['source'], { kind: 'feedback' }>['on']): strin
     case 'conflict':
       return on.base;
   }
+}
+
+/** GitHub gives no person a login with brackets. */
+function isByBot(on: Extract<Task['source'], { kind: 'feedback' }>['on']): boolean {
+  return (on.kind === 'thread' || on.kind === 'review') && on.by.endsWith('[bot]');
 }
 
 function changeItem(feedback: Feedback, id: TaskId, change: (item: FeedbackItem) => FeedbackItem): Feedback {

@@ -1,4 +1,5 @@
 import { countSet } from '../lane/signals.ts';
+import { isOutOfRounds } from '../feedback/bound.ts';
 import { provenAnswers } from '../feedback/unproven.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Outcome } from '../outcome.ts';
@@ -34,6 +35,8 @@ export interface LaneEnd {
   readonly unapproved: readonly TaskId[];
   /** How often the same thing is answered before a person is asked; 0: there is no limit. */
   readonly maxRounds: number;
+  /** True if GitHub failed as its checks were read: a pull request is not called ready until they are. */
+  readonly areChecksUnread?: boolean;
 }
 
 /** Why a notification is settled. */
@@ -133,7 +136,8 @@ function needsOf(end: LaneEnd): readonly Need[] {
     ...inVain,
     ...unapproved.map((about): Need => ({ kind: 'needs_approval', about })),
   ];
-  const ofLane = laneKindOf(outcome, pullRequest);
+  const known = laneKindOf(outcome, pullRequest);
+  const ofLane = known === 'ready' && end.areChecksUnread === true ? null : known;
   if (pullRequest !== null && isDisarmed(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
   if (ofLane === null) return ofTasks;
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
@@ -146,15 +150,14 @@ function isDisarmed({ feedback: { overtaken } }: Standing): boolean {
 
 /** What was asked of the pull request and had the end of its last round in this run, whatever came of it. */
 function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
-  if (maxRounds === 0) return [];
   const earlier = withoutRounds(before, maxRounds);
   return withoutRounds(after, maxRounds).filter((id) => !earlier.includes(id));
 }
 
 /** What had its last round, which came to an end. */
 function withoutRounds(standing: Standing, maxRounds: number): readonly TaskId[] {
-  return Object.entries(provenAnswers(standing).items).flatMap(([id, { rounds, answer }]) =>
-    rounds >= maxRounds && (answer !== null || isStuck(progressOf(standing.tasks, id))) ? [id] : [],
+  return Object.entries(provenAnswers(standing).items).flatMap(([id, item]) =>
+    isOutOfRounds(item, maxRounds) && (item.answer !== null || isStuck(progressOf(standing.tasks, id))) ? [id] : [],
   );
 }
 
@@ -227,7 +230,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       if (item === undefined) return 'gone';
       // Also after a person's push, from when on rounds are counted anew.
       if (item.answer?.kind === 'given-up') return null;
-      if (item.rounds < end.maxRounds || end.maxRounds === 0) return 'goes_on';
+      if (!isOutOfRounds(item, end.maxRounds)) return 'goes_on';
       // Nobody has asked for it again since.
       return item.answer !== null && at < startedAt ? 'done' : null;
     }

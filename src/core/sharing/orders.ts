@@ -89,8 +89,10 @@ export function tasksToRetry(state: LaneState, task: TaskId | null): readonly Ta
 }
 
 /** That it was asked once more than it may be is not in the state that a run without a call leaves behind. */
-function hasHadRounds({ feedback: { items } }: LaneState, id: TaskId): boolean {
-  return Object.hasOwn(items, id) && (items[id]?.rounds ?? 0) > 0;
+function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: TaskId): boolean {
+  const item = Object.hasOwn(items, id) ? items[id] : undefined;
+  if (item === undefined) return botRounds > 0 && isFeedback(id);
+  return item.rounds > 0 || item.botRound !== undefined;
 }
 
 function retried(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { readonly reason: string }): LaneState {

@@ -1,4 +1,4 @@
-import { isFeedback } from '../../core/feedback/subject.ts';
+import { isFeedback, reviewTaskId, threadTaskId } from '../../core/feedback/subject.ts';
 import { COMMANDS, type Command } from '../../core/people/command.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import { unknownTask } from '../../core/people/unknown-task.ts';
@@ -191,11 +191,20 @@ async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): P
   const lane = await laneToOrder(deps, topic);
   if (lane.kind === 'none' || task === null || isIssueTask(task)) return lane;
   const known = await knownTasks(deps, lane.id);
-  if (known === null || known.includes(task)) return lane;
+  if (known === null || known.includes(task) || (await isOnPullRequest(deps, lane.id, task))) return lane;
   const what = isFeedback(task)
     ? `There is no review thread, review or check called ${nameOfTaskId(task)} on the pull request of ${nameOfLane(lane.id)}.`
     : `There is no task ${nameOfTaskId(task)} in the queue.`;
   return { kind: 'none', why: `${unknownTask(task, known, what)} Nothing was changed.` };
+}
+
+/** True if the lane's pull request has this thread or review: what a run without a call has left to a person is not in its memory. */
+async function isOnPullRequest({ forge, config }: GateDeps, lane: LaneId, task: TaskId): Promise<boolean> {
+  if (!isFeedback(task)) return false;
+  const now = await forge.pullRequestNow(config.branchPrefix + lane);
+  const threads = now?.threads.map(({ comments }) => threadTaskId(comments[0]?.id ?? 0)) ?? [];
+  const reviews = now?.reviews.map(({ id }) => reviewTaskId(id)) ?? [];
+  return [...threads, ...reviews].includes(task);
 }
 
 type LaneToOrder = { readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string };

@@ -75,7 +75,8 @@ export async function readFeedback(
   } catch (error) {
     if (isAsked || !(error instanceof UserError)) throw error;
     const why = `What people and CI say of the pull request of ${branch} could not be read, so this run does not answer it. ${sentence(error.message)}`;
-    return { ...nothing, checks: { ...noChecks, unreadable: error.message }, warnings: [why] };
+    const isForNow = error.kind === 'infrastructure';
+    return { ...nothing, checks: { ...noChecks, unreadable: error.message, isForNow }, warnings: [why] };
   }
   if (now === null) return nothing;
   if (!reviews && !answersChecks) return { ...nothing, standing: now };
@@ -229,7 +230,8 @@ function judgeNow(
   const { lastRun, feedback } = state;
   if (checks.kind === 'unreadable') {
     const { unstarted } = feedback;
-    return { judged: null, summary: { ...noChecks, unstarted: unstarted !== null, unreadable: checks.why }, unstarted };
+    const { why: unreadable, isForNow = false } = checks;
+    return { judged: null, summary: { ...noChecks, unstarted: unstarted !== null, unreadable, isForNow }, unstarted };
   }
   const own = ownRuns(context);
   const judged = judgeChecks({ head: checks.head, base: [...earlier, ...checks.base] }, own);

@@ -1,3 +1,4 @@
+import { leftChecks } from '../../core/feedback/checks/left-checks.ts';
 import { holdOf } from '../../core/feedback/held-head.ts';
 import { owesWords } from '../../core/feedback/owed.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
@@ -18,6 +19,8 @@ import { wakeEdited } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { namesOf } from '../../core/text/lists.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { UserError } from '../../errors.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -80,8 +83,12 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   });
   const owes = owesWords(said.state.feedback, restored.state.feedback);
   const isAsked = owes || said.asksForWork;
-  if (request.purpose.kind === 'answers' && !isAsked) return ended(nothingAsked(branch, notesOf(restored, said)));
-  if (isLeftToRest(request, said.state)) return ended(nothingAsked(branch, notesOf(restored, said)));
+  if (request.purpose.kind === 'answers' && !isAsked) {
+    throwIfUnread(request, branch, said);
+    return ended(nothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
+  }
+  if (isLeftToRest(request, said.state))
+    return ended(nothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
 
   const rests = !isAsked && doesRest(deps, request, { look, restored });
   const work = await findWork(deps, request, { look, restored, said, rests });
@@ -212,9 +219,25 @@ async function paused(
 }
 
 /** Our own replies are events as well, with a token that is not the job's: they start no task before its time. */
-function nothingAsked(branch: string, notes: Notes): EndIntake {
-  const message = `Nothing on the pull request of ${branch} asks for an answer now.`;
+function nothingAsked(
+  { purpose }: Request,
+  branch: string,
+  { said: { checks }, notes }: { readonly said: ReadFeedback; readonly notes: Notes },
+): EndIntake {
+  const isOfChecks = purpose.kind === 'answers' && purpose.failedOn !== null;
+  const left = isOfChecks && checks !== null ? leftChecks(checks) : '';
+  const message = left === '' ? `Nothing on the pull request of ${branch} asks for an answer now.` : left;
   return { ...endIntake({ kind: 'idle', reason: 'updated', message }), notes };
+}
+
+/** A check failed, and nobody can say which one and whether it is ours: the event gets no answer. */
+function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFeedback): void {
+  if (purpose.kind !== 'answers' || purpose.of !== 'event' || purpose.failedOn === null) return;
+  if (checks?.isForNow !== true || checks.unreadable === null) return;
+  throw new UserError(
+    'infrastructure',
+    `The checks of the pull request of ${branch} could not be read, so the one that failed is not worked on. ${sentence(checks.unreadable)} A later run reads them again.`,
+  );
 }
 
 /** Whether the issue of a lane is closed or has lost its label before it was done: that was a person's no. Of one that is done the pull request still waits. */

@@ -27,7 +27,7 @@ export function createFeedback(
 ): FeedbackMethods {
   const { ask } = client;
   return {
-    pullRequestNow: readPullRequest(client, options.log),
+    pullRequestNow: readPullRequest(client, options),
     headNow: (branch) =>
       ask(
         { doing: `read what was decided of the pull request of ${branch}`, needs: ['pull-requests: read'] },

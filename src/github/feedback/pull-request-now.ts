@@ -1,49 +1,128 @@
+import { setTimeout } from 'node:timers/promises';
 import type { PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../../core/feedback/pull-request-now.ts';
-import type { Log } from '../../ports/machine.ts';
+import { cut } from '../../core/text/cut.ts';
+import { flatten } from '../../core/text/one-line.ts';
+import { sentence } from '../../core/text/sentence.ts';
 import { toAccount } from '../accounts.ts';
-import type { Client, Octokit, RepositoryName } from '../client.ts';
+import { type Client, type ForgeOptions, type Octokit, type RepositoryName, usualPace } from '../client.ts';
+import { graphqlAnswerOf, isUnknownField, isWorthSmaller } from '../graphql-weather.ts';
 import { checksOf } from './checks-now.ts';
 import {
+  type ChecksAnswer,
+  checksQuery,
+  type ChecksPart,
   type CommentAnswer,
   MOST_THREADS,
   type PullAnswer,
   pullRequestQuery,
   type PullRequestAnswer,
   type ReviewAnswer,
+  saidQuery,
   shown,
+  SMALL_PAGE,
   type ThreadAnswer,
   type ThreadPage,
-  THREADS_QUERY,
+  threadsQuery,
   type ThreadsAnswer,
 } from './pull-request-query.ts';
 import { besideRefused, type RefusedParts } from './refused-parts.ts';
-import { besideUnknown, headOf, mergeabilityOf, toStanding } from './standing.ts';
+import { type Lacking, besideUnknown, headOf, mergeabilityOf, toStanding } from './standing.ts';
 
+/** Until GitHub is asked once more whether the pull request conflicts. */
+const COMPUTES_SECONDS = 2;
 /** Pages of threads beyond the first: 500 threads in all. */
 const MORE_PAGES = 4;
 
 /** Reads what people and CI say of the open pull request of a branch; null: there is none. */
-export function readPullRequest({ ask }: Client, log: Log): (branch: string) => Promise<PullRequestNow | null> {
+export function readPullRequest(
+  { ask }: Client,
+  { log, pace = usualPace }: Pick<ForgeOptions, 'log' | 'pace'>,
+): (branch: string) => Promise<PullRequestNow | null> {
   return (branch) =>
     ask(
       { doing: `read what is said of the pull request of ${branch}`, needs: ['pull-requests: read'] },
       async (octokit, at) => {
-        const { data, refused } = await besideUnknown((lacking) =>
-          besideRefused(
-            octokit.graphql<PullRequestAnswer>(pullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
-          ),
-        );
-        const [pull] = shown(data.repository.ref?.associatedPullRequests);
-        if (pull === undefined || pull.isCrossRepository) return null;
+        const inParts = (): Promise<ReadPull | null> => {
+          log.info('GitHub did not answer the whole question about the pull request, so it is asked in smaller parts.');
+          return readInParts(octokit, at, branch);
+        };
+        const whole = await readAtOnce(octokit, at, branch).catch((error: unknown) => {
+          if (!isWorthSmaller(error)) throw error;
+          return inParts();
+        });
+        const isPartial = whole !== null && whole.page === MOST_THREADS && whole.refused.isForNow;
+        const read = isPartial ? await inParts().catch(() => whole) : whole;
+        if (read === null) return null;
+        const { pull, refused } = read;
         if (refused.checks === null && refused.statuses !== null)
           log.info(`Commit statuses are not read. ${refused.statuses}`);
-        const threads = await allThreads(octokit, at, pull);
+        const threads = await allThreads(octokit, at, read);
         const mergeable = mergeabilityOf(pull.mergeable);
-        const askedTwice =
-          mergeable === 'unknown' ? ((await headOf(octokit, at, branch))?.mergeable ?? mergeable) : mergeable;
-        return toPullRequest({ pull, threads, refused, mergeable: askedTwice });
+        if (mergeable !== 'unknown') return toPullRequest({ pull, threads, refused, mergeable });
+        // The first question makes GitHub compute it, which takes a moment.
+        await setTimeout(COMPUTES_SECONDS * pace.secondMs);
+        const again = await headOf(octokit, at, branch).catch(keepUnknown);
+        return toPullRequest({ pull, threads, refused, mergeable: again?.mergeable ?? mergeable });
       },
     );
+}
+
+/** The second question decides nothing: what is unknown stays so. */
+function keepUnknown(error: unknown): null {
+  if (isWorthSmaller(error)) return null;
+  throw error;
+}
+
+/** A pull request as GitHub answers. `page`: size of a page of threads. */
+interface ReadPull {
+  readonly pull: PullAnswer;
+  readonly refused: RefusedParts;
+  readonly page: number;
+  readonly lacking: Lacking;
+}
+
+async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
+  return besideUnknown(async (lacking) => {
+    const { data, refused } = await besideRefused(
+      octokit.graphql<PullRequestAnswer>(pullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
+    );
+    const [pull] = shown(data.repository.ref?.associatedPullRequests);
+    return pull === undefined || pull.isCrossRepository ? null : { pull, refused, page: MOST_THREADS, lacking };
+  });
+}
+
+/** What people say is read in small pages, the checks of head and base each by themselves: where those fail, the rest counts. */
+async function readInParts(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
+  const variables = { ...at, branch: `refs/heads/${branch}` };
+  return besideUnknown(async (lacking) => {
+    const { repository } = await octokit.graphql<PullRequestAnswer>(saidQuery(lacking), variables);
+    const [pull] = shown(repository.ref?.associatedPullRequests);
+    if (pull === undefined || pull.isCrossRepository) return null;
+    const [head, base] = [await checksPart('head'), await checksPart('base')];
+    const { commits = { nodes: null } } = head.found;
+    const { baseRef = pull.baseRef } = base.found;
+    const refused = head.refused.checks === null ? base.refused : head.refused;
+    return { pull: { ...pull, commits, baseRef }, refused, page: SMALL_PAGE, lacking };
+  });
+
+  async function checksPart(
+    part: ChecksPart,
+  ): Promise<{ readonly found: Partial<Pick<PullAnswer, 'commits' | 'baseRef'>>; readonly refused: RefusedParts }> {
+    try {
+      const { data, refused } = await besideUnknown((lacking) =>
+        besideRefused(octokit.graphql<ChecksAnswer>(checksQuery(part, lacking), variables)),
+      );
+      return { found: shown(data.repository.ref?.associatedPullRequests)[0] ?? {}, refused };
+    } catch (error) {
+      if (!isWorthSmaller(error)) throw error;
+      const [first] = graphqlAnswerOf(error).errors ?? [];
+      const words = first?.message ?? (error instanceof Error ? error.message : '');
+      const why = sentence(`GitHub answers: ${cut(flatten(words), 300)}`);
+      // What a server does not know, it does not know tomorrow.
+      const isForNow = first === undefined || !isUnknownField(first);
+      return { found: {}, refused: { checks: why, statuses: null, isForNow } };
+    }
+  }
 }
 
 interface Threads {
@@ -56,14 +135,14 @@ interface Threads {
 async function allThreads(
   octokit: Octokit,
   at: RepositoryName,
-  { number, reviewThreads }: PullAnswer,
+  { pull: { number, reviewThreads }, page: size, lacking }: ReadPull,
 ): Promise<Threads> {
   const isOpen = ({ isResolved }: ThreadAnswer): boolean => !isResolved;
   let page: ThreadPage = reviewThreads;
   let unread = page.totalCount - (page.nodes?.length ?? 0);
   const open = shown(page).filter(isOpen);
   for (let more = 0; more < MORE_PAGES && open.length < MOST_THREADS && page.pageInfo.hasPreviousPage; more += 1) {
-    const { repository } = await octokit.graphql<ThreadsAnswer>(THREADS_QUERY, {
+    const { repository } = await octokit.graphql<ThreadsAnswer>(threadsQuery(size, lacking), {
       ...at,
       number,
       before: page.pageInfo.startCursor,
@@ -105,7 +184,7 @@ function toPullRequest({
     checks:
       refused.checks === null
         ? { kind: 'known', head: checksOf(shown(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
-        : { kind: 'unreadable', why: refused.checks },
+        : { kind: 'unreadable', why: refused.checks, ...(refused.isForNow ? { isForNow: true } : {}) },
   };
 }
 
@@ -121,7 +200,7 @@ function toThread(answer: ThreadAnswer): ThreadNow | null {
   return {
     ...{ id, isOutdated, path, line, startLine, originalLine },
     side: sides[diffSide],
-    startSide: startDiffSide === null ? null : sides[startDiffSide],
+    startSide: startDiffSide == null ? null : sides[startDiffSide],
     comments: [first, ...others],
   };
 }

@@ -1,8 +1,10 @@
 import { ACCOUNT_FRAGMENT, type Actor } from '../accounts.ts';
-import { standing, type Lacking, type StandingAnswer } from './standing.ts';
+import { standing, withoutLacking, type Lacking, type StandingAnswer } from './standing.ts';
 
 /** Of threads that are not resolved; and the most of a page. */
 export const MOST_THREADS = 100;
+/** Of threads and reviews where a query for all of it failed. */
+export const SMALL_PAGE = 20;
 
 const THREADS = `totalCount pageInfo { hasPreviousPage startCursor } nodes { ...Thread }`;
 
@@ -37,36 +39,72 @@ const HEAD_FRAGMENT = `fragment Head on Commit {
 const BASE_FRAGMENT = `fragment Base on Commit {
   ${suite(`runs: checkRuns(first: 100, filterBy: { checkType: LATEST }) { nodes { ...Run } }
     failed: checkRuns(first: 50, filterBy: { checkType: LATEST, conclusions: [FAILURE, TIMED_OUT, STARTUP_FAILURE] }) { nodes { ...Run } }`)}
-}
-fragment Run on CheckRun { databaseId name status conclusion startedAt completedAt detailsUrl title }`;
+}`;
 
-/** All of it at once. A branch of this repository is asked for its pull request: a fork may have a branch of the same name. */
-export const pullRequestQuery = (lacking: Lacking) => `query ($owner: String!, $repo: String!, $branch: String!) {
+const RUN_FRAGMENT = `fragment Run on CheckRun { databaseId name status conclusion startedAt completedAt detailsUrl title }`;
+
+/** Of a commit of the head or of the base branch, as a part of its own. */
+export type ChecksPart = 'head' | 'base';
+
+const CHECKS: Readonly<Record<ChecksPart, string>> = {
+  head: 'commits(last: 1) { nodes { commit { ...Head } } }',
+  base: 'baseRef { target { oid ...Base } }',
+};
+
+/** A branch of this repository is asked for its pull request: a fork may have a branch of the same name. */
+const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String!, $branch: String!) {
   repository(owner: $owner, name: $repo) {
     ref(qualifiedName: $branch) {
       associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
-        nodes {
-          number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standing(lacking)}
-          baseRef { target { oid ...Base } }
-          commits(last: 1) { nodes { commit { ...Head } } }
-          reviewThreads(last: ${String(MOST_THREADS)}) { ${THREADS} }
-          reviews(last: 100) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }
-        }
+        nodes { ${fields} }
       }
     }
   }
-}
+}`;
+
+const said = (lacking: Lacking, page: number) =>
+  `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standing(lacking)}
+          reviewThreads(last: ${String(page)}) { ${THREADS} }
+          reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }`;
+
+/** All of it at once. */
+export const pullRequestQuery = (lacking: Lacking): string =>
+  withoutLacking(
+    `${ofPullRequest(`${said(lacking, MOST_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
 ${HEAD_FRAGMENT}
 ${BASE_FRAGMENT}
-${THREAD_FRAGMENTS}`;
+${RUN_FRAGMENT}
+${THREAD_FRAGMENTS}`,
+    lacking,
+  );
 
-/** Threads before those that are known. */
-export const THREADS_QUERY = `query ($owner: String!, $repo: String!, $number: Int!, $before: String!) {
+/** The same without checks, in smaller pages. */
+export const saidQuery = (lacking: Lacking): string =>
+  withoutLacking(
+    `${ofPullRequest(`${said(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`,
+    lacking,
+  );
+
+/** Nothing but the checks of one commit. */
+export const checksQuery = (part: ChecksPart, lacking: Lacking): string =>
+  withoutLacking(
+    `${ofPullRequest(`number isCrossRepository ${CHECKS[part]}`)}
+${part === 'head' ? HEAD_FRAGMENT : BASE_FRAGMENT}
+${RUN_FRAGMENT}`,
+    lacking,
+  );
+
+/** Threads before those that are known, in pages of this size. */
+export const threadsQuery = (page: number, lacking: Lacking): string =>
+  withoutLacking(
+    `query ($owner: String!, $repo: String!, $number: Int!, $before: String!) {
   repository(owner: $owner, name: $repo) {
-    pullRequest(number: $number) { reviewThreads(last: ${String(MOST_THREADS)}, before: $before) { ${THREADS} } }
+    pullRequest(number: $number) { reviewThreads(last: ${String(page)}, before: $before) { ${THREADS} } }
   }
 }
-${THREAD_FRAGMENTS}`;
+${THREAD_FRAGMENTS}`,
+    lacking,
+  );
 
 /** So many commits before the tip of a base branch may say how a check stands there. */
 const EARLIER_COMMITS = 5;
@@ -79,7 +117,8 @@ const before = (more: number): string =>
 export const EARLIER_CHECKS_QUERY = `query ($owner: String!, $repo: String!, $tip: GitObjectID!) {
   repository(owner: $owner, name: $repo) { object(oid: $tip) { ... on Commit { ${before(EARLIER_COMMITS)} } } }
 }
-${BASE_FRAGMENT}`;
+${BASE_FRAGMENT}
+${RUN_FRAGMENT}`;
 
 /** A commit with those before it, as deep as was asked. */
 interface EarlierCommit extends CommitAnswer {
@@ -97,6 +136,13 @@ export function commitsBefore({ parents }: Pick<EarlierCommit, 'parents'>): read
 
 export interface PullRequestAnswer {
   readonly repository: { readonly ref: { readonly associatedPullRequests: Nodes<PullAnswer> } | null };
+}
+
+/** The answer to `checksQuery`. */
+export interface ChecksAnswer {
+  readonly repository: {
+    readonly ref: { readonly associatedPullRequests: Nodes<Partial<Pick<PullAnswer, 'baseRef' | 'commits'>>> } | null;
+  };
 }
 
 export interface ThreadsAnswer {
@@ -137,7 +183,7 @@ export interface ThreadAnswer {
   readonly startLine: number | null;
   readonly originalLine: number | null;
   readonly diffSide: 'LEFT' | 'RIGHT';
-  readonly startDiffSide: 'LEFT' | 'RIGHT' | null;
+  readonly startDiffSide?: 'LEFT' | 'RIGHT' | null;
   readonly first: Nodes<CommentAnswer>;
   readonly newest: Nodes<CommentAnswer>;
 }
@@ -179,10 +225,10 @@ export interface SuiteAnswer {
     readonly url: string;
     readonly event: string;
     readonly workflow: { readonly name: string };
-    readonly file: { readonly path: string } | null;
+    readonly file?: { readonly path: string } | null;
   } | null;
   readonly runs: Nodes<RunAnswer> | null;
-  readonly failed: Nodes<RunAnswer> | null;
+  readonly failed?: Nodes<RunAnswer> | null;
 }
 
 export interface RunAnswer {

@@ -1,6 +1,7 @@
 import { cut } from '../../core/text/cut.ts';
 import { flatten } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
+import { graphqlAnswerOf, isGraphqlWeather } from '../graphql-weather.ts';
 
 /** What the token may not read of the checks of a pull request. */
 export interface RefusedParts {
@@ -8,12 +9,12 @@ export interface RefusedParts {
   readonly checks: string | null;
   /** The same of commit statuses. */
   readonly statuses: string | null;
+  /** True if the checks could not be read for now only. */
+  readonly isForNow: boolean;
 }
 
-interface PartialError {
-  readonly message?: string;
-  readonly path?: readonly unknown[];
-}
+/** Nothing was refused. */
+export const nothingRefused: RefusedParts = { checks: null, statuses: null, isForNow: false };
 
 /** Every way in which a part of the checks can be refused takes these: a run of a workflow is read with `actions`. */
 const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses: read'] } as const;
@@ -24,19 +25,22 @@ export async function besideRefused<Answer extends { readonly repository: object
   answer: Promise<Answer>,
 ): Promise<{ readonly data: Answer; readonly refused: RefusedParts }> {
   try {
-    return { data: await answer, refused: { checks: null, statuses: null } };
+    return { data: await answer, refused: nothingRefused };
   } catch (error) {
-    const { errors = [], data = null } = (error instanceof Error ? error : {}) as {
-      readonly errors?: readonly PartialError[];
-      readonly data?: (Omit<Answer, 'repository'> & { readonly repository: Answer['repository'] | null }) | null;
-    };
-    const found = errors.map(({ path = [], message = '' }) => ({ part: partAt(path), message }));
+    const { errors = [], data: answered = null } = graphqlAnswerOf(error);
+    const data = answered as (Omit<Answer, 'repository'> & { readonly repository: Answer['repository'] | null }) | null;
+    const found = errors.map((one) => ({
+      part: partAt(one.path ?? []),
+      message: one.message ?? '',
+      isForNow: isGraphqlWeather(one),
+    }));
     if (data?.repository == null || found.length === 0 || found.some(({ part }) => part === null)) throw error;
     const why = (wanted: Part): string | null => {
       const first = found.find(({ part }) => part === wanted);
       return first === undefined ? null : whyRefused(first.message, NEEDED[wanted]);
     };
-    return { data: data as Answer, refused: { checks: why('checks'), statuses: why('statuses') } };
+    const isForNow = found.some((one) => one.part === 'checks' && one.isForNow);
+    return { data: data as Answer, refused: { checks: why('checks'), statuses: why('statuses'), isForNow } };
   }
 }
 

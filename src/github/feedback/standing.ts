@@ -2,10 +2,28 @@ import type { Standing } from '../../core/feedback/held-head.ts';
 import type { PullRequestNow } from '../../core/feedback/pull-request-now.ts';
 import { ACCOUNT_FRAGMENT, toAccount, type Actor } from '../accounts.ts';
 import type { Octokit, RepositoryName } from '../client.ts';
+import { graphqlAnswerOf, unknownNameIn } from '../graphql-weather.ts';
 
 /** Fields of a pull request that an older Enterprise server may not know: without them it has no auto-merge, or no merge queue. */
 const OPTIONAL = { autoMergeRequest: 'autoMergeRequest { enabledAt }', isInMergeQueue: 'isInMergeQueue' } as const;
-type OptionalField = keyof typeof OPTIONAL;
+
+/** Other fields and arguments that came later than most, and what is asked instead. */
+const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
+  // Numbers with 32 bits, which a younger server has outgrown.
+  fullDatabaseId: [/\bfullDatabaseId\b/g, 'fullDatabaseId: databaseId'],
+  file: [/\bfile \{ path \}/g, ''],
+  startDiffSide: [/\bstartDiffSide\b/g, ''],
+  writersOnly: [/, writersOnly: true/g, ''],
+  conclusions: [/\bfailed: checkRuns\([^)]*\) \{ nodes \{[^}]*\} \}/g, ''],
+};
+
+/** The query without what the server does not know. */
+export function withoutLacking(query: string, lacking: Lacking): string {
+  return [...lacking].reduce((text, name) => {
+    const replaced = Object.hasOwn(REPLACED, name) ? REPLACED[name] : undefined;
+    return replaced === undefined ? text : text.replace(...replaced);
+  }, query);
+}
 
 /** The fields that this server turned out not to know. */
 export type Lacking = ReadonlySet<string>;
@@ -59,11 +77,10 @@ export async function besideUnknown<T>(ask: (lacking: Lacking) => Promise<T>): P
   try {
     return await ask(nothingLacks);
   } catch (error) {
-    const { errors = [] } = (error instanceof Error ? error : {}) as {
-      readonly errors?: readonly { readonly message?: string }[];
-    };
-    const unknown = errors.flatMap(({ message = '' }) => /^Field '(\w+)' doesn't exist/.exec(message)?.[1] ?? []);
-    if (unknown.length === 0 || !unknown.every((name): name is OptionalField => name in OPTIONAL)) throw error;
+    const { errors = [] } = graphqlAnswerOf(error);
+    const unknown = errors.flatMap(({ message = '' }) => unknownNameIn(message) ?? []);
+    const isKnownHow = (name: string): boolean => Object.hasOwn(OPTIONAL, name) || Object.hasOwn(REPLACED, name);
+    if (unknown.length === 0 || !unknown.every(isKnownHow)) throw error;
     return ask(new Set(unknown));
   }
 }
@@ -98,7 +115,7 @@ export async function headOf(
   branch: string,
 ): Promise<(Standing & { readonly mergeable: PullRequestNow['mergeable'] }) | null> {
   const { repository } = await besideUnknown((lacking) =>
-    octokit.graphql<HeadAnswer>(headQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
+    octokit.graphql<HeadAnswer>(withoutLacking(headQuery(lacking), lacking), { ...at, branch: `refs/heads/${branch}` }),
   );
   const pull = repository.ref?.associatedPullRequests.nodes?.[0] ?? null;
   if (pull === null || pull.isCrossRepository) return null;

@@ -1,15 +1,19 @@
 import type { PullRequestNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import type { Client } from '../client.ts';
+import { isWorthSmaller } from '../graphql-weather.ts';
 import { besideRefused } from './refused-parts.ts';
 import { shown, type Nodes } from './pull-request-query.ts';
 import { mergeabilityOf } from './standing.ts';
 
-/** Pages of 50: what is open beyond 200 pull requests, the oldest changes, waits until others are merged. */
-const MAX_PAGES = 4;
+/** What is open beyond so many pull requests, the oldest changes, waits until others are merged. */
+const MAX_READ = 200;
+/** Of a page, and of one where GitHub could not answer for such a page. */
+const PAGE = 50;
+const SMALL_PAGE = 10;
 
-const QUERY = `query ($owner: String!, $repo: String!, $after: String) {
+const QUERY = `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
   repository(owner: $owner, name: $repo) {
-    pullRequests(states: OPEN, first: 50, after: $after, orderBy: { field: UPDATED_AT, direction: DESC }) {
+    pullRequests(states: OPEN, first: $first, after: $after, orderBy: { field: UPDATED_AT, direction: DESC }) {
       pageInfo { hasNextPage endCursor }
       nodes {
         number isCrossRepository headRefName headRefOid baseRefOid mergeable baseRef { target { oid } }
@@ -43,9 +47,16 @@ export function waitingPullRequests({ ask }: Client, prefix: string): Promise<re
   return ask({ doing: 'look at the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {
     const found: WaitingPullRequest[] = [];
     let after: string | null = null;
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const answer: Promise<PageAnswer> = octokit.graphql<PageAnswer>(QUERY, { ...at, after });
-      const { pullRequests }: PageAnswer['repository'] = (await besideRefused(answer)).data.repository;
+    let first = PAGE;
+    const readPage = async (): Promise<PageAnswer> =>
+      (await besideRefused(octokit.graphql<PageAnswer>(QUERY, { ...at, first, after }))).data;
+    for (let read = 0; read < MAX_READ; read += first) {
+      const answer: PageAnswer = await readPage().catch((error: unknown) => {
+        if (first === SMALL_PAGE || !isWorthSmaller(error)) throw error;
+        first = SMALL_PAGE;
+        return readPage();
+      });
+      const { pullRequests } = answer.repository;
       found.push(...shown(pullRequests).flatMap((pull) => toWaiting(pull, prefix)));
       after = pullRequests.pageInfo.endCursor;
       if (!pullRequests.pageInfo.hasNextPage || after === null) break;

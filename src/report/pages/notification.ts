@@ -285,12 +285,18 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   const ways = choices(id, item.kind, 'used-up');
   const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';
   return [
-    `**Ralph has worked on this in ${count(item.rounds, 'round')}, and does not try again by itself** (\`max-feedback-rounds\`): ${asked}`,
+    `**${roundsSoFar(item, report)}, and does not try again by itself** (\`max-feedback-rounds\`): ${asked}`,
     ...(earlier.length === 0 ? [] : [`Answered before, the oldest first:\n\n${earlier.join('\n')}`]),
     ...(came === '' ? [] : [`${upperFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
     `**Next:** ${prose(stands ? `${NOTHING_IF[item.kind]} If not, ${lowerFirst(ways)}` : ways, 600)}`,
   ].join('\n\n');
+}
+
+function roundsSoFar({ rounds, botRound }: FeedbackItem, report: RunReport): string {
+  if (botRound === undefined) return `Ralph has worked on this in ${count(rounds, 'round')}`;
+  const ofBots = laneOf(report)?.answers.botRounds ?? 0;
+  return `Ralph has worked on what bots asked of this pull request in ${count(ofBots, 'round')}`;
 }
 
 /** When the last answer was enough. */

@@ -45,7 +45,12 @@ export function redStill(report: RunReport): readonly Asked[] {
 /** What people and CI still have against the pull request, as a sentence part; empty: nothing that is known. */
 export function stillAgainst(report: RunReport): string {
   const red = redStill(report).length;
-  return [openWords(askedOf(report)), red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`]
+  const isUnread = (laneOf(report)?.checks?.unreadable ?? null) !== null;
+  return [
+    openWords(askedOf(report)),
+    red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`,
+    isUnread ? 'its checks could not be read' : '',
+  ]
     .filter((words) => words !== '')
     .join('; ');
 }

@@ -14,6 +14,8 @@ export interface ChecksSummary {
   readonly unstarted: boolean;
   /** Why the checks could not be read, as a sentence; null: they were. */
   readonly unreadable: string | null;
+  /** True if GitHub failed as they were read, so that the next run may read them. */
+  readonly isForNow?: boolean;
   /** How many there are on the head. */
   readonly runs: number;
 }

@@ -437,10 +437,12 @@ describe('checks', () => {
     const { body } = await answerOf(at);
     at.github.faults.inject({
       match: { path: /graphql/ },
-      times: 1,
+      times: 9,
       effect: { kind: 'answer', status: 200, body: { ...body, errors: [error] } },
     });
-    expect((await nowOf(at)).checks).toEqual({ kind: 'unreadable', why: 'GitHub answers: Something went wrong.' });
+    expect((await nowOf(at)).checks).toEqual({
+      ...{ kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isForNow: true },
+    });
   });
 });
 

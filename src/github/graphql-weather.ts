@@ -1,0 +1,75 @@
+/** One error of GraphQL, as its answer lists it. */
+export interface GraphqlError {
+  readonly type?: string;
+  readonly message?: string;
+  readonly path?: readonly unknown[];
+  readonly extensions?: { readonly code?: unknown } | null;
+}
+
+/** The answer to a GraphQL request: errors, beside what data there is. */
+export interface GraphqlAnswer {
+  readonly data?: unknown;
+  readonly errors?: readonly GraphqlError[];
+}
+
+/** True if GitHub's servers failed at the query, which is not the caller's fault and passes. */
+export function isGraphqlWeather({ type, message, extensions }: GraphqlError): boolean {
+  const code = typeof extensions?.code === 'string' ? extensions.code : '';
+  return WEATHER_TYPES.test(type ?? '') || WEATHER_TYPES.test(code) || WEATHER_WORDS.test(message ?? '');
+}
+
+const WEATHER_TYPES =
+  /^(?:INTERNAL(?:_SERVER)?(?:_ERROR)?|SERVICE_UNAVAILABLE|RESOURCE_LIMITS_EXCEEDED|TIME_?OUT|TIMED_?OUT|LOADING|BAD_GATEWAY|GATEWAY_TIMEOUT)$/i;
+const WEATHER_WORDS =
+  /\bsomething went wrong\b|\btimed ?out\b|\btimeout\b|\bresource limits?\b.*\bexceeded\b|\bcouldn't respond to your request in time\b|\btemporarily unavailable\b|\binternal (?:server )?error\b/i;
+
+/** True if GitHub refused the query for its size: the same query has no chance, a smaller one does. */
+export function isTooLarge({ type, message, extensions }: GraphqlError): boolean {
+  return [type, extensions?.code, message].some(
+    (text) => typeof text === 'string' && /RESOURCE_LIMITS_EXCEEDED|\bresource limits?\b/i.test(text),
+  );
+}
+
+/** The errors and the data of a failed GraphQL request, whichever part of Octokit threw. */
+export function graphqlAnswerOf(error: unknown): GraphqlAnswer {
+  const { errors, data, response } = (error instanceof Error ? error : {}) as {
+    readonly errors?: unknown;
+    readonly data?: unknown;
+    readonly response?: { readonly data?: unknown };
+  };
+  if (Array.isArray(errors)) return { errors: errors.filter(isError), data };
+  const body = response?.data;
+  if (typeof body !== 'object' || body === null || !('errors' in body) || !Array.isArray(body.errors)) return {};
+  return { errors: body.errors.filter(isError), data: 'data' in body ? body.data : undefined };
+}
+
+function isError(one: unknown): one is GraphqlError {
+  return typeof one === 'object' && one !== null;
+}
+
+/** True if a read has a chance when it is made again in smaller parts: a server that failed or was too slow, a query that was too large, a field that the server does not know. */
+export function isWorthSmaller(error: unknown): boolean {
+  const { errors = [] } = graphqlAnswerOf(error);
+  if (errors.length > 0) return errors.some((one) => isGraphqlWeather(one) || isUnknownField(one));
+  const { name, response } = (error instanceof Error ? error : {}) as {
+    readonly name?: string;
+    readonly response?: { readonly status?: number };
+  };
+  // Without an answer the connection broke, or the time was up.
+  return name === 'HttpError' && (response?.status === undefined || response.status >= 500);
+}
+
+/** True if the server is older than the query. */
+export function isUnknownField({ message = '' }: GraphqlError): boolean {
+  return unknownNameIn(message) !== null;
+}
+
+/** The field, argument or type that the server says it does not know; null: the error is another one. */
+export function unknownNameIn(message: string): string | null {
+  return (
+    /^(?:Field '(\w+)' doesn't exist on type|.* doesn't accept argument '(\w+)'|No such type (\w+)\b)/
+      .exec(message)
+      ?.slice(1)
+      .find((name) => name !== undefined) ?? null
+  );
+}

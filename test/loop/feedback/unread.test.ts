@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { UserError } from '../../../src/errors.ts';
+import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
+import type { Project } from '../stage/project.ts';
+import { addIssue, createProject, warningsIn, type Event } from '../stage/river.ts';
+import { BRANCH, bodyOf, next, notices, reviewed, reviewedOn, worker } from './reviewing.ts';
+import { failing } from './said.ts';
+
+const away = { kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isForNow: true } as const;
+const refused = { kind: 'unreadable', why: 'The token may not read them. Add `checks: read`.' } as const;
+
+/** CI says that the newest commit of the pull request fails. */
+function failedOn({ origin }: Project): Event {
+  const payload = { state: 'failure', sha: origin.branches.get(BRANCH) ?? '', branches: [{ name: BRANCH }] };
+  return { name: 'status', payload };
+}
+
+/** A queue whose pull request is a draft with open work, beside a second task. */
+async function goingOn(): Promise<Project> {
+  const project = createProject({ agent: [worker] });
+  await next(project);
+  addIssue(project.forge, 2);
+  return project;
+}
+
+describe('checks that GitHub fails to give', () => {
+  test('keep the pull request from being called ready, until they are read', async () => {
+    const project = await goingOn();
+    project.forge.notifications.clear();
+    project.forge.saidOf.set(BRANCH, { checks: away });
+    const run = await next(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(warningsIn(run).join('\n')).toContain('The checks of the pull request could not be read.');
+    const words = [bodyOf(project), ...notices(project), run.report === null ? '' : describeOutcome(run.report).next];
+    expect(words.join('\n')).not.toMatch(/merge it|is ready for review|## ✅/);
+    expect(words.join('\n')).toContain('its checks could not be read');
+    project.forge.saidOf.set(BRANCH, {});
+    await next(project);
+    expect(bodyOf(project)).not.toContain('could not be read');
+  });
+
+  test('end the run that their own failure started, as weather and without a message', async () => {
+    const project = await reviewed(worker);
+    const before = notices(project).length;
+    project.forge.saidOf.set(BRANCH, { checks: away });
+    const run = await next(project, failedOn(project));
+    expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    expect(run.outcome).toMatchObject({ message: expect.stringContaining('Something went wrong') });
+    expect(notices(project)).toHaveLength(before);
+  });
+});
+
+test('checks that the token may not read: people hear that they look at them themselves', async () => {
+  const project = await goingOn();
+  project.forge.notifications.clear();
+  project.forge.saidOf.set(BRANCH, { checks: refused });
+  await next(project);
+  const said = notices(project).join('\n');
+  expect(said).toContain('waits for a person: its checks could not be read.');
+  expect(said).not.toMatch(/merge it|is ready/);
+});
+
+describe('a read that fails', () => {
+  const weather = new UserError('infrastructure', 'GitHub answers 502.');
+
+  test('ends the run of a review, which asked for an answer', async () => {
+    const project = await reviewed(worker);
+    project.forge.faults.set('pullRequestNow', weather);
+    const run = await next(project, reviewedOn(BRANCH));
+    expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    expect(run.outcome).toMatchObject({ message: 'GitHub answers 502.' });
+  });
+
+  test('lets the schedule work, and nothing is called ready', async () => {
+    const project = await goingOn();
+    project.forge.notifications.clear();
+    project.forge.faults.set('pullRequestNow', weather);
+    expect(await next(project)).toMatchObject({ calls: 1 });
+    expect([bodyOf(project), ...notices(project)].join('\n')).not.toMatch(/merge it|is ready for review|## ✅/);
+  });
+});
+
+test.each([
+  ['the base branch fails in the same way', { head: [failing()], base: [failing()] }],
+  [
+    'the same commit passed and failed',
+    { head: [failing(), failing({ id: 32, result: 'passed', conclusion: 'success' })], base: [] },
+  ],
+])('a failed check starts a run that says: %s', async (why, checks) => {
+  const project = await reviewed(worker);
+  project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', ...checks } });
+  const run = await next(project, failedOn(project));
+  expect(run).toMatchObject({ end: 'idle (updated)', calls: 0 });
+  expect(run.outcome).toMatchObject({ message: expect.stringContaining(why) });
+  expect(run.outcome).toMatchObject({ message: expect.stringContaining('"test"') });
+});
