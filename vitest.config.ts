@@ -37,12 +37,22 @@ const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
 /** Whole runs to begin with: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
-/** Integration with programs that are large themselves: the CLI of Claude Code, which is downloaded first, and `ralph` at home. */
-const LARGE = ['test/integration/home/**/*.test.ts', 'test/integration/agents/claude-*.test.ts'];
+/**
+ * What `npm test` has no time for: the CLI of Claude Code, which is downloaded first; `ralph` at home; work trees that
+ * change hands; merges.
+ */
+const PROGRAMS = [
+  'test/integration/home/**/*.test.ts',
+  'test/integration/agents/claude-*.test.ts',
+  'test/integration/git/{room,merge}/**/*.test.ts',
+];
+/** A kill at each moment, and two runs in each order. */
+const MOMENTS = ['test/loop/{kill,two-runs}.test.ts'];
 
 /** What lies in the folder of a project and is another one's. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
-  integration: LARGE,
+  loop: MOMENTS,
+  integration: PROGRAMS,
   e2e: [`${ATTACKS}/**`, `${EVERYDAY}/**`],
   attacks: isDeep ? [] : [DOORS],
 };
@@ -69,7 +79,7 @@ const isolatedCorpora = [
 
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     hookTimeout: 120_000,
     restoreMocks: true,
     // As in test/eventually.ts.
@@ -78,7 +88,8 @@ export default defineConfig({
       project('unit', shared),
       project('loop', shared),
       project('integration', waiting),
-      { extends: true as const, test: { name: 'programs', include: LARGE, ...waiting } },
+      { extends: true as const, test: { name: 'moments', include: MOMENTS, ...shared } },
+      { extends: true as const, test: { name: 'programs', include: PROGRAMS, ...waiting } },
       project('everyday', waiting, EVERYDAY),
       project('e2e', waiting, E2E),
       project('attacks', waiting, ATTACKS),
