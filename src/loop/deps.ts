@@ -26,10 +26,7 @@ interface Beginning {
 type Outlet =
   | {
       readonly kind: 'push';
-      readonly remote: Pick<
-        Remote,
-        'push' | 'pushOn' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'
-      >;
+      readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'>;
     }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 

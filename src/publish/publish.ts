@@ -47,7 +47,9 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const finished = { ...unchecked, state: { ...verified, feedback } };
   const branch = await publishBranch(deps, finished);
   const worked =
-    branch.kind === 'published' ? finished : withoutProgress(finished, deps.config.policy, deps.clock.now(), branch.kind);
+    branch.kind === 'published'
+      ? finished
+      : withoutProgress(deps, finished, branch.kind);
   const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead).catch(
     async (error: unknown) => {
       // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
@@ -221,12 +223,16 @@ interface PublishedEnd {
 }
 
 /** Work whose newest commits did not reach the remote: nothing was done in them and nobody may read that it was, but the calls were made. */
-function withoutProgress(work: Work, policy: Policy, now: number, why: 'lost' | 'refused'): Work {
+function withoutProgress(
+  { config, clock }: Pick<PublishDeps, 'config' | 'clock'>,
+  work: Work,
+  why: 'lost' | 'refused',
+): Work {
   const { safe, journal } = work;
   const lost = journal.length - safe.iterations;
   // No task is to blame for a rule of the server.
   const iterations = why === 'refused' ? 0 : lost;
-  const state = loseProgress({ before: safe.state, after: work.state, iterations }, policy, now);
+  const state = loseProgress({ before: safe.state, after: work.state, iterations }, config.policy, clock.now());
   return {
     ...work,
     state,

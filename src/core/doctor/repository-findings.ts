@@ -163,9 +163,7 @@ function branchNames(repository: Asked<Repository>): readonly Finding[] {
     problem(
       'branch-names',
       `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can make it.`,
-      cure('Rename or delete that branch, or set another `branch-prefix`.', {
-        link: pageOf(repository, 'branches'),
-      }),
+      cure('Rename or delete that branch, or set another `branch-prefix`.', { link: pageOf(repository, 'branches') }),
     ),
   ];
 }

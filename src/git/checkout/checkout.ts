@@ -154,7 +154,14 @@ export function createRepository(options: RepositoryOptions): Checkout {
     async openLane(wanted, found) {
       const { workspace, repository } = await needOurs();
       const { url, token } = options.remote;
-      const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null, identity: options.identity };
+      const source = {
+        workspace,
+        repository,
+        url,
+        variables: authorization(url, token),
+        workedOn: lane !== null,
+        identity: options.identity,
+      };
       const { lane: started, base, fork, roots, answer } = await openLane(source, wanted, found ?? null);
       // A branch may lack a folder that the base has had since.
       await checkWorkingDirectory(workspace.top, workingDirectory);

@@ -62,8 +62,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
           known === null ? null : expected,
         );
   if (expected !== null && remoteHead !== expected) throw moved(branch, expected, remoteHead);
-  const tip =
-    start.kind === 'reuse' ? await beginOn(source, { base, merged: start.mergedHead }) : (remoteHead ?? base);
+  const tip = start.kind === 'reuse' ? await beginOn(source, { base, merged: start.mergedHead }) : (remoteHead ?? base);
 
   await keepUnpublished(source, branch, [base, ...(remoteHead === null ? [] : [remoteHead])]);
   await checkOut(source, { branch, tip });

@@ -30,8 +30,7 @@ export function unblocking(report: RunReport): string {
   const is = (state: TaskProgress['state'], reason: StuckReason | null = null): boolean =>
     worked.some(({ progress }) => progress.state === state && (reason === null || progress.reason === reason));
   const asks = worked.some(
-    ({ progress: { state, reason } }) =>
-      state === 'blocked' && reason !== 'nothing_to_do' && reason !== 'push_refused',
+    ({ progress: { state, reason } }) => state === 'blocked' && reason !== 'nothing_to_do' && reason !== 'push_refused',
   );
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const steps = [
