@@ -76,6 +76,8 @@ function scriptOf(rule: ServerRule): string {
     case 'workflow':
       return `for c in $fresh; do f=$(git log --format= --name-only -m "$c" --not --all | grep '^[.]github/workflows/' | head -n 1); if [ -n "$f" ]; then echo "refusing to allow a GitHub App to create or update workflow \\\`$f\\\` without \\\`workflows\\\` permission" >&2; exit 1; fi; done`;
     case 'silent':
-      return eachFile(`git cat-file blob "$c:$f" | grep -qF ${quoted(rule.text)} && { echo 'declined by policy 17' >&2; exit 1; }`);
+      return eachFile(
+        `git cat-file blob "$c:$f" | grep -qF ${quoted(rule.text)} && { echo 'declined by policy 17' >&2; exit 1; }`,
+      );
   }
 }

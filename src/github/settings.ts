@@ -126,9 +126,7 @@ async function namesAround(
   { branches, ...at }: RepositoryName & { readonly branches: readonly string[] },
 ): Promise<readonly string[]> {
   const starts = [...new Set(branches.map((branch) => branch.split('/', 1)[0] ?? branch))];
-  const found = await Promise.all(
-    starts.map((start) => rest.git.listMatchingRefs({ ...at, ref: `heads/${start}` })),
-  );
+  const found = await Promise.all(starts.map((start) => rest.git.listMatchingRefs({ ...at, ref: `heads/${start}` })));
   return found.flatMap(({ data }) => data.map(({ ref }) => ref.slice('refs/heads/'.length)));
 }
 

@@ -66,7 +66,7 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const worked =
     branch.kind === 'published'
       ? { ...finished, state: { ...finished.state, feedback: branch.feedback } }
-      : withoutProgress(finished, deps.config.policy, deps.clock.now(), branch.kind);
+      : withoutProgress(deps, finished, branch.kind);
   const {
     notified,
     end,
@@ -348,12 +348,16 @@ interface PublishedEnd {
 }
 
 /** Work whose newest commits did not reach the remote: nothing was done in them and nobody may read that it was, but the calls were made. */
-function withoutProgress(work: Work, policy: Policy, now: number, why: 'lost' | 'refused'): Work {
+function withoutProgress(
+  { config, clock }: Pick<PublishDeps, 'config' | 'clock'>,
+  work: Work,
+  why: 'lost' | 'refused',
+): Work {
   const { safe, journal } = work;
   const lost = journal.length - safe.iterations;
   // No task is to blame for a rule of the server.
   const iterations = why === 'refused' ? 0 : lost;
-  const state = loseProgress({ before: safe.state, after: work.state, iterations }, policy, now);
+  const state = loseProgress({ before: safe.state, after: work.state, iterations }, config.policy, clock.now());
   return {
     ...work,
     state,

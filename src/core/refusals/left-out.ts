@@ -96,11 +96,7 @@ export function withPlaces(state: LaneState, places: Readonly<Record<ObjectId, O
     const commits = share.commits.map(placeOf).filter((commit) => commit !== null);
     return [id, { ...share, commits, commitCount: share.commitCount - share.commits.length + commits.length }] as const;
   });
-  return {
-    ...state,
-    tasks: Object.fromEntries(tasks),
-    change: { ...state.change, tasks: Object.fromEntries(shares) },
-  };
+  return { ...state, tasks: Object.fromEntries(tasks), change: { ...state.change, tasks: Object.fromEntries(shares) } };
 }
 
 /** The state once the server has taken all that was committed: what it refused of finished tasks is over. */
@@ -108,8 +104,8 @@ export function acceptWork(state: LaneState): LaneState {
   const isOver = ({ state: stands, refused }: TaskProgress): boolean => stands === 'done' && refused !== undefined;
   if (!Object.values(state.tasks).some(isOver)) return state;
   const tasks = Object.entries(state.tasks).map(([id, progress]) => {
-    if (!isOver(progress)) return [id, progress] as const;
-    const { refused: _, ...rest } = progress;
+    const rest: { refused?: unknown } & TaskProgress = { ...progress };
+    if (isOver(progress)) delete rest.refused;
     return [id, rest] as const;
   });
   return { ...state, tasks: Object.fromEntries(tasks) };

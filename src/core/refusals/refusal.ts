@@ -1,12 +1,6 @@
 import { capped } from '../text/cut.ts';
 import { flatten } from '../text/one-line.ts';
-import { serverRules, unnamedProtection } from './server-rules.ts';
-
-/**
- * What the server judged (spec §10). `content`: what the commits hold. `branch`: who pushes what kind of commit to which
- * branch. `name`: another ref is where this one would be. `stale`: somebody was faster. `weather`: no answer, or a breakdown.
- */
-export type RefusalKind = 'content' | 'branch' | 'name' | 'stale' | 'weather';
+import { serverRules, unnamedProtection, type RefusalKind } from './server-rules.ts';
 
 /** A refused push, or a refused creation or deletion of a ref. */
 export interface Refusal {

@@ -1,4 +1,8 @@
-import type { RefusalKind } from './refusal.ts';
+/**
+ * What the server judged (spec §10). `content`: what the commits hold. `branch`: who pushes what kind of commit to which
+ * branch. `name`: another ref is where this one would be. `stale`: somebody was faster. `weather`: no answer, or a breakdown.
+ */
+export type RefusalKind = 'content' | 'branch' | 'name' | 'stale' | 'weather';
 
 /** A rule as GitHub's rulesets have it: its name there, and what it does to Ralph's branches. */
 interface RuleType {
@@ -71,7 +75,8 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'content',
     rule: 'path-length',
     type: { name: 'max_file_path_length', kind: 'warning', does: 'refuses long paths' },
-    pattern: /file paths? (is|are) too long|(maximum|max) (file )?path length|path length exceeds|max_file_path_length/i,
+    pattern:
+      /file paths? (is|are) too long|(maximum|max) (file )?path length|path length exceeds|max_file_path_length/i,
     meaning: 'A rule of the repository limits the length of paths.',
     cure: LEAVE_OUT,
   },
@@ -123,7 +128,11 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'deletion',
-    type: { name: 'deletion', kind: 'warning', does: 'keeps the branch after its pull request is merged, so that the next work begins on it' },
+    type: {
+      name: 'deletion',
+      kind: 'warning',
+      does: 'keeps the branch after its pull request is merged, so that the next work begins on it',
+    },
     pattern:
       /cannot delete (this|a) (protected )?(branch|ref)|deletion (of .* )?prohibited|denying ref deletion|deletions? (being|is|are) restricted/i,
     meaning: 'A rule of the repository forbids deleting the branch.',
@@ -140,7 +149,11 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'linear-history',
-    type: { name: 'required_linear_history', kind: 'warning', does: 'refuses merges of the base, so that a conflict must be resolved by a person' },
+    type: {
+      name: 'required_linear_history',
+      kind: 'warning',
+      does: 'refuses merges of the base, so that a conflict must be resolved by a person',
+    },
     pattern: /must not contain merge commits|merge commits are not allowed|requires? (a )?linear history/i,
     meaning: 'A rule of the repository requires a linear history, so the branch cannot take a merge of its base.',
     cure: `Merge or close the pull request, or ${lowerFirst(EXEMPT)}`,
@@ -222,7 +235,8 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'branch',
     rule: 'update',
     type: { name: 'update', kind: 'problem', does: 'refuses pushes' },
-    pattern: /cannot update this protected ref|updates? (being|is|are) restricted|branch is locked|cannot change this locked branch/i,
+    pattern:
+      /cannot update this protected ref|updates? (being|is|are) restricted|branch is locked|cannot change this locked branch/i,
     meaning: 'A rule of the repository forbids this token to update the branch.',
     cure: EXEMPT,
   },

@@ -1,17 +1,11 @@
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import type { Remade, TaskPaths } from '../../ports/repository.ts';
+import type { CommitRange, Remade, TaskPaths } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { chainBetween, changesOfCommits, treeWith, withObjects, type Commit, type Objects } from '../objects.ts';
 
-/** Commits that the server refused: those behind `since` up to `commit`. */
-export interface RefusedCommits {
-  readonly commit: ObjectId;
-  readonly since: ObjectId;
-}
-
 /** Which tasks the commits are of, and which paths those of each change. Commits of no task are of the task ''. */
-export function pathsByTask(git: Git, { commit, since }: RefusedCommits): Promise<readonly TaskPaths[]> {
+export function pathsByTask(git: Git, { commit, since }: CommitRange): Promise<readonly TaskPaths[]> {
   return withObjects(git, async (objects) => {
     const chain = await chainBetween(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     const byTask = new Map<string, Set<string>>();
@@ -32,7 +26,7 @@ export function pathsByTask(git: Git, { commit, since }: RefusedCommits): Promis
  */
 export async function remakeWithout(
   git: Git,
-  refused: RefusedCommits & { readonly paths: readonly string[] },
+  refused: CommitRange & { readonly paths: readonly string[] },
   { objectsFolder, scratchFolder }: { readonly objectsFolder: string; readonly scratchFolder: string },
 ): Promise<Remade | null> {
   const { commit, since } = refused;
@@ -61,7 +55,7 @@ export async function remakeWithout(
         continue;
       }
       const isSame = tree === one.tree && last.commit === one.parents[0];
-      const made = isSame ? one.id : await writeCommit(git, objectsFolder, one, { tree, parent: last.commit });
+      const made = isSame ? one.id : await writeCommit(git, one, { tree, parent: last.commit, objectsFolder });
       places[one.id] = made;
       last = { commit: made, tree };
     }
@@ -87,9 +81,8 @@ function taskOf({ message }: Commit): string {
 /** The commit's own text with another tree and parent. */
 function writeCommit(
   git: Git,
-  objectsFolder: string,
   { text, parents }: Commit,
-  { tree, parent }: { readonly tree: ObjectId; readonly parent: ObjectId },
+  { tree, parent, objectsFolder }: { readonly tree: ObjectId; readonly parent: ObjectId; readonly objectsFolder: string },
 ): Promise<ObjectId> {
   const rest = text.replace(/^tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*/, '');
   const header = [`tree ${tree}`, ...[parent, ...parents.slice(1)].map((id) => `parent ${id}`), ''].join('\n');

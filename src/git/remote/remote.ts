@@ -92,11 +92,7 @@ function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
 }
 
-async function pushObstacle(
-  git: Git,
-  options: RemoteOptions,
-  newBranch: string | null,
-): Promise<PushObstacle | null> {
+async function pushObstacle(git: Git, options: RemoteOptions, newBranch: string | null): Promise<PushObstacle | null> {
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   if (newBranch !== null && (await nameProblem(git, options, newBranch)) === null) {
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
@@ -233,9 +229,7 @@ async function pushAlong(
   const refused = refusedBy(both);
   if (refused.kind === 'unreachable') return refused;
   // Where the branch itself is to blame, it is so alone as well.
-  return alone(
-    refused.kind === 'moved' ? { kind: 'conflict' } : { kind: 'refused', why: explain(refused.refusal) },
-  );
+  return alone(refused.kind === 'moved' ? { kind: 'conflict' } : { kind: 'refused', why: explain(refused.refusal) });
 }
 
 /** Both refs or neither; each only from where this run knows it to be. */
@@ -403,7 +397,8 @@ async function rescue(
   const there = await readRemote(git, question);
   const isFree = there.tip === null && there.defaultBranch !== name;
   const sent = there.tip !== commit && isFree ? await send(git, question, commit) : null;
-  const obstacle = sent === null ? (isFree || there.tip === commit ? null : TAKEN_NAME) : sent.kind === 'pushed' ? null : whyOf(sent);
+  const obstacle =
+    sent === null ? (isFree || there.tip === commit ? null : TAKEN_NAME) : sent.kind === 'pushed' ? null : whyOf(sent);
   const kept =
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`

@@ -41,8 +41,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   const { remote, store, budget, clock, log, redact, config, runTag } = deps;
   const { branch, start, id: lane } = begun.lane;
   /** What the branch holds in the person's repository; null: it is not there. */
-  let there =
-    start.kind === 'continue' ? start.remoteHead : start.kind === 'fresh' ? null : start.mergedHead;
+  let there = start.kind === 'continue' ? start.remoteHead : start.kind === 'fresh' ? null : start.mergedHead;
   let since = start.kind === 'continue' ? start.remoteHead : begun.base;
   let { sequence } = begun.state;
   let safe = { state: begun.stateBefore, iterations: 0 };

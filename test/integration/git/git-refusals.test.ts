@@ -35,7 +35,13 @@ describe('what a server would say is known before anything is made', () => {
     ["an author rule that the run's author meets", [{ kind: 'author', pattern: '^ralph@example[.]com$' }]],
     ['no deletion', [{ kind: 'deletion' }]],
     ['a linear history', [{ kind: 'linear-history' }]],
-    ['rules about content', [{ kind: 'secret', text: 'token', namesFile: true }, { kind: 'file-path', path: 'infra/*' }]],
+    [
+      'rules about content',
+      [
+        { kind: 'secret', text: 'token', namesFile: true },
+        { kind: 'file-path', path: 'infra/*' },
+      ],
+    ],
     ['a rule about messages, which are those of the work', [{ kind: 'message', pattern: '^feat' }]],
   ])('%s: there is no obstacle, and nothing is left behind', async (_, all) => {
     await using scene = await setScene();
@@ -76,7 +82,12 @@ describe('commits are made again without what the server refuses', () => {
     const base = await tipOf(scene, 'main');
     await openFresh(scene);
     const trailers = (task: string) => ({ 'Ralph-Task': task });
-    await iterate(scene, () => scene.write('a.txt', 'a').then(() => scene.write('config.txt', 'token')), scene.repository, trailers('issue-1'));
+    await iterate(
+      scene,
+      () => scene.write('a.txt', 'a').then(() => scene.write('config.txt', 'token')),
+      scene.repository,
+      trailers('issue-1'),
+    );
     const { committed } = await iterate(scene, () => scene.write('b.txt', 'b'), scene.repository, trailers('issue-2'));
     return { base, commit: committed.head };
   }
@@ -99,9 +110,9 @@ describe('commits are made again without what the server refuses', () => {
     expect(remade).toMatchObject({ tasks: ['issue-1'] });
     expect(await remote.pushOn({ ...on, commit: remade?.head ?? '' })).toMatchObject({ kind: 'pushed' });
     expect(await scene.serverGit('diff', '--name-only', `main..${BRANCH}`)).toBe('a.txt\nb.txt');
-    expect(await scene.serverGit('log', '--format=%(trailers:key=Ralph-Task,valueonly,separator=%x20)', `main..${BRANCH}`)).toBe(
-      'issue-2\nissue-1',
-    );
+    expect(
+      await scene.serverGit('log', '--format=%(trailers:key=Ralph-Task,valueonly,separator=%x20)', `main..${BRANCH}`),
+    ).toBe('issue-2\nissue-1');
     await scene.serverGit('fsck', '--strict');
   });
 

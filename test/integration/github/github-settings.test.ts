@@ -26,10 +26,7 @@ test('everything that a token of an administrator sees', async () => {
     hasLabel: { kind: 'known', value: true },
     workflows: { kind: 'known', value: [{ path: '.github/workflows/ralph.yml', state: 'disabled_inactivity' }] },
     onDefaultBranch: { kind: 'known', value: { '.github/workflows/ralph.yml': null } },
-    inTheWay: {
-      kind: 'known',
-      value: query.branches.map((branch) => ({ branch, existing: ['ralph/queue'] })),
-    },
+    inTheWay: { kind: 'known', value: query.branches.map((branch) => ({ branch, existing: ['ralph/queue'] })) },
     branchRules: {
       kind: 'known',
       value: [{ type: 'creation', ruleset: 3, source: 'octo/demo', ofOrganization: false }],

@@ -143,7 +143,8 @@ describe('the server judges the branch (L6)', () => {
 
   test('a deletion that is forbidden: the next work begins on the merged branch, run after run, and nothing is red', async () => {
     const project = createProject({ issues: [1], agent: Array.from({ length: 9 }, () => finisher) });
-    project.remote.deletionRule = 'remote: error: GH013: Repository rule violations\nremote: - Cannot delete this branch';
+    project.remote.deletionRule =
+      'remote: error: GH013: Repository rule violations\nremote: - Cannot delete this branch';
     const mergeNow = (): void => {
       const pull = project.forge.pulls.at(-1);
       if (pull === undefined) throw new Error('There is no pull request.');

@@ -114,7 +114,10 @@ describe('a push that is rejected', () => {
       },
     });
     expect(project.forge.pulls).toEqual([]);
-    expect(savedState(project)).toMatchObject({ tasks: {}, refusedPush: { why: expect.stringContaining('protected branch') as string } });
+    expect(savedState(project)).toMatchObject({
+      tasks: {},
+      refusedPush: { why: expect.stringContaining('protected branch') as string },
+    });
   });
 
   test('again and again costs no call after the first, until a push is taken again', async () => {

@@ -71,7 +71,7 @@ const facts: Facts = {
       workflows: known([{ path: PATH, state: 'active' }]),
       onDefaultBranch: known({ [PATH]: TEXT }),
       inTheWay: known([]),
-  branchRules: known([]),
+      branchRules: known([]),
       pushRulesets: known([]),
     },
   }),

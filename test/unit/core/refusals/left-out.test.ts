@@ -3,7 +3,7 @@ import { acceptWork, recordLeftOut, withPlaces } from '../../../../src/core/refu
 import { retryTask } from '../../../../src/core/lane/settle.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { progressOf, untouched } from '../../../../src/core/tasks/queue.ts';
 import { MAX_SERVER_WORDS_CHARS } from '../../../../src/core/tasks/task.ts';
 import { noon } from '../core-fixtures.ts';
 
@@ -45,17 +45,21 @@ describe('what the server refused', () => {
   test('is over once a push is taken in which the task is done, or a person has it tried again', () => {
     const refused = recordLeftOut(state, left, noon);
     expect(acceptWork(refused)).toBe(refused);
-    const { 'issue-1': first } = refused.tasks;
-    const taken = acceptWork({ ...refused, tasks: { 'issue-1': { ...first!, state: 'done' } } });
+    const first = progressOf(refused.tasks, 'issue-1');
+    const taken = acceptWork({ ...refused, tasks: { 'issue-1': { ...first, state: 'done' } } });
     expect(taken.tasks['issue-1']).not.toHaveProperty('refused');
     expect(retryTask(refused, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouched);
   });
 
   test('is stored within bounds, and read again', () => {
-    const long = { ...left, words: 'x'.repeat(5000), files: Array.from({ length: 40 }, (_, i) => `${'d/'.repeat(200)}${String(i)}`) };
+    const long = {
+      ...left,
+      words: 'x'.repeat(5000),
+      files: Array.from({ length: 40 }, (_, i) => `${'d/'.repeat(200)}${String(i)}`),
+    };
     const parsed = parseState(serializeState(recordLeftOut(state, long, noon)), 'queue');
     expect(parsed).toMatchObject({ kind: 'state', problems: [] });
-    const { refused } = parsed.kind === 'state' ? parsed.state.tasks['issue-1']! : {};
+    const { refused } = parsed.kind === 'state' ? progressOf(parsed.state.tasks, 'issue-1') : {};
     expect(refused?.words.length).toBeLessThanOrEqual(MAX_SERVER_WORDS_CHARS);
     expect(refused?.files).toHaveLength(5);
   });

@@ -4,9 +4,9 @@ import {
   parseRefusal,
   refusedPaths,
   serverWords,
-  type RefusalKind,
 } from '../../../../src/core/refusals/refusal.ts';
 import { branchInTheWay } from '../../../../src/core/refusals/branch-names.ts';
+import type { RefusalKind } from '../../../../src/core/refusals/server-rules.ts';
 
 /** As GitHub prints it: public reports of 2024 to 2026. */
 const pushProtection = (files: readonly string[]): string =>
@@ -85,7 +85,12 @@ describe('each refusal is of one kind', () => {
       'remote: error: GH006: Protected branch update failed for refs/heads/x.\nremote: error: Cannot delete this protected branch',
       [],
     ],
-    ['branch', 'signatures', ruleset('- Commits must have verified signatures.', '  Found 1 violation:', '  027faa'), []],
+    [
+      'branch',
+      'signatures',
+      ruleset('- Commits must have verified signatures.', '  Found 1 violation:', '  027faa'),
+      [],
+    ],
     ['branch', 'linear-history', ruleset('- This branch must not contain merge commits.', '  Found 1 violation:'), []],
     ['branch', 'author', ruleset('- Commit author email must match a given regex pattern: @corp.com$'), []],
     ['branch', 'author', ruleset('- Author email must end with @corp.com'), []],
