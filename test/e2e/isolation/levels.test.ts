@@ -71,7 +71,9 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     scene.openIssue('Add a test');
     const run = await scene.run({ inputs: { verify: 'npm test' } });
     expect(run.outputs['outcome'], run.main.log).toBe('complete');
-    expect(scene.own?.run('sh', '-c', 'ls -A "$0/_ralph" /var/tmp /run | grep ralph-room-; true', run.machine)).toBe('');
+    expect(scene.own?.run('sh', '-c', 'ls -A "$0/_ralph" /var/tmp /run | grep ralph-room-; true', run.machine)).toBe(
+      '',
+    );
   });
 
   test('in a container auto is user, and the summary says what is not limited', async () => {
