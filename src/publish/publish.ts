@@ -4,7 +4,6 @@ import { settleRun } from '../core/sharing/budget.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import { isKnownRed } from '../core/lane/check.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
-import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import { clearHead, type Cleared } from '../handover/clear-head.ts';
