@@ -98,8 +98,7 @@ describe('what bots ask is bounded on the pull request', () => {
   });
 
   test('earlier states count none', () => {
-    const { overtaken: _, ...earlier } = noFeedback;
-    expect(feedbackSchema.parse(earlier)).toEqual(noFeedback);
+    expect(feedbackSchema.parse({ personHead: null, items: {}, rounds: [], unstarted: null })).toEqual(noFeedback);
   });
 
   test.each([
