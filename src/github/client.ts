@@ -3,7 +3,7 @@ import type { RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { explain, type Purpose, type TokenSource } from './errors.ts';
-import { graphqlAnswerIn, isGraphqlWeather, isTooLarge } from './graphql-weather.ts';
+import { graphqlAnswerIn, isGraphqlWeather, isTooLarge } from './graphql/weather.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
