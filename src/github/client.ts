@@ -3,7 +3,7 @@ import type { RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { explain, type Purpose, type TokenSource } from './errors.ts';
-import { isGraphqlWeather, isTooLarge, type GraphqlAnswer } from './graphql-weather.ts';
+import { graphqlAnswerIn, isGraphqlWeather, isTooLarge } from './graphql/weather.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
@@ -216,15 +216,10 @@ function bounded(
 
 /** GraphQL says 200 also where its servers failed: an answer without data is a failed one, which is asked for again. One that is too large is not: it would fail again. */
 function withoutHiddenFailure(response: Response, body: unknown): Response {
-  const { data = null, errors = [] } = (typeof body === 'object' && body !== null ? body : {}) as GraphqlAnswer;
-  if (!Array.isArray(errors) || errors.length === 0 || hasData(data)) return response;
-  if (!errors.every((one: unknown) => typeof one === 'object' && one !== null && isGraphqlWeather(one)))
+  const { data = null, errors = [] } = graphqlAnswerIn(body);
+  if (errors.length === 0 || hasData(data) || !errors.every(isGraphqlWeather) || errors.some(isTooLarge))
     return response;
-  if (errors.some((one) => isTooLarge(one))) return response;
-  return Response.json(
-    { message: errors[0]?.message ?? '', errors },
-    { status: 502, headers: { 'content-type': 'application/json' } },
-  );
+  return Response.json({ message: errors[0]?.message ?? '', errors }, { status: 502 });
 }
 
 /** False also where nothing but empty fields came. */

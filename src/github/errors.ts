@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
 import { flatten } from '../core/text/one-line.ts';
 import { sentence } from '../core/text/sentence.ts';
-import { graphqlAnswerOf, isGraphqlWeather, type GraphqlError } from './graphql-weather.ts';
+import { graphqlAnswerOf, isGraphqlWeather, type GraphqlError } from './graphql/weather.ts';
 
 /** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */
 export interface Purpose {

@@ -1,6 +1,6 @@
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import type { Purpose } from './errors.ts';
-import { isWorthSmaller } from './graphql-weather.ts';
+import { isWorthSmaller } from './graphql/weather.ts';
 
 /** What is wanted to know of issues: a field of the repository that takes a number, what to select of it, and how many fit one request. */
 export interface IssueQuestion {

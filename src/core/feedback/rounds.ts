@@ -130,8 +130,11 @@ export function countBotRounds(feedback: Feedback, ids: readonly TaskId[]): Feed
 /** None are not written down. */
 function withBotRounds(feedback: Feedback, botRounds: number): Feedback {
   if (botRounds === (feedback.botRounds ?? 0)) return feedback;
-  const { botRounds: _, ...others } = feedback;
-  return botRounds === 0 ? others : { ...others, botRounds };
+  return botRounds === 0 ? withoutBotRounds(feedback) : { ...feedback, botRounds };
+}
+
+function withoutBotRounds({ botRounds: _, ...others }: Feedback): Feedback {
+  return others;
 }
 
 /** The memory with an answer to what is asked, not posted yet. */

@@ -5,7 +5,7 @@ import { flatten } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { toAccount } from '../accounts.ts';
 import { type Client, type ForgeOptions, type Octokit, type RepositoryName, usualPace } from '../client.ts';
-import { graphqlAnswerOf, isUnknownField, isWorthSmaller } from '../graphql-weather.ts';
+import { graphqlAnswerOf, isUnknownField, isWorthSmaller } from '../graphql/weather.ts';
 import { checksOf } from './checks-now.ts';
 import {
   type ChecksAnswer,

@@ -1,7 +1,7 @@
 import { cut } from '../../core/text/cut.ts';
 import { flatten } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
-import { graphqlAnswerOf, isGraphqlWeather } from '../graphql-weather.ts';
+import { graphqlAnswerOf, isGraphqlWeather } from '../graphql/weather.ts';
 
 /** What the token may not read of the checks of a pull request. */
 export interface RefusedParts {

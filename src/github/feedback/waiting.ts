@@ -1,6 +1,6 @@
 import type { PullRequestNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import type { Client } from '../client.ts';
-import { isWorthSmaller } from '../graphql-weather.ts';
+import { isWorthSmaller } from '../graphql/weather.ts';
 import { besideRefused } from './refused-parts.ts';
 import { shown, type Nodes } from './pull-request-query.ts';
 import { mergeabilityOf } from './standing.ts';

@@ -119,13 +119,13 @@ describe("errors of GitHub's GraphQL servers are weather", () => {
     await using at = await openForge();
     at.github.faults.inject({ match: { path: /graphql$/ }, times: 99, effect });
     for (const read of [
-      at.forge.statesOf([1]),
-      at.forge.issueHistories([1], 'ralph'),
-      at.forge.commentsOf([1]),
-      at.forge.pullRequestNow('ralph/queue'),
-      at.forge.waitingPullRequests('ralph/'),
+      () => at.forge.statesOf([1]),
+      () => at.forge.issueHistories([1], 'ralph'),
+      () => at.forge.commentsOf([1]),
+      () => at.forge.pullRequestNow('ralph/queue'),
+      () => at.forge.waitingPullRequests('ralph/'),
     ]) {
-      const { kind, message } = await refusedWith(read);
+      const { kind, message } = await refusedWith(read());
       expect(kind).toBe('infrastructure');
       expect(message).toContain(said);
       expect(message).not.toContain('Check the rules');

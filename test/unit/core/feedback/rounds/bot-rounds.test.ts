@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { isOutOfRounds } from '../../../../src/core/feedback/bound.ts';
-import { leftChecks } from '../../../../src/core/feedback/checks/left-checks.ts';
-import { feedbackSchema, noFeedback, type Feedback } from '../../../../src/core/feedback/memory.ts';
-import { answerWith, beginRound, forgetRounds, takeIn, type Found } from '../../../../src/core/feedback/rounds.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { isOutOfRounds } from '../../../../../src/core/feedback/bound.ts';
+import { leftChecks } from '../../../../../src/core/feedback/checks/left-checks.ts';
+import { feedbackSchema, noFeedback, type Feedback } from '../../../../../src/core/feedback/memory.ts';
+import { answerWith, beginRound, forgetRounds, takeIn, type Found } from '../../../../../src/core/feedback/rounds.ts';
+import { untouched } from '../../../../../src/core/tasks/queue.ts';
 
 /** What is asked, as `bot 11` or `person 12`: by whom, and id of thread and comment. */
 function found(asked: readonly string[], change: Partial<Found> = {}): Found {
@@ -98,8 +98,7 @@ describe('what bots ask is bounded on the pull request', () => {
   });
 
   test('earlier states count none', () => {
-    const { overtaken: _, ...earlier } = noFeedback;
-    expect(feedbackSchema.parse(earlier)).toEqual(noFeedback);
+    expect(feedbackSchema.parse({ personHead: null, items: {}, rounds: [], unstarted: null })).toEqual(noFeedback);
   });
 
   test.each([

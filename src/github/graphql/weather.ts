@@ -38,7 +38,11 @@ export function graphqlAnswerOf(error: unknown): GraphqlAnswer {
     readonly response?: { readonly data?: unknown };
   };
   if (Array.isArray(errors)) return { errors: errors.filter(isError), data };
-  const body = response?.data;
+  return graphqlAnswerIn(response?.data);
+}
+
+/** The errors and the data in the body of an answer; neither, where it is of another kind. */
+export function graphqlAnswerIn(body: unknown): GraphqlAnswer {
   if (typeof body !== 'object' || body === null || !('errors' in body) || !Array.isArray(body.errors)) return {};
   return { errors: body.errors.filter(isError), data: 'data' in body ? body.data : undefined };
 }
@@ -66,10 +70,7 @@ export function isUnknownField({ message = '' }: GraphqlError): boolean {
 
 /** The field, argument or type that the server says it does not know; null: the error is another one. */
 export function unknownNameIn(message: string): string | null {
-  return (
-    /^(?:Field '(\w+)' doesn't exist on type|.* doesn't accept argument '(\w+)'|No such type (\w+)\b)/
-      .exec(message)
-      ?.slice(1)
-      .find((name) => name !== undefined) ?? null
-  );
+  const found = /^(?:Field '(\w+)' doesn't exist on type|.* doesn't accept argument '(\w+)'|No such type (\w+)\b)/;
+  const [, field, argument, type] = found.exec(message) ?? [];
+  return field ?? argument ?? type ?? null;
 }
