@@ -193,7 +193,10 @@ async function readRun(
   const found = record?.settings ?? [];
   const settled = await settledTexts(inputTexts(environment), found, actionFolderOf(process.argv[1]));
   // Nobody logs in any more.
-  return { config: parseConfig(settled), context: { ...(await readRunContext(environment)), loginProblems: [], verifyProblems: [] } };
+  return {
+    config: parseConfig(settled),
+    context: { ...(await readRunContext(environment)), loginProblems: [], verifyProblems: [] },
+  };
 }
 
 /** Whether main made the folder, or something lies in its place. */

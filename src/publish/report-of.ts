@@ -26,7 +26,7 @@ import type {
   Setting,
   WorkedReport,
 } from '../handover/report.ts';
-import { unfinishedCallsLine } from '../report/sentences/unfinished-calls.ts';
+import { unfinishedCallsLine } from '../report/sentences/unknown-cost.ts';
 import type { PublishDeps } from './deps.ts';
 import { laneViewOf, tasksWithProgress } from './lane-view.ts';
 

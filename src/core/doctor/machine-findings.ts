@@ -156,8 +156,9 @@ export function priceFindings(
   if (hasPrices) return [];
   const silent = agents.filter((name) => !CAPABILITIES[name].cost);
   const titlesOf = (names: readonly AgentName[]): string => namesOf(names.map((name) => CAPABILITIES[name].title));
-  const unbound = silent.filter((name) => name === 'command' || name === 'copilot');
-  const bound = silent.filter((name) => name !== 'command' && name !== 'copilot');
+  const isUncounted = (name: AgentName): boolean => name === 'command' || name === 'copilot';
+  const unbound = silent.filter(isUncounted);
+  const bound = silent.filter((name) => !isUncounted(name));
   return [
     ...(unbound.length === 0
       ? []

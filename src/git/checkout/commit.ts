@@ -71,7 +71,9 @@ export async function commitIteration(
     asFound,
   });
   const objections =
-    own.kind === 'chain' ? await objectionsTo(committer, objects, { tip, commits: own.commits, asFound }) : noObjections;
+    own.kind === 'chain'
+      ? await objectionsTo(committer, objects, { tip, commits: own.commits, asFound })
+      : noObjections;
   const keepChain = own.kind === 'chain' && objections.size === 0;
   const base = keepChain ? await remake(committer, { tip, commits: own.commits, iteration }) : tip;
 

@@ -1,9 +1,10 @@
 import { CAPABILITIES, type AgentName } from '../../core/agent-names.ts';
 import type { Change } from '../../core/lane/change.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
+import type { Spent } from '../../core/sharing/budget.ts';
 import { costOf } from '../../core/spending/prices.ts';
 import type { WorkedReport } from '../../handover/report.ts';
-import { formatCost } from '../format.ts';
+import { count, formatCost, formatTokens } from '../format.ts';
 
 /** What is known of the cost of a run. */
 type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'agents' | 'prices'>;
@@ -127,4 +128,15 @@ function named(inputs: readonly (readonly [name: string, applies: boolean])[]): 
 
 function inWords(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' and ');
+}
+
+/** Says what calls used whose iteration did not come to its end; empty: they used nothing that is known. */
+export function unfinishedCallsLine({ calls, tokens, costUsd }: Spent): readonly string[] {
+  if (calls === 0 || (tokens === 0 && costUsd === 0)) return [];
+  const [made, its] =
+    calls === 1 ? ['was made in an iteration that', 'it used'] : ['were made in iterations that', 'they used'];
+  const cost = costUsd > 0 ? `${formatCost(costUsd)} and ` : '';
+  return [
+    `${count(calls, 'agent call')} ${made} did not finish. What ${its} (${cost}${formatTokens(tokens)} tokens) counts.`,
+  ];
 }

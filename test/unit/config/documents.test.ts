@@ -72,8 +72,9 @@ describe('action.yml, the schema and the page about them say the same', () => {
 
 /** Words with hyphens that only look like an input's name: settings of GitHub and git, names, and words of prose. */
 const OTHER_WORDS = [
-  // A package of Google's, and a file of GitHub Copilot.
+  // A package and models of Google's, and a file of GitHub Copilot.
   'gemini-cli',
+  'gemini-2',
   'copilot-instructions',
   // Of actions/checkout.
   'fetch-depth',

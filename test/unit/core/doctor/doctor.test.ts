@@ -634,7 +634,7 @@ describe('what GitHub and this machine say', () => {
     ],
     [
       'a model without a price',
-      input('agent: codex\n          model: gpt-9'),
+      input('agent: codex\nmodel: gpt-9'),
       'spend',
       'problem',
       /No price is known for gpt-9/,
