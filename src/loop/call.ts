@@ -56,7 +56,7 @@ export interface Called {
 }
 
 /** A call that was made again in a new conversation, at the instant at which it had ended. */
-export interface FailedCall {
+interface FailedCall {
   readonly usage: CallUsage;
   readonly agentRun: AgentRun;
 }

@@ -25,7 +25,7 @@ interface Beginning {
 }
 
 /** What people took back while the run works. `task`: how they took back its issue; `lane`: who closed its pull request or deleted its branch, which completes "stopped by …". Null: nothing, as far as is known. */
-export interface TakenBack {
+interface TakenBack {
   readonly task: WithdrawalKind | null;
   readonly lane: string | null;
 }

@@ -149,7 +149,8 @@ async function heedPeople(
   const nothing = [[], null] as const;
   const [withdrawals, lane] = await within(
     stepWithinMs,
-    Promise.all([lookAtWork(looking, work), lookAtLane(looking, work)]),
+    // A branch without commits is taken away by an earlier try of this very run.
+    Promise.all([lookAtWork(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
   ).catch(() => nothing);
   const tasks = withdrawTasks(work.tasks, withdrawals);
   const warnings = withdrawals.flatMap(({ task: id, why }) => {
@@ -170,6 +171,10 @@ async function heedPeople(
     },
     lane,
   };
+}
+
+function hasBranchToLose({ hasNewCommits, lane }: Work): boolean {
+  return hasNewCommits || lane.start.kind === 'continue' || lane.start.kind === 'reuse';
 }
 
 /** A push that found no branch any more has not failed: a person deleted it. */

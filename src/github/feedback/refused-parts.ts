@@ -14,7 +14,7 @@ export interface RefusedParts {
 }
 
 /** Nothing was refused. */
-export const nothingRefused: RefusedParts = { checks: null, statuses: null, isForNow: false };
+const nothingRefused: RefusedParts = { checks: null, statuses: null, isForNow: false };
 
 /** Every way in which a part of the checks can be refused takes these: a run of a workflow is read with `actions`. */
 const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses: read'] } as const;

@@ -21,6 +21,7 @@ import {
 import { failedWords } from '../agent-failures.ts';
 import { alarms } from './alarms.ts';
 import { stillAgainst } from './feedback.ts';
+import type { OutcomeText } from './ends/outcome-words.ts';
 import { baseIsRed } from './ends/red-base.ts';
 import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
 import { passedWords } from './test-state.ts';
@@ -37,13 +38,6 @@ import { isListed, nameOfTask } from '../../core/tasks/task.ts';
 const SHOWN_WAITING = 5;
 
 type ReasonOf<Kind extends OutcomeKind> = Extract<Outcome, { kind: Kind }>['reason'];
-
-/** An outcome in plain English: `title` in a few words, `what` happened, what to do `next`. Code stands in `backticks`; values in it are foreign text. */
-export interface OutcomeText {
-  readonly title: string;
-  readonly what: string;
-  readonly next: string;
-}
 
 /** One text per outcome kind and reason, with the run's numbers. */
 export function describeOutcome(report: RunReport): OutcomeText {

@@ -43,7 +43,9 @@ export function unblocking(report: RunReport): string {
       ? [hasIssue ? 'close the issue if nothing is missing, or say what is' : 'say what is missing, or tick the task']
       : []),
     ...(is('blocked', 'withheld')
-      ? ['allow the files that are not published (`allow-protected-paths`), or say that the task is to do without them']
+      ? [
+          'allow the files that are not published (`allow-protected-paths`), or say that the task should do without them',
+        ]
       : []),
     ...(is('blocked', 'push_refused') ? ['do what the git server asks for, or say how to do without'] : []),
     ...(is('stuck') ? ['say what the agent should do differently'] : []),

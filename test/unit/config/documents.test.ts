@@ -72,6 +72,8 @@ describe('action.yml, the schema and the page about them say the same', () => {
 
 /** Words with hyphens that only look like an input's name: settings of GitHub and git, names, and words of prose. */
 const OTHER_WORDS = [
+  // An input of actions/checkout.
+  'sparse-checkout',
   // A package and models of Google's, and a file of GitHub Copilot.
   'gemini-cli',
   'gemini-2',

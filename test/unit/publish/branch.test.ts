@@ -208,9 +208,9 @@ describe('a pull request that cannot be written', () => {
   );
 
   test.each([
-    ['merged', { pulls: 2, newest: 'open' }],
-    ['closed', { pulls: 1, newest: 'closed' }],
-  ] as const)('because a person %s it meanwhile is no failure', async (state, expected) => {
+    ['merged', 'complete (plan_complete)', { pulls: 2, newest: 'open' }],
+    ['closed', 'paused (by_person)', { pulls: 1, newest: 'closed' }],
+  ] as const)('because a person %s it meanwhile is no failure', async (state, end, expected) => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     const [pull] = project.forge.pulls;
@@ -220,7 +220,7 @@ describe('a pull request that cannot be written', () => {
         project.forge.pulls[0] = { ...pull, state };
       },
     });
-    expect(run.end).toBe('complete (plan_complete)');
+    expect(run.end).toBe(end);
     expect({ pulls: project.forge.pulls.length, newest: project.forge.pulls.at(-1)?.state }).toEqual(expected);
   });
 

@@ -142,7 +142,7 @@ describe('body', () => {
     for (const [taken, most] of [
       [0, 65_000],
       [50_000, 15_000],
-      [60_000, 10_100],
+      [60_000, 11_300],
     ] as const) {
       const { body } = renderPullRequest(report(complete, { lookAt }), taken);
       expect(body.length).toBeLessThanOrEqual(most);

@@ -1,7 +1,7 @@
 import { cut } from '../../../core/text/cut.ts';
 import type { RunReport } from '../../../handover/report.ts';
 import { iterationsOf, laneOf, workOf } from '../../facts.ts';
-import type { OutcomeText } from '../outcome-text.ts';
+import type { OutcomeText } from './outcome-words.ts';
 
 /** Describes the end of a run whose `verify` fails on the base branch as well: what fails, that no task is to blame, and what to do. */
 export function baseIsRed(report: RunReport): OutcomeText {

@@ -32,7 +32,7 @@ export function withheldFiles(one: TaskReport, report: RunReport): string {
 export function waysForWithheld(one: TaskReport, report: RunReport, where: string): string {
   const files = filesOf(one, report);
   const paths = files.filter(({ why }) => leftOutReason(why) === 'protected').map(({ path }) => path);
-  const without = `say ${where} that the task is to do without ${files.length === 1 ? 'it' : 'them'}`;
+  const without = `say ${where} that the task should do without ${files.length === 1 ? 'it' : 'them'}`;
   if (paths.length === 0 || paths.length < files.length) return upperFirst(without);
   const allowed = paths.slice(0, SHOWN_FILES).map((path) => cut(path, 100).replaceAll('`', "'"));
   return `If Ralph may change ${paths.length === 1 ? 'it' : 'them'}, add \`${ALLOW_INPUT}: ${allowed.join(', ')}\` to the \`with:\` of the workflow; if not, ${without}`;

@@ -47,6 +47,7 @@ test('a task can need a person for each of these', () => {
     'stuck issue-2',
     'failed issue-2',
     'nothing_to_do issue-2',
+    'withheld issue-2',
     'push_refused issue-2',
     'needs_approval issue-2',
   ]);
