@@ -2,7 +2,6 @@ import { recordRound } from '../core/feedback/answered.ts';
 import { settleRun } from '../core/sharing/budget.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import { documentOf, verifiedState, transcriptBefore } from '../handover/stored.ts';
@@ -46,10 +45,7 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   });
   const finished = { ...unchecked, state: { ...verified, feedback } };
   const branch = await publishBranch(deps, finished);
-  const worked =
-    branch.kind === 'published'
-      ? finished
-      : withoutProgress(deps, finished, branch.kind);
+  const worked = branch.kind === 'published' ? finished : withoutProgress(deps, finished, branch.kind);
   const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead).catch(
     async (error: unknown) => {
       // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.

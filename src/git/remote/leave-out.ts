@@ -82,7 +82,11 @@ function taskOf({ message }: Commit): string {
 function writeCommit(
   git: Git,
   { text, parents }: Commit,
-  { tree, parent, objectsFolder }: { readonly tree: ObjectId; readonly parent: ObjectId; readonly objectsFolder: string },
+  {
+    tree,
+    parent,
+    objectsFolder,
+  }: { readonly tree: ObjectId; readonly parent: ObjectId; readonly objectsFolder: string },
 ): Promise<ObjectId> {
   const rest = text.replace(/^tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*/, '');
   const header = [`tree ${tree}`, ...[parent, ...parents.slice(1)].map((id) => `parent ${id}`), ''].join('\n');

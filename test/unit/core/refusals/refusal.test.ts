@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  explain,
-  parseRefusal,
-  refusedPaths,
-  serverWords,
-} from '../../../../src/core/refusals/refusal.ts';
+import { explain, parseRefusal, refusedPaths, serverWords } from '../../../../src/core/refusals/refusal.ts';
 import { branchInTheWay } from '../../../../src/core/refusals/branch-names.ts';
 import type { RefusalKind } from '../../../../src/core/refusals/server-rules.ts';
 
