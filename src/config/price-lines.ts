@@ -1,4 +1,5 @@
-import type { Price, Prices } from '../core/spending/prices.ts';
+import type { Price } from '../core/spending/list-prices.ts';
+import type { Prices } from '../core/spending/prices.ts';
 import { capped } from '../core/text/cut.ts';
 
 /** What the lines say, and what is wrong with them, as predicates. */

@@ -162,10 +162,7 @@ interface Passage {
 function createCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
-  told: {
-    readonly hear: (sign: ProviderSign) => void;
-    readonly spending: ((spent: Spent) => void) | undefined;
-  },
+  told: { readonly hear: (sign: ProviderSign) => void; readonly spending: ((spent: Spent) => void) | undefined },
 ): Call {
   const { hear } = told;
   const placeholders = Object.fromEntries(

@@ -9,7 +9,15 @@ import type { Outcome } from '../outcome.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
 import { resetSession } from '../lane/session.ts';
-import { beginIteration, beginSteps, bookCallUsage, callUsagesIn, chargeCallAt, settle, type Settled } from '../lane/settle.ts';
+import {
+  beginIteration,
+  beginSteps,
+  bookCallUsage,
+  callUsagesIn,
+  chargeCallAt,
+  settle,
+  type Settled,
+} from '../lane/settle.ts';
 import { callsIn } from '../pipeline/step-record.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Verdict } from '../lane/verdict.ts';

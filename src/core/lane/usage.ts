@@ -4,7 +4,12 @@ import { anyInstant } from '../numbers.ts';
 
 const amount = z.number().nonnegative().nullable();
 
-export const callUsageSchema = z.object({ startedAt: anyInstant, endedAt: anyInstant, tokens: amount, costUsd: amount });
+export const callUsageSchema = z.object({
+  startedAt: anyInstant,
+  endedAt: anyInstant,
+  tokens: amount,
+  costUsd: amount,
+});
 
 /** One agent call: when it was charged, when it ended, and what it used; null: not known. */
 export type CallUsage = Immutable<z.infer<typeof callUsageSchema>>;

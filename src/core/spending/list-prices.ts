@@ -1,4 +1,9 @@
-import type { Price } from './prices.ts';
+/** US dollars per million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly output: number;
+}
 
 const price = (input: number, cachedInput: number, output: number): Price => ({ input, cachedInput, output });
 

@@ -1,11 +1,4 @@
-import { listPriceOf } from './list-prices.ts';
-
-/** US dollars per million tokens. */
-export interface Price {
-  readonly input: number;
-  readonly cachedInput: number;
-  readonly output: number;
-}
+import { listPriceOf, type Price } from './list-prices.ts';
 
 /** What the user says that models cost, by a part of their name; the longest part that fits counts. */
 export type Prices = Readonly<Record<string, Price>>;

@@ -6,7 +6,17 @@ import type { AgentEnd } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, findingsOf, hasUsed, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
+import {
+  allTasksOf,
+  findingsOf,
+  hasUsed,
+  iterationsOf,
+  iterationsOn,
+  laneOf,
+  settingOf,
+  tasksOf,
+  workOf,
+} from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { ruleFor } from '../sentences/alarms.ts';

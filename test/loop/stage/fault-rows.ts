@@ -329,9 +329,7 @@ const behindTheCallRows: readonly FaultRow[] = [
       project.inputs = { verify: 'npm test' };
       const { calls } = project.script;
       const before = calls.length;
-      project.verifier = {
-        verify: (call) => (calls.length > before ? Promise.reject(lost) : green.verify(call)),
-      };
+      project.verifier = { verify: (call) => (calls.length > before ? Promise.reject(lost) : green.verify(call)) };
     },
     later: (project) => {
       project.verifier = green;
