@@ -32,7 +32,7 @@ describe('what is on disk', () => {
   test('the commit of an iteration is there before it is judged', async () => {
     const project = createProject({ agent: [finisher] });
     const run = await runOnce(project);
-    const committed = run.records.find(({ work, callsSoFar }) => callsSoFar === 1 && work.journal.length === 0);
+    const committed = run.records.findLast(({ work, callsSoFar }) => callsSoFar === 1 && work.journal.length === 0);
     expect(committed?.work).toMatchObject({ hasNewCommits: true, head: project.origin.branches.get('ralph/queue') });
   });
 
