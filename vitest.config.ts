@@ -82,6 +82,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 120_000,
     restoreMocks: true,
+    // Where jobs share two cores a program may be late: what fails once is named in the report, what fails each time is red.
+    retry: Number(process.env['RALPH_TEST_RETRIES'] ?? 0),
     // As in test/eventually.ts.
     expect: { poll: { timeout: 30_000 } },
     projects: [
