@@ -12,6 +12,8 @@ const AT_ONCE = 2;
 /** An optional job begins no later than this, and ends no later than that. */
 const OPTIONAL_UNTIL_MS = 8 * 60_000;
 const OPTIONAL_MS = 3 * 60_000;
+/** An advisory job is ended after so long, whatever hangs in it. */
+const ADVISORY_MS = 25 * 60_000;
 
 /** What decides how an agent is isolated. The corpus of attacks is played at `namespace` for a branch that changes one of these. */
 const ISOLATION = [
@@ -45,6 +47,7 @@ const jobs = [
   {
     name: 'whole runs and attacks',
     argv: command('test:rest', ...(mayChangeIsolation() ? [] : ['--project', '!attacks-namespace'])),
+    env: { RALPH_TEST_RETRIES: '0' },
     isAdvisory: true,
   },
   { name: 'types', argv: command('types') },
@@ -57,6 +60,7 @@ const jobs = [
     argv: command('test:agents', 'test/agents/gemini.test.ts', '-t', 'it answers|writes a file|fresh folder'),
     env: { RALPH_TEST_AGENTS: 'gemini' },
     isOptional: true,
+    isAdvisory: true,
   },
   { name: 'size and requests', argv: command('bench', '--check', 'bundle', 'requests') },
   { name: 'sandbox', argv: ['npm', 'start', '--silent'] },
@@ -101,14 +105,15 @@ async function play(job) {
   const began = Date.now();
   const { printed, status, isLate } = await run(job);
   const end = isLate ? 'skipped: not done in time' : status === 0 ? 'ok' : 'FAILED';
-  if (end === 'FAILED') (job.isAdvisory ? advised : failed).push(job.name);
+  if (end === 'FAILED' || (isLate && job.isAdvisory && !job.isOptional))
+    (job.isAdvisory ? advised : failed).push(job.name);
   // In one piece: the other job writes as well.
   process.stdout.write(
     Buffer.concat([Buffer.from(`\n== ${job.name} == ${end}, ${seconds(Date.now() - began)}\n`), ...printed]),
   );
 }
 
-function run({ argv: [file, ...args], env = {}, isOptional = false }) {
+function run({ argv: [file, ...args], env = {}, isOptional = false, isAdvisory = false }) {
   return new Promise((resolve) => {
     const printed = [];
     let isLate = false;
@@ -119,12 +124,14 @@ function run({ argv: [file, ...args], env = {}, isOptional = false }) {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     if (child.pid !== undefined) running.add(child.pid);
-    const late = isOptional
-      ? setTimeout(() => {
-          isLate = true;
-          endGroup(child.pid);
-        }, OPTIONAL_MS)
-      : undefined;
+    const limitMs = isOptional ? OPTIONAL_MS : isAdvisory ? ADVISORY_MS : null;
+    const late =
+      limitMs !== null
+        ? setTimeout(() => {
+            isLate = true;
+            endGroup(child.pid);
+          }, limitMs)
+        : undefined;
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => printed.push(chunk));
     child.on('error', (error) => printed.push(Buffer.from(`${file}: ${error.message}\n`)));
     child.on('close', (status) => {
