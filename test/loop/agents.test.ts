@@ -16,7 +16,7 @@ import {
   type Behaviour,
 } from './stage/behaviours.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
-import { createProject, labeled, red, runOnce, savedState } from './stage/river.ts';
+import { createProject, labeled, makeRed, runOnce, savedState } from './stage/river.ts';
 
 const row = (
   name: string,

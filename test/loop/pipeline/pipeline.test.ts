@@ -442,21 +442,19 @@ describe('an agent step whose own circuit is open', () => {
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
   });
 
-  test.each<[string, Behaviour, Readonly<Record<string, string>>, string, number]>([
+  test.each<[string, Behaviour, string, number]>([
     [
       'the tries of its task, where the agent changed something before it failed',
       (call) => ({ ...crashing(call), writes: { 'src/half.ts': `half ${String(call.turn)}` } }),
-      {},
       'blocked (needs_human)',
       2,
     ],
-    ['its iterations', crashing, { 'max-iterations': '2' }, 'limit (iterations)', 2],
-    ['failures of the agent in a row, which are no tries of the task', crashing, {}, 'halted (circuit_open)', 3],
-  ])('ends a run that waits for it by its own limits, with each try an iteration: %s', async (_, agent, inputs, end, calls) => {
+    ['failures of the agent in a row, which are no tries of the task', crashing, 'halted (circuit_open)', 3],
+  ])('ends a run that waits for it by its own limits, with each try an iteration: %s', async (_, agent, end, calls) => {
     const project = createProject({
       agent: [agent],
       files: { [FILE]: JSON.stringify({ max_loops_per_task: 2, steps: [once] }) },
-      inputs: { 'on-limit': 'wait', 'max-minutes': '350', ...inputs },
+      inputs: { 'on-limit': 'wait', 'max-minutes': '350' },
     });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end, calls });
