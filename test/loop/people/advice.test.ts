@@ -16,7 +16,7 @@ import {
   type Event,
 } from '../stage/river.ts';
 import { notificationKinds } from '../../../src/core/people/notifications.ts';
-import { MINUTE } from '../../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { reviewedOn } from '../feedback/reviewing.ts';
 import { comment, review, thread } from '../feedback/said.ts';
 
@@ -156,7 +156,10 @@ const rows: readonly [string, Row][] = [
       agent: [overSpent],
       need: 'usage_limit:lane-queue',
       says: /monthly spend limit/,
-      obey: () => [commented('/ralph run', { issue: 1 })],
+      obey: (project) => {
+        project.clock.advance(HOUR + MINUTE);
+        return [schedule];
+      },
     },
   ],
   ['nothing to do', { agent: [idle], need: 'nothing_to_do:issue-1', obey: comments(1) }],
