@@ -199,7 +199,8 @@ async function publishBranch(deps: PublishDeps, work: Work, isAnswered: boolean)
   const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
   const { feedback } = work.state;
   if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome, feedback };
-  const cleared: Cleared = head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
+  const cleared: Cleared =
+    head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
   if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
   // The loop has pushed what it could: from there on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };

@@ -46,11 +46,7 @@ describe('a task is handed on within the run', () => {
       ['claude', 'claude', 'codex'],
     ],
   ])('%s', async (_, agent, expected) => {
-    const project = createProject({
-      agent,
-      others: { codex: [finisher] },
-      inputs: { 'agent-timeout-minutes': '5' },
-    });
+    const project = createProject({ agent, others: { codex: [finisher] }, inputs: { 'agent-timeout-minutes': '5' } });
     const run = await runOnce(project);
     expect({ end: run.end, turns: turns(run) }).toEqual({ end: 'complete (plan_complete)', turns: expected });
     expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'done', attempts: 1 });
