@@ -48,7 +48,9 @@ async function lookAfter(
 ): Promise<LookedAfter> {
   if (asked || purpose.kind !== 'tasks') return notLookedAfter;
   const answers: Purpose = { kind: 'answers', failedOn: null, of: 'waiting' };
-  const queue = request === null ? await queueRequest(deps, { asked, byHand, purpose: answers }, listed) : null;
+  // It was not decided on because it has no task.
+  const none = { issues: [], files: null, prompt: null };
+  const queue = request === null ? requestWith(deps, { asked, byHand, purpose: answers }, none) : null;
   const issues = listed.kind === 'listed' ? listed.issues : [];
   return lookAfterWaiting(deps, { issues, request: queue, admit });
 }
@@ -88,9 +90,17 @@ async function queueRequest(
     await needCheckout(deps);
     return null;
   }
+  return requestWith(deps, { asked, byHand, purpose }, { issues, files, prompt });
+}
+
+function requestWith(
+  { context }: Pick<GateDeps, 'context'>,
+  { asked, byHand, purpose }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
+  tasks: Pick<Request, 'issues' | 'files' | 'prompt'>,
+): Request {
   // A second attempt of a run is no second request.
-  const again = asked && deps.context.runAttempt === 1;
-  const request = { issues, files, prompt, promptAgain: again, approvedText: null };
+  const again = asked && context.runAttempt === 1;
+  const request = { ...tasks, promptAgain: again, approvedText: null };
   return { id: QUEUE, requested: 'by-queue', purpose, asked, byHand, redo: false, ...request };
 }
 

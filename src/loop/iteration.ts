@@ -195,7 +195,10 @@ async function conclude(
     after,
     ...change,
     files: change.files.map(deps.redact),
-    withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(({ path }) => deps.redact(path)),
+    withheld: namedFirst(
+      committed.withheldNow.map(({ path }) => deps.redact(path)),
+      progressOf(work.state.tasks, step.task.id).refused?.files ?? [],
+    ),
     withheldHere: committed.withheld
       .slice(0, MAX_WITHHELD_NAMED)
       .map((file) => ({
@@ -259,6 +262,12 @@ async function conclude(
     work: done,
     soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: heard.end }, callsOf(entry)),
   };
+}
+
+/** As many withheld paths as are kept, those that decide on the task before all others. */
+function namedFirst(paths: readonly string[], deciding: readonly string[]): readonly string[] {
+  const first = paths.filter((path) => deciding.includes(path));
+  return [...new Set([...first, ...paths])].slice(0, MAX_WITHHELD_NAMED);
 }
 
 /** The state that says what the branch lacks of the work. Redacted first: what is cut later would not be recognised. */

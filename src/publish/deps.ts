@@ -23,8 +23,8 @@ export interface PublishDeps {
   readonly redact: (text: string) => string;
   /** The transcripts of a lane's conversations as they are stored; null when there is none. */
   readonly exportSessions: (state: LaneState) => Promise<Transcript | null>;
-  /** The longest that each step may take whose port sets no limit of its own, in ms; null: as long as it needs. */
   /** Why the state must not be saved, as a sentence part; null: it may. */
   readonly unsaved: string | null;
+  /** The longest that each step may take whose port sets no limit of its own, in ms; null: as long as it needs. */
   readonly stepWithinMs: number | null;
 }

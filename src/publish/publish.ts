@@ -6,7 +6,7 @@ import { isKnownRed } from '../core/lane/check.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { endRun, loseProgress, recordPublished } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
-import { clearHead, type Cleared } from '../handover/clear-head.ts';
+import { clearHead, type Cleared, type HeadDeps } from '../handover/clear-head.ts';
 import { documentOf, verifiedState, transcriptBefore } from '../handover/stored.ts';
 import { hasConversation } from '../core/lane/session.ts';
 import type { Work } from '../handover/work.ts';
@@ -61,7 +61,7 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const branch: PublishedBranch =
     people.lane?.kind === 'deleted'
       ? { kind: 'lost', remoteHead: null, outcome: finished.outcome, feedback }
-      : await publishBranch(deps, finished);
+      : await publishBranch(deps, finished, people.isAnswered);
   const worked =
     branch.kind === 'published'
       ? { ...finished, state: { ...finished.state, feedback: branch.feedback } }
@@ -139,19 +139,26 @@ async function saveAndSettle(
   return saved;
 }
 
-/** What people took back while the run worked is neither done nor ready, whatever the run says of it. */
+/** A look at GitHub may take this part of the time of a step: what is saved and told behind it must have its turn. */
+const LOOK_SHARE = 0.25;
+
+function lookWithin({ stepWithinMs }: PublishDeps): number | null {
+  return stepWithinMs === null ? null : stepWithinMs * LOOK_SHARE;
+}
+
+/** What people took back while the run worked is neither done nor ready, whatever the run says of it. `isAnswered`: false where the look took too long. */
 async function heedPeople(
   deps: PublishDeps,
   work: Work,
-): Promise<{ readonly work: Work; readonly lane: LaneWithdrawal | null }> {
-  const { forge, remote, config, log, stepWithinMs } = deps;
+): Promise<{ readonly work: Work; readonly lane: LaneWithdrawal | null; readonly isAnswered: boolean }> {
+  const { forge, remote, config, log } = deps;
   const looking = { forge, remote, config, debug: log.info };
-  const nothing = [[], null] as const;
-  const [withdrawals, lane] = await within(
-    stepWithinMs,
+  const seen = await within(
+    lookWithin(deps),
     // A branch without commits is taken away by an earlier try of this very run.
     Promise.all([lookAtWork(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
-  ).catch(() => nothing);
+  ).catch(() => null);
+  const [withdrawals, lane] = seen ?? ([[], null] as const);
   const tasks = withdrawTasks(work.tasks, withdrawals);
   const warnings = withdrawals.flatMap(({ task: id, why }) => {
     const task = work.tasks.find((one) => one.id === id);
@@ -170,6 +177,7 @@ async function heedPeople(
       warnings: [...work.warnings, ...warnings],
     },
     lane,
+    isAnswered: seen !== null,
   };
 }
 
@@ -192,11 +200,12 @@ interface PublishedBranch {
   readonly feedback: Feedback;
 }
 
-async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBranch> {
+async function publishBranch(deps: PublishDeps, work: Work, isAnswered: boolean): Promise<PublishedBranch> {
   const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
   const { feedback } = work.state;
   if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome, feedback };
-  const cleared: Cleared = head === remoteHead ? { kind: 'clear', feedback } : await clearHead(deps, work);
+  const cleared: Cleared =
+    head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
   if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
   // The loop has pushed what it could: from there on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
@@ -210,6 +219,22 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
     return { kind: 'published', remoteHead: head, outcome, feedback: cleared.feedback };
   }
   return lostBranch(deps, work, pushed);
+}
+
+/** What clearing a head needs, with each request in its time. Who did not answer a moment ago is not waited for again. */
+function inTime(deps: PublishDeps, isAnswered: boolean): HeadDeps {
+  const { config, clock, log, forge, stepWithinMs } = deps;
+  const silent = (): Promise<never> => Promise.reject(new UserError('infrastructure', 'GitHub does not answer'));
+  return {
+    config,
+    clock,
+    log,
+    forge: {
+      headNow: isAnswered ? (branch) => within(lookWithin(deps), forge.headNow(branch)) : silent,
+      freeHead: (number, standing) => within(stepWithinMs, forge.freeHead(number, standing)),
+      makeDraft: (number) => within(stepWithinMs, forge.makeDraft(number)),
+    },
+  };
 }
 
 async function lostBranch(

@@ -16,7 +16,7 @@ import {
   type Behaviour,
 } from './stage/behaviours.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
-import { createProject, labeled, red, runOnce, savedState } from './stage/river.ts';
+import { createProject, labeled, makeRed, runOnce, savedState } from './stage/river.ts';
 
 const row = (
   name: string,
@@ -124,7 +124,7 @@ describe('completion', () => {
 
   test('does not come while the verification fails', async () => {
     const project = createProject({ agent: [finisher], inputs: { verify: 'npm test', 'max-iterations': '3' } });
-    project.verifier = red;
+    makeRed(project);
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
     expect(savedState(project).tasks['issue-1']?.state).toBe('in-progress');
   });

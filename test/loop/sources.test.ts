@@ -113,7 +113,8 @@ describe('the queue merges its sources', () => {
     });
     // For the task files, for what another Ralph may have left, and for a prompt that nobody named as a source: all end at the disk.
     expect(asked).toEqual([null, null, null]);
-    expect(project.forge.requests().sent).toBe(1);
+    // The issues, the pull requests that wait, and whether there is a task label at all.
+    expect(project.forge.requests().sent).toBe(3);
   });
 });
 

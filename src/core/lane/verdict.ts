@@ -332,6 +332,11 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
       // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
       sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldBy(evidence).join(', ').slice(0, 300)}.`,
     });
+  } else if (claims && stillRefused(state, facts).length > 0) {
+    found.push({
+      hint: 'push_refused',
+      sentence: `It claimed finished work, but files that the git server refused are as they were and are not in the branch: ${firstNames(stillRefused(state, facts), 5)}.`,
+    });
   }
   return found;
 }
@@ -341,10 +346,19 @@ function withheldBy({ withheld, withheldHere }: Evidence): readonly string[] {
   return withheldHere?.map(({ path }) => path) ?? withheld;
 }
 
+/** Paths of the task that the server refused and that are still kept out of the branch, whichever iteration changed them. */
+function stillRefused(state: LaneState, { task, evidence: { withheld } }: IterationFacts): readonly string[] {
+  const { refused } = progressOf(state.tasks, task.id);
+  return refused?.files.filter((path) => withheld.includes(path)) ?? [];
+}
+
 /** True if the task is claimed to be done, and what it changed of it is withheld: all of its work, what its text is about, or what it was named already and changed once more. */
 function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence, task } = facts;
-  const { withheldHere = [], merge } = evidence;
+  const { merge } = evidence;
+  // Of what the server refused, the task that it was refused of waits in the server's words.
+  const ofServer = stillRefused(state, facts);
+  const withheldHere = (evidence.withheldHere ?? []).filter(({ path }) => !ofServer.includes(path));
   if (withheldHere.length === 0 || merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
   if (!claimsDone(analysis) && analysis.signal.status !== 'BLOCKED') return false;
   const { lastIteration } = state;

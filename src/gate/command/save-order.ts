@@ -114,9 +114,7 @@ function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: Ord
     case 'reset-circuit':
       return (
         state.circuit.kind === 'open' ||
-        state.circuit.noProgress + state.circuit.errorStreaks.length + state.circuit.denials + state.circuit.decline >
-          0 ||
-        state.session !== null
+        state.circuit.noProgress + state.circuit.errorStreaks.length + state.circuit.denials + state.circuit.decline > 0
       );
     case 'reset-session':
       return state.session !== null;

@@ -157,7 +157,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
         ? `${style.strong('Kept for another try')}: what failed or was blocked gets all its iterations again.`
         : `${style.strong('Nothing to try again')}: no such task has failed or is blocked.`;
     case 'reset-circuit':
-      return changed ? style.strong('Circuit closed.') : style.strong('The circuit was already closed.');
+      return `${style.strong(changed ? 'Circuit closed.' : 'The circuit was already closed.')} The agent begins a new conversation with the next iteration.`;
     case 'reset-session':
       return changed
         ? `${style.strong('Session reset')}: the agent begins a new conversation with the next iteration.`

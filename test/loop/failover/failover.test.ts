@@ -15,7 +15,7 @@ import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import type { Project } from '../stage/project.ts';
 import { runSplit } from '../stage/split.ts';
-import { createProject, red, runOnce, savedState, type Run } from '../stage/river.ts';
+import { createProject, makeRed, runOnce, savedState, type Run } from '../stage/river.ts';
 
 function refusing(kind: 'auth' | 'billing' | 'server'): Behaviour {
   return () => ({ exitCode: 1, output: { agentError: { kind, text: `${kind} problem` } } });
@@ -39,8 +39,14 @@ describe('a task is handed on within the run', () => {
     ['with a refused key', [refusing('auth')], ['claude', 'codex']],
     ['after a second failure in a row', [refusing('server')], ['claude', 'claude', 'codex']],
     ['after a second call that only retried', [() => ({ stalled: true, exitCode: 1 })], ['claude', 'claude', 'codex']],
+    ['after a second crash of its CLI', [crashing], ['claude', 'claude', 'codex']],
+    [
+      'after a second call that was cut off and changed nothing',
+      [() => ({ minutes: Infinity, chars: 0 })],
+      ['claude', 'claude', 'codex'],
+    ],
   ])('%s', async (_, agent, expected) => {
-    const project = createProject({ agent, others: { codex: [finisher] } });
+    const project = createProject({ agent, others: { codex: [finisher] }, inputs: { 'agent-timeout-minutes': '5' } });
     const run = await runOnce(project);
     expect({ end: run.end, turns: turns(run) }).toEqual({ end: 'complete (plan_complete)', turns: expected });
     expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'done', attempts: 1 });
@@ -115,14 +121,12 @@ describe('where no agent can be asked', () => {
 });
 
 describe('a bad result is never a reason for another agent', () => {
-  test.each<[string, readonly Behaviour[], Readonly<Record<string, string>>]>([
-    ['no progress', [stuck], {}],
-    ['claims', [liar], {}],
-    ['a crash of its CLI', [crashing], {}],
-    ['refused tools', [denied], {}],
-    ['calls that are cut off', [() => ({ minutes: Infinity, chars: 0 })], { 'agent-timeout-minutes': '5' }],
-  ])('%s', async (_, agent, inputs) => {
-    const project = createProject({ agent, others: { codex: [finisher] }, inputs });
+  test.each<[string, readonly Behaviour[]]>([
+    ['no progress', [stuck]],
+    ['claims', [liar]],
+    ['refused tools', [denied]],
+  ])('%s', async (_, agent) => {
+    const project = createProject({ agent, others: { codex: [finisher] } });
     const run = await runOnce(project);
     expect({ end: run.end, agents: new Set(turns(run)) }).toEqual({
       end: 'halted (circuit_open)',
@@ -134,7 +138,7 @@ describe('a bad result is never a reason for another agent', () => {
   test('tests that fail', async () => {
     const inputs = { verify: 'npm test', 'max-iterations': '3' };
     const project = createProject({ agent: [finisher], others: { codex: [finisher] }, inputs });
-    project.verifier = red;
+    makeRed(project);
     expect(turns(await runOnce(project))).toEqual(['claude', 'claude', 'claude']);
   });
 });

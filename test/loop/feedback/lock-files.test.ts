@@ -3,7 +3,7 @@ import type { CommandRun } from '../../../src/ports/agent.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import { addCommit, type Files } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { green, red, runOnce } from '../stage/river.ts';
+import { green, makeRed, red, runOnce } from '../stage/river.ts';
 import { runSplit } from '../stage/split.ts';
 import { BRANCH, bodyOf, HOUR, next, remembered, reviewed } from './reviewing.ts';
 
@@ -145,7 +145,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     const project = await reviewed(never, { verify: 'npm test', 'max-iterations': '1' });
     conflicting(project, [LOCK]);
     tooled(project);
-    project.verifier = red;
+    makeRed(project);
     const before = headTree(project);
     let seen: unknown = null;
     project.script.behaviours = [

@@ -1,19 +1,22 @@
 import { expect, test } from 'vitest';
 import { claimsBlocked, denied, finisher, liar, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { BEFORE, on, person } from '../stage/people.ts';
+import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import {
   addIssue,
   commented,
   createProject,
+  green,
   labeled,
+  red,
   runOnce,
   savedState,
   schedule,
   type Event,
 } from '../stage/river.ts';
 import { notificationKinds } from '../../../src/core/people/notifications.ts';
-import { MINUTE } from '../../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { reviewedOn } from '../feedback/reviewing.ts';
 import { comment, review, thread } from '../feedback/said.ts';
 
@@ -35,6 +38,20 @@ const idle: Behaviour = () => ({
 const tester: Behaviour = ({ turn }) => ({
   writes: { 'test/cart.test.ts': `test ${String(turn)}` },
   output: { testOnly: true, signal: { status: 'IN_PROGRESS', exitSignal: false, workType: 'TESTING' } },
+});
+
+/** Changes a protected file alone, and says that its task is done. */
+const protectedWriter: Behaviour = (call) => ({
+  ...finisher(call),
+  writes: { '.github/workflows/ci.yml': `on: [${String(call.turn)}]` },
+});
+
+const overSpent: Behaviour = () => ({
+  exitCode: 1,
+  output: {
+    agentError: { kind: 'rate-limit', text: "You've hit your monthly spend limit" },
+    usageLimit: { window: 'unknown', resumeAt: null, byPerson: true },
+  },
 });
 
 const deniedHalts = { 'on-permission-denied': 'halt' };
@@ -101,6 +118,47 @@ const rows: readonly [string, Row][] = [
       obey: (project, command) => {
         project.remote.contentRule = () => null;
         return comments(1)(project, command);
+      },
+    },
+  ],
+  [
+    'files that Ralph does not publish',
+    {
+      agent: again(protectedWriter, 3),
+      need: 'withheld:issue-1',
+      says: /`allow-protected-paths: \.github\/workflows\/ci\.yml`/,
+      obey: comments(1),
+    },
+  ],
+  [
+    'a base branch on which `verify` fails',
+    {
+      agent: again(stuck, 3),
+      inputs: { verify: 'npm test' },
+      prepare: (project) => {
+        project.verifier = red;
+      },
+      need: 'base_is_red:lane-queue',
+      says: /`npm test` fails on `main` as well/,
+      obey: (project) => {
+        project.verifier = green;
+        const { branches, commits } = project.origin;
+        const parent = branches.get('main') ?? '';
+        const tree = { ...commits.get(parent)?.tree, 'fix.txt': 'fixed' };
+        branches.set('main', addCommit(project.origin, { tree, parent, message: 'Fix' }));
+        return [schedule];
+      },
+    },
+  ],
+  [
+    'a limit that only a person lifts',
+    {
+      agent: [overSpent],
+      need: 'usage_limit:lane-queue',
+      says: /monthly spend limit/,
+      obey: (project) => {
+        project.clock.advance(HOUR + MINUTE);
+        return [schedule];
       },
     },
   ],

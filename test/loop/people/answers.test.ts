@@ -56,7 +56,10 @@ describe('an order is answered with what became of it', () => {
     ],
     [['pause', 'resume'], '**Resumed**: work on the queue (all tasks without a branch of their own) continues.'],
     [['resume'], '**Nothing to resume**: nothing is paused here.'],
-    [['reset circuit'], '**The circuit was already closed.**'],
+    [
+      ['reset circuit'],
+      '**The circuit was already closed.** The agent begins a new conversation with the next iteration.',
+    ],
     [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
   ])('%j', async (words, receipt) => {
     expect(await ask(createProject(), ...words)).toContain(

@@ -382,11 +382,12 @@ describe('an agent step whose own circuit is open', () => {
 
   test('parks the run before a call where it is required, although another step could call', async () => {
     const project = createProject({
-      agent: [steadyWorker, crashing, steadyWorker],
+      // The step is called once more in a new conversation.
+      agent: [steadyWorker, crashing, crashing, steadyWorker],
       files: filesWith([work, { ...once, name: 'review' }]),
     });
     const first = await runOnce(project);
-    expect(first).toMatchObject({ end: 'parked (step_circuit)', calls: 2, outcome: { step: 'review' } });
+    expect(first).toMatchObject({ end: 'parked (step_circuit)', calls: 3, outcome: { step: 'review' } });
     expect(savedState(project).park).toMatchObject({ reason: 'step_circuit', step: 'review' });
     expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 0 });
   });
@@ -441,14 +442,23 @@ describe('an agent step whose own circuit is open', () => {
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
   });
 
-  test('ends a run that waits for it by its own limits, with each try an iteration', async () => {
+  test.each<[string, Behaviour, string, number]>([
+    [
+      'the tries of its task, where the agent changed something before it failed',
+      (call) => ({ ...crashing(call), writes: { 'src/half.ts': `half ${String(call.turn)}` } }),
+      'blocked (needs_human)',
+      2,
+    ],
+    ['failures of the agent in a row, which are no tries of the task', crashing, 'halted (circuit_open)', 3],
+  ])('ends a run that waits for it by its own limits, with each try an iteration: %s', async (_, agent, end, calls) => {
     const project = createProject({
-      agent: [crashing],
+      agent: [agent],
       files: { [FILE]: JSON.stringify({ max_loops_per_task: 2, steps: [once] }) },
       inputs: { 'on-limit': 'wait', 'max-minutes': '350' },
     });
     const run = await runOnce(project);
-    expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    expect(run).toMatchObject({ end, calls });
+    expect(run.work?.journal).toHaveLength(calls);
     expect(run.log.join('\n')).toContain('while the circuit of the required step work is open. Waiting until');
   });
 });
@@ -494,7 +504,8 @@ test('a step that may fail, and does, overrules no claim of the step before it',
     agent: [finisher, crashing],
     files: filesWith([work, { type: 'agent', name: 'review', continue_on_error: true }]),
   });
-  expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+  // The failed step is called once more in a new conversation.
+  expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
 });
 
 test('a run that is cancelled in a command ends there, and says nothing of the step', async () => {

@@ -82,6 +82,12 @@ export const red: Verifier = {
   verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }),
 };
 
+/** The verification passes on the base branch as it is now, and fails everywhere else. */
+export function makeRed(project: Project): void {
+  const base = project.origin.branches.get('main');
+  project.verifier = { verify: (call) => (call.folder === base ? green : red).verify(call) };
+}
+
 /** A project with labelled issues; `ann` may write, `eve` may only read. */
 export function createProject(
   setting: {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { beginIteration, recordDoneCommit, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import type { Evidence } from '../../../../src/core/evidence.ts';
+import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { needsVerification } from '../../../../src/core/lane/verdict.ts';
 import { analysis, evidence, HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
@@ -291,6 +293,46 @@ describe('work that must not be published is not done', () => {
       discrepancies: [expect.stringContaining('.github/workflows/ci.yml')],
     });
     expect(step).toMatchObject({ kind: 'iterate', hints: expect.arrayContaining(['withheld']) });
+  });
+});
+
+describe('a claim while a file that the git server refused lies there as it was', () => {
+  const refused = { times: 1, words: 'Push cannot contain secrets', files: ['src/config.ts'] };
+  const begun = beginIteration(
+    initialState('queue', noon),
+    { taskId: 'issue-1', tree: 'a', agent: 'claude' },
+    policy,
+    noon,
+  );
+  const state: LaneState = {
+    ...begun,
+    tasks: { 'issue-1': { ...untouched, state: 'in-progress', attempts: 2, startedTree: 'a', refused } },
+  };
+  const after = (withheld: readonly string[], withheldHere: Evidence['withheldHere']) => {
+    const facts = {
+      task: task(1, { body: 'Write src/config.ts.' }),
+      tasks: [task(1)],
+      analysis: analysis(finishes),
+      denials: [],
+      evidence: { ...evidence('a', { to: 'b', withheld: [...withheld] }), withheldHere },
+      startedAt: noon,
+    };
+    return settle(state, facts, policy, noon + HOUR).verdict;
+  };
+
+  test.each<[string, Evidence['withheldHere']]>([
+    ['an earlier iteration wrote it', []],
+    ['this one wrote it again', [{ path: 'src/config.ts', why: 'the git server refused it', part: true }]],
+  ])('is overruled, and it is not Ralph that keeps the file: %s', (_, withheldHere) => {
+    expect(after(['src/config.ts'], withheldHere)).toMatchObject({
+      taskDone: false,
+      setAside: null,
+      discrepancies: [expect.stringContaining('src/config.ts')],
+    });
+  });
+
+  test('stands once the file is another one, whatever else is withheld', () => {
+    expect(after(['dist/app.js'], [])).toMatchObject({ taskDone: true, discrepancies: [] });
   });
 });
 

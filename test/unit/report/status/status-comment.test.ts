@@ -397,6 +397,7 @@ describe('the receipt of an order comes first', () => {
     acquiredAt: END - 600_000,
     durationMs: 3_600_000,
   };
+  const afresh = 'The agent begins a new conversation with the next iteration.';
   const goesOn =
     ' The [run](https://github.com/acme/shop/actions/runs/98) that works now continues to its end; the order takes effect with the next one.';
 
@@ -447,8 +448,8 @@ describe('the receipt of an order comes first', () => {
     ['retry', 'as before', {}, '**Nothing to try again**: no such task has failed or is blocked.'],
     ['resume', 'changed', {}, `**Resumed**: work on ${queue} continues.`],
     ['resume', 'as before', {}, '**Nothing to resume**: nothing is paused here.'],
-    ['reset-circuit', 'changed', { claimedBy }, `**Circuit closed.**${goesOn}`],
-    ['reset-circuit', 'as before', {}, '**The circuit was already closed.**'],
+    ['reset-circuit', 'changed', { claimedBy }, `**Circuit closed.** ${afresh}${goesOn}`],
+    ['reset-circuit', 'as before', {}, `**The circuit was already closed.** ${afresh}`],
     ['reset-session', 'changed', {}, '**Session reset**: the agent begins a new conversation with the next iteration.'],
     [
       'reset-session',
