@@ -38,7 +38,8 @@ export function explain(error: unknown, purpose: Purpose, situation: Situation):
   if (explanation === null) return error;
   const [kind, message] = explanation;
   const reason = refused === null ? 'unreachable' : reasonOf(refused);
-  return new UserError(kind, message.replaceAll(situation.token, '***'), { reason });
+  const withoutToken = (text: string): string => text.replaceAll(situation.token, '***');
+  return new UserError(kind, withoutToken(message), { reason: withoutToken(reason) });
 }
 
 /** GitHub's HTTP status for a request that it refused; null when there was no answer. */

@@ -56,6 +56,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
   let committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly Change[] } | null =
     null;
   let withheld: WithheldPaths = new Map();
+  /** The work tree in which these files lay as they were withheld; null: none were yet. */
+  let withheldIn: ObjectId | null = null;
   /** What of the work tree is nobody's work, and counts as its commit has it while it stays so. */
   let asFound: readonly AsFound[] = [];
   /** What the server did not take of the lane that is open. */
@@ -235,6 +237,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await checkWorkingDirectory(workspace.top, workingDirectory);
       lane = started;
       withheld = new Map();
+      withheldIn = null;
       asFound = found;
       refusedFiles.clear();
       merge = null;
@@ -286,13 +289,15 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const found = await lookBeside(read, known);
       const done = await withObjects(quarantine.git, async (objects) => {
         const tip = { commit: known, tree: await tipTree(objects, known) };
-        const content = { tip, head, now, asFound, iteration };
+        const withheldBefore = { paths: withheld, tree: withheldIn };
+        const content = { tip, head, now, asFound, withheldBefore, iteration };
         const finished =
           merge === null
             ? { kind: 'made' as const, made: await commitIteration(committer, objects, content) }
             : await commitMerge(committer, objects, { ...content, merge });
         return { before: tip.tree, ...finished };
       });
+      withheldIn = now.tree;
       const has = head === null ? [known] : [...new Set([known, head])];
       if (done.kind === 'open') {
         withheld = done.withheldPaths;

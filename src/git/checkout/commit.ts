@@ -32,6 +32,8 @@ export interface IterationContent {
   readonly now: WorkTreeContent;
   /** What of the work tree counts as its commit has it. */
   readonly asFound: readonly AsFound[];
+  /** What was withheld before this iteration, and the work tree in which it lay then (null: nothing was). */
+  readonly withheldBefore: { readonly paths: WithheldPaths; readonly tree: ObjectId | null };
   readonly iteration: IterationCommit;
 }
 
@@ -280,11 +282,17 @@ export async function commitTree(
 /** Returns what this iteration changed and must not be published. A withheld file stays in the work tree and is left out again each time, but is reported only for the iterations that change it. */
 export async function withheldOf(
   objects: Objects,
-  { iteration, now }: IterationContent,
+  { iteration, now, withheldBefore }: IterationContent,
   found: { objections: WithheldPaths; withheld: WithheldPaths },
 ): Promise<readonly Withheld[]> {
   if (found.objections.size === 0 && found.withheld.size === 0) return [];
-  const changed = new Set((await objects.changesBetween(iteration.before.tree, now.tree)).map((change) => change.path));
-  const left = [...found.withheld].filter(([path]) => changed.has(path));
+  const changedSince = async (tree: ObjectId): Promise<ReadonlySet<string>> =>
+    new Set((await objects.changesBetween(tree, now.tree)).map((change) => change.path));
+  const before = iteration.before.tree;
+  // What evidence is taken from lacks what was withheld before: there it would count as changed each time.
+  const [changed, changedAgain] = [await changedSince(before), await changedSince(withheldBefore.tree ?? before)];
+  const left = [...found.withheld].filter(([path]) =>
+    (withheldBefore.paths.has(path) ? changedAgain : changed).has(path),
+  );
   return [...new Map([...found.objections, ...left])].map(([path, why]) => ({ path: shownName(path), why }));
 }

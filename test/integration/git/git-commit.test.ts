@@ -69,7 +69,7 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('A\t.ralph/learnings.md');
   });
 
-  test('what is withheld is no change, in this iteration and the next, and is named while it is there', async () => {
+  test('what is withheld is no change, in this iteration and the next, is named while it is there, and is withheld again where it changes', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const before = await scene.repository.snapshot();
@@ -86,9 +86,12 @@ describe('commit() takes what the agent left and the contents of what it committ
     const second = await scene.repository.commit(messageFor(again, await scene.repository.snapshot()));
     expect(second).toMatchObject({ withheld: [], withheldNow: [{ path: '.github/workflows/ci.yml' }] });
     expect(second.published.tree).toBe(await scene.git('rev-parse', `${BRANCH}^{tree}`));
+    await scene.write('.github/workflows/ci.yml', 'on: pull_request\n');
+    const changed = await scene.repository.commit(messageFor(second.published, await scene.repository.snapshot()));
+    expect(changed).toMatchObject({ commit: null, withheld: [{ path: '.github/workflows/ci.yml' }] });
     await rm(join(scene.folder, '.github'), { recursive: true });
-    const third = await scene.repository.commit(messageFor(second.published, await scene.repository.snapshot()));
-    expect(third).toMatchObject({ commit: null, withheldNow: [] });
+    const gone = await scene.repository.commit(messageFor(changed.published, await scene.repository.snapshot()));
+    expect(gone).toMatchObject({ commit: null, withheld: [], withheldNow: [] });
   });
 
   test('nothing changed: no commit', async () => {
@@ -222,7 +225,10 @@ describe('commit() takes what the agent left and the contents of what it committ
       'plan-0a1b2c3d': { files: 1, insertions: 12, deletions: 0, since: before.head },
     });
     expect(review?.lines).toBe(15);
-    expect(review?.lookAt).toEqual([{ kind: 'untested', fileCount: 1, files: [{ path: 'src/long.js', what: null }] }]);
+    expect(review?.lookAt).toEqual([
+      { kind: 'notes', fileCount: 1, files: [{ path: 'notes.md', what: null }] },
+      { kind: 'untested', fileCount: 1, files: [{ path: 'src/long.js', what: null }] },
+    ]);
   });
 
   test('a second iteration continues from the first', async () => {

@@ -49,7 +49,7 @@ describe('before the push', () => {
   });
 
   test.each(['wrong-token-0123', ''])(
-    'the token %j may not even read: an error names the permission and not the token',
+    'the token %j is not known: an error says so, and does not name it',
     async (wrong) => {
       await using scene = await setScene();
       const failure = await scene
@@ -58,7 +58,7 @@ describe('before the push', () => {
         .catch((error: unknown) => error as Error);
       expect(failure).toMatchObject({
         name: 'UserError',
-        message: expect.stringMatching(/cannot be read.*contents: read/s),
+        message: expect.stringMatching(/cannot be read.*The token is not accepted: it has expired, was revoked/s),
       });
       expect(String((failure as Error).stack)).not.toContain('wrong-token');
     },

@@ -258,19 +258,36 @@ describe('histories of many issues', () => {
     expect([...found.keys()]).toEqual([3]);
   });
 
-  test('any other error beside data fails', async () => {
-    await using at = await openForge();
-    const body = {
+  describe('any other error beside data', () => {
+    const besideData = (type: string) => ({
       data: { repository: { i1: null } },
       errors: [
         { type: 'NOT_FOUND', path: ['repository', 'i2'], message: 'gone' },
-        { type: 'SERVICE_UNAVAILABLE', path: ['repository', 'i1'], message: 'busy' },
+        { type, path: ['repository', 'i1'], message: 'busy' },
       ],
-    };
-    at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect: { kind: 'answer', status: 200, body } });
-    expect((await refusedWith(at.forge.issueHistories([1, 2], 'ralph'))).message).toContain(
-      'read who labelled and changed issues',
-    );
+    });
+
+    test.each([
+      { type: 'FORBIDDEN', times: 1, what: 'a refusal, at once' },
+      { type: 'SERVICE_UNAVAILABLE', times: 10, what: 'weather that does not pass' },
+    ])('fails: $what', async ({ type, times }) => {
+      await using at = await openForge();
+      const effect = { kind: 'answer', status: 200, body: besideData(type) } as const;
+      at.github.faults.inject({ match: { path: /graphql$/ }, times, effect });
+      expect((await refusedWith(at.forge.issueHistories([1, 2], 'ralph'))).message).toContain(
+        'read who labelled and changed issues',
+      );
+    });
+
+    test('is asked again for fewer issues, where it is weather', async () => {
+      await using at = await openForge();
+      addIssue(at.github.state, issue, now);
+      addIssue(at.github.state, issue, now);
+      const effect = { kind: 'answer', status: 200, body: besideData('SERVICE_UNAVAILABLE') } as const;
+      at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect });
+      expect([...(await at.forge.issueHistories([1, 2], 'ralph')).keys()]).toEqual([1, 2]);
+      expect(at.sent()).toEqual(['POST /graphql', 'POST /graphql', 'POST /graphql']);
+    });
   });
 
   test('a repository that the token does not see fails', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { deleteIssue, transferIssue } from '../../../sandbox/github/people.ts';
 import { addIssue } from '../../../sandbox/github/state.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
 const working = { name: 'ralph:working', color: '1d76db', description: 'Ralph is working on this issue' };
@@ -66,27 +67,34 @@ describe('labels of an issue', () => {
       take: (at: ForgeFixture) => {
         deleteIssue(at.github.state, 1);
       },
-      logged: ['Issue #1 no longer exists: its labels are not changed.'],
     },
     {
       what: 'transferred',
       take: (at: ForgeFixture) => {
         transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 });
       },
-      logged: ['Issue #1 no longer exists: its labels are not changed.'],
     },
-  ])('an issue that was $what meanwhile is no error', async ({ take, logged }) => {
-    await using at = await openTask(['ralph']);
-    take(at);
-    await at.forge.changeLabels(1, { from: ['ralph'], add: [working], remove: [] });
-    expect(at.logged).toEqual(logged);
-    expect(at.sent()).toEqual(['POST /labels', 'POST /issues/1/labels']);
-  });
+  ])(
+    'an issue that was $what meanwhile ends no run: it continues without the labels, and says so',
+    async ({ take }) => {
+      await using at = await openTask(['ralph']);
+      take(at);
+      const forge = withWishes(at.forge);
+      expect(await forge.changeLabels(1, { from: ['ralph'], add: [working], remove: [] })).toEqual({
+        kind: 'refused',
+        why: 'Issue #1 no longer exists.',
+        isLasting: true,
+      });
+      expect(forge.refusedWishes()).toEqual(['The run continued without new labels on #1: Issue #1 no longer exists.']);
+      expect(at.sent()).toEqual(['POST /labels', 'POST /issues/1/labels']);
+    },
+  );
 
   test('a label is not taken off a transferred issue in the repository that it went to', async () => {
     await using at = await openTask(['ralph', 'ralph:working']);
     transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 });
-    await at.forge.changeLabels(1, { from: ['ralph', 'ralph:working'], add: [], remove: ['ralph:working'] });
+    const change = at.forge.changeLabels(1, { from: ['ralph', 'ralph:working'], add: [], remove: ['ralph:working'] });
+    expect((await refusedWith(change)).message).toBe('Issue #1 no longer exists.');
     expect(at.sent()).toEqual(['DELETE /issues/1/labels/ralph%3Aworking']);
   });
 });

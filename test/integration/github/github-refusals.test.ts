@@ -106,7 +106,7 @@ describe('a token that is no good', () => {
     const { kind, message } = await refusedWith(at.forge.defaultBranch());
     expect(kind).toBe('configuration');
     expect(message).toBe(
-      'GitHub does not accept the token (401 Bad credentials). Set the input `github-token` to a valid one: `${{ github.token }}` ends with its job, a personal token may have expired.',
+      "GitHub does not accept the token (401 Bad credentials). It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.",
     );
     expect(at.forge.requests().sent).toBe(1);
   });

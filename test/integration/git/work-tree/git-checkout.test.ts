@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BRANCH, iterate, openFresh, runGit, setScene, TOKEN } from './git-fixture.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, TOKEN } from '../git-fixture.ts';
 
 const unaborted = new AbortController().signal;
 

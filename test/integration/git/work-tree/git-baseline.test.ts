@@ -3,8 +3,8 @@ import { chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from 'node
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import { BRANCH, isInRoom, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
+import { git } from '../../../../sandbox/git.ts';
+import { BRANCH, isInRoom, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
 
 const CRLF = 'one\r\ntwo\r\nthree\r\n';
 
@@ -170,12 +170,12 @@ describe('a checkout that is "modified" as git makes it', () => {
 });
 
 describe('file times prove nothing', () => {
-  test('on a file system that knows whole seconds, a change of the same length shows', async () => {
+  test('on a file system that knows two seconds, a change of the same length shows', async () => {
     await using scene = await setScene();
-    const second = Math.floor(Date.now() / 1000);
     const write = async (text: string): Promise<void> => {
       await scene.write('data.txt', text);
-      await utimes(join(scene.folder, 'data.txt'), second, second);
+      const seconds = Math.floor(Date.now() / 2000) * 2;
+      await utimes(join(scene.folder, 'data.txt'), seconds, seconds);
     };
     await write('one');
     await scene.git('add', '.');

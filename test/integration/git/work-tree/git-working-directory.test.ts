@@ -1,8 +1,8 @@
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createWorkFiles } from '../../../src/runner/workspace-files.ts';
-import { iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
+import { createWorkFiles } from '../../../../src/runner/workspace-files.ts';
+import { iterate, openFresh, setScene, type Scene } from '../git-fixture.ts';
 
 const PLAN = '.ralph/fix_plan.md';
 const FOLDER = 'packages/a';
