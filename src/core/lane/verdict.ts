@@ -356,9 +356,7 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   if (withheldHere.length === 0) return false;
   const isProtected = withheldHere.some(({ why }) => leftOutReason(why) === 'protected');
   return (
-    withheldHere.some(({ part }) => part) ||
-    wasTold(state, facts) ||
-    (isProtected && !changedSinceStart(state, facts))
+    withheldHere.some(({ part }) => part) || wasTold(state, facts) || (isProtected && !changedSinceStart(state, facts))
   );
 }
 
@@ -366,9 +364,7 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
 function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { withheld, withheldHere } = facts.evidence;
   // Journals of earlier versions, which name all that is withheld alone, replay as recorded.
-  return (
-    withheldHere !== undefined && withheld.length > 0 && wasTold(state, facts) && !changedSinceStart(state, facts)
-  );
+  return withheldHere !== undefined && withheld.length > 0 && wasTold(state, facts) && !changedSinceStart(state, facts);
 }
 
 /** True if the last iteration was of the same task, and its claim failed because of withheld files. */
