@@ -340,7 +340,7 @@ describe('task files, over scheduled runs', () => {
   test('a job without a checkout: without issues it is idle and says so; where only files have tasks it is a mistake', async () => {
     await using scene = await createScene();
     const idle = await scene.run({ checkout: 'none' });
-    expect(idle.outputs).toMatchObject({ outcome: 'idle', reason: 'no_tasks' });
+    expect(idle.outputs).toMatchObject({ outcome: 'idle', reason: 'no_such_label' });
     expect(idle.main.log).toMatch(/^::warning::There is no git checkout in .*Run actions\/checkout/m);
     const files = await scene.run({ checkout: 'none', inputs: { 'task-sources': 'plan' } });
     expect(files.outputs).toMatchObject({ outcome: 'failed', reason: 'configuration' });

@@ -11,6 +11,7 @@ import { firstNames } from '../text/lists.ts';
 import { count } from '../numbers.ts';
 import type { HintCode } from '../prompt/hints.ts';
 import type { Policy } from '../policy.ts';
+import { leftOutReason } from '../review/left-out.ts';
 import { isTestFile } from '../review/test-files.ts';
 import { answered } from './signals.ts';
 import type { LaneState, LastIteration } from './state.ts';
@@ -80,7 +81,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const stepsHold = failingSteps(evidence.steps).length === 0;
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
-  const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts);
+  const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts) && !isStillWithheld(state, facts);
   // What passes in the work tree on a commit that failed in a clean clone passes by something that is not published.
   const verified = passed && !isKnownRed(state, evidence.after.head);
   const holds = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && stepsHold;
@@ -352,18 +353,37 @@ function stillRefused(state: LaneState, { task, evidence: { withheld } }: Iterat
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
 
-/** True if the task is claimed to be done, and what it changed of it is withheld: all of its work, what its text is about, or what it was named already and changed once more. */
+/**
+ * True if the task is claimed to be done and a person has to decide about what is withheld of it: its text is about that, all
+ * of its work is protected, or the agent was told already and changed it once more or changed nothing. What is too much, or
+ * looks like a key, the agent can mend itself: it is told first.
+ */
 function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence, task } = facts;
   const { merge } = evidence;
   // Of what the server refused, the task that it was refused of waits in the server's words.
   const ofServer = stillRefused(state, facts);
   const withheldHere = (evidence.withheldHere ?? []).filter(({ path }) => !ofServer.includes(path));
-  if (withheldHere.length === 0 || merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
+  if (merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
   if (!claimsDone(analysis) && analysis.signal.status !== 'BLOCKED') return false;
-  const { lastIteration } = state;
-  const wasNamed = lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
-  return withheldHere.some(({ part }) => part) || wasNamed || !changedSinceStart(state, facts);
+  if (ofServer.length === 0 && isStillWithheld(state, facts)) return true;
+  if (withheldHere.length === 0) return false;
+  const isProtected = withheldHere.some(({ why }) => leftOutReason(why) === 'protected');
+  return (
+    withheldHere.some(({ part }) => part) || wasTold(state, facts) || (isProtected && !changedSinceStart(state, facts))
+  );
+}
+
+/** True if nothing of the task can be published: the agent was told that its files are withheld, and they still are. */
+function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
+  const { withheld, withheldHere } = facts.evidence;
+  // Journals of earlier versions, which name all that is withheld alone, replay as recorded.
+  return withheldHere !== undefined && withheld.length > 0 && wasTold(state, facts) && !changedSinceStart(state, facts);
+}
+
+/** True if the last iteration was of the same task, and its claim failed because of withheld files. */
+function wasTold({ lastIteration }: LaneState, { task }: IterationFacts): boolean {
+  return lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
 }
 
 /** The task files are files that an agent may truly report, although they are no evidence. */

@@ -28,7 +28,7 @@ test('push protection refuses a file of the first of three tasks: it is left out
   ]);
   const leaky = { kind: 'work-and-write', files: { 'src/config.mjs': `// ${KNOWN_TO_GITHUB}\n` } } as const;
   const run = await scene.run({ agent: [leaky, leaky] });
-  // Each task takes the scripted agent two calls.
+  // Two calls for each task: the module, then its test.
   expect(run).toMatchObject({ calls: 6, outputs: { 'tasks-done': '2', branch: 'ralph/queue' } });
   const { git } = scene.sandbox;
   expect(await git('log', '--format=', '--name-only', 'main..ralph/queue')).not.toContain('config.mjs');

@@ -25,7 +25,7 @@ test.each(documented)('$where plays: every expression and every input is one tha
   expect(endOfRun(played)).toMatchObject({
     kind: 'ran',
     runName: 'ralph: queue',
-    result: { main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'no_tasks' } },
+    result: { main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'no_such_label' } },
   });
 });
 

@@ -85,7 +85,7 @@ describe('the template, played', () => {
 
   test.each([undefined, 'run'])('a dispatch with the command %s is a run', async (command) => {
     await using scene = await createScene();
-    expect(ending(await play(scene, events.dispatch(command)))).toBe('idle (no_tasks), 0 calls');
+    expect(ending(await play(scene, events.dispatch(command)))).toBe('idle (no_such_label), 0 calls');
   });
 
   test('a dispatch with something else is refused by GitHub itself', async () => {

@@ -208,7 +208,7 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'commit', () => {
         const whole = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
         const old = treeOf(head);
-        const isWithheld = (path: string): boolean => isProtected(path) && whole[path] !== old[path];
+        const isWithheld = (path: string): boolean => whyWithheld(path) !== null && whole[path] !== old[path];
         const here = Object.keys(whole).filter(isWithheld);
         for (const path of here) withheldTexts.set(path, whole[path] ?? '');
         const tree = Object.fromEntries(
@@ -217,7 +217,8 @@ export function createCheckout(origin: Origin): Checkout {
           ),
         );
         trees.set(evidenceOf(tree), tree);
-        const named = (paths: readonly string[]) => paths.map((path) => ({ path, why: LEFT_OUT.protected }));
+        const named = (paths: readonly string[]) =>
+          paths.map((path) => ({ path, why: whyWithheld(path) ?? LEFT_OUT.other }));
         const marked = isMerging ? Object.keys(tree).filter((path) => /^<<<<<<< /m.test(tree[path] ?? '')) : [];
         if (marked.length > 0) {
           const withheld = marked.map((path) => ({ path, why: 'it still has conflict markers' }));
@@ -1003,9 +1004,10 @@ function matches(path: string, pattern: string): boolean {
 }
 
 /** Task files and notes are committed like any other, and are no evidence. */
-/** As the rules protect them: what CI runs, and settings of agents. */
-function isProtected(path: string): boolean {
-  return path.startsWith('.github/') || path.startsWith('.claude/');
+/** As the rules have it: what CI runs and settings of agents are protected, and packages are too many files. */
+function whyWithheld(path: string): string | null {
+  if (path.startsWith('.github/') || path.startsWith('.claude/')) return LEFT_OUT.protected;
+  return path.startsWith('node_modules/') ? '320 changed files are more than max-patch-files (300) allows' : null;
 }
 
 function isNote(path: string): boolean {

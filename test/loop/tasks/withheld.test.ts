@@ -75,6 +75,44 @@ describe('a stray file that must not be published', () => {
   });
 });
 
+describe('too many files, which the agent can take away itself', () => {
+  const PACKAGE = 'node_modules/left-pad/index.js';
+  /** Nothing of #1 but packages, with a claim; then what `second` does. */
+  const onlyPackages = (second: Behaviour): Behaviour => {
+    let nth = 0;
+    return (call) => {
+      if (call.task !== 'issue-1') return finisher(call);
+      nth += 1;
+      return nth === 1 ? { writes: { [PACKAGE]: 'x' }, output: { signal: done } } : second(call);
+    };
+  };
+
+  test('are named to it, although they are all that it changed, and its work counts when it is there', async () => {
+    const agent = onlyPackages(() => ({ writes: { 'src/one.ts': 'done' }, output: { signal: done } }));
+    const project = createProject({ issues: [1], agent: [agent] });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(project.script.calls[1]?.prompt).toContain(`${PACKAGE}: 320 changed files are more than`);
+    expect(notificationsOf(project).join('\n')).not.toContain(PACKAGE);
+  });
+
+  test.each([{ verify: '' }, { verify: 'npm test' }])(
+    'are for a person, once, if it claims the task again without any work that can be published (%j)',
+    async (inputs) => {
+      const project = createProject({
+        issues: [1, 2],
+        agent: [onlyPackages(() => ({ output: { signal: done } }))],
+        inputs,
+      });
+      expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
+      expect(savedState(project).tasks).toMatchObject({
+        'issue-1': { state: 'blocked', reason: 'withheld' },
+        'issue-2': { state: 'done' },
+      });
+      expect(notificationsOf(project)).toHaveLength(1);
+    },
+  );
+});
+
 describe('a protected path in finished work', () => {
   test.each<[string, Behaviour]>([
     ['beside other changes', alsoWrites(CI, (nth) => nth === 1)],
