@@ -6,12 +6,11 @@ import { finisher, silent, steadyWorker, stuck, type Behaviour } from '../stage/
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import {
-  green,
   addIssue,
   commented,
   createProject,
   labeled,
-  red,
+  makeRed,
   runOnce,
   savedState,
   warningsIn,
@@ -213,8 +212,7 @@ describe('what says that it is done', () => {
     ['changes nothing', says(true), 'halted (circuit_open)'],
   ])('a verify that fails vetoes every claim of an agent that %s, and nothing is done', async (_, agent, end) => {
     const project = projectWith([agent], { inputs: { verify: 'npm test' } });
-    const base = project.origin.branches.get('main');
-    project.verifier = { verify: (call) => (call.folder === base ? green : red).verify(call) };
+    makeRed(project);
     expect((await runOnce(project)).end).toBe(end);
     expect(savedState(project).tasks[idOf(project)]?.state).not.toBe('done');
   });
