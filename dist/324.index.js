@@ -1,1 +1,0 @@
-const _=324,i=[324],f={90324:((r,s,u)=>{u.d(s,{z:()=>c});function c(p,d){const e=new Map;for(const o of p){const t=d(o),n=e.get(t);n===void 0?e.set(t,[o]):n.push(o)}return e}})};export{_ as id,i as ids,f as modules};
