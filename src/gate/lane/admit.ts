@@ -121,7 +121,7 @@ async function open(
   const opened = await deps.repository.openLane(lane);
   if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
-  const freed = await freeForWork(deps, decided, { tasks, state, notes });
+  const freed = await freeForWork(deps, { ...decided, lane }, { tasks, state, notes });
   if (freed.kind === 'held') {
     await releaseLane(deps, lane.id);
     const outcome = { kind: 'idle', reason: 'waiting_for_review' } as const;
