@@ -12,8 +12,8 @@ const AT_ONCE = 2;
 /** An optional job begins no later than this, and ends no later than that. */
 const OPTIONAL_UNTIL_MS = 8 * 60_000;
 const OPTIONAL_MS = 3 * 60_000;
-/** An advisory job is ended after so long, whatever hangs in it. */
-const ADVISORY_MS = 25 * 60_000;
+/** An advisory job is ended so long after the beginning, so that the whole stays within its twelve minutes. */
+const ADVISORY_UNTIL_MS = 10 * 60_000;
 
 /** What decides how an agent is isolated. The corpus of attacks is played at `namespace` for a branch that changes one of these. */
 const ISOLATION = [
@@ -39,20 +39,14 @@ const ISOLATION = [
 const command = (name, ...args) => ['npm', 'run', '--silent', name, '--', ...args];
 
 /**
- * In the order in which they begin: the longest first, so that the short ones fill up what is left of the other core. A job
+ * In the order in which they begin: what decides first, so that what is advisory takes no time from it. A job
  * that is advisory is played, and its failures are named in the last line, but it does not decide: since the packages of
  * "Ordinary life" were merged its scenes have not all been replayed. It decides again as soon as one whole run of it is green.
  */
 const jobs = [
-  {
-    name: 'whole runs and attacks',
-    argv: command('test:rest', ...(mayChangeIsolation() ? [] : ['--project', '!attacks-namespace'])),
-    env: { RALPH_TEST_RETRIES: '0' },
-    isAdvisory: true,
-  },
+  { name: 'tests', argv: ['npm', 'test', '--silent'] },
   { name: 'types', argv: command('types') },
   { name: 'lint', argv: command('lint') },
-  { name: 'tests', argv: ['npm', 'test', '--silent'] },
   { name: 'dist is fresh', argv: command('check-dist') },
   // The CLIs of other agents are large: one of them is fetched, where there is time for it. All: npm run test:agents.
   {
@@ -76,6 +70,12 @@ const jobs = [
         },
       ]
     : []),
+  {
+    name: 'whole runs and attacks',
+    argv: command('test:rest', ...(mayChangeIsolation() ? [] : ['--project', '!attacks-namespace'])),
+    env: { RALPH_TEST_RETRIES: '0' },
+    isAdvisory: true,
+  },
 ];
 
 /** Leaders of the process groups that run. */
@@ -124,12 +124,13 @@ function run({ argv: [file, ...args], env = {}, isOptional = false, isAdvisory =
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     if (child.pid !== undefined) running.add(child.pid);
-    const limitMs = isOptional ? OPTIONAL_MS : isAdvisory ? ADVISORY_MS : null;
+    const limitMs = isOptional ? OPTIONAL_MS : isAdvisory ? Math.max(0, ADVISORY_UNTIL_MS - (Date.now() - startedAt)) : null;
     const late =
       limitMs !== null
         ? setTimeout(() => {
             isLate = true;
             endGroup(child.pid);
+            setTimeout(() => endGroup(child.pid, 'SIGKILL'), 10_000).unref();
           }, limitMs)
         : undefined;
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => printed.push(chunk));
@@ -142,9 +143,9 @@ function run({ argv: [file, ...args], env = {}, isOptional = false, isAdvisory =
   });
 }
 
-function endGroup(leader) {
+function endGroup(leader, signal = 'SIGTERM') {
   try {
-    process.kill(-leader, 'SIGTERM');
+    process.kill(-leader, signal);
   } catch {
     // It has ended.
   }
