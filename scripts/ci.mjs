@@ -124,7 +124,11 @@ function run({ argv: [file, ...args], env = {}, isOptional = false, isAdvisory =
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     if (child.pid !== undefined) running.add(child.pid);
-    const limitMs = isOptional ? OPTIONAL_MS : isAdvisory ? Math.max(0, ADVISORY_UNTIL_MS - (Date.now() - startedAt)) : null;
+    const limitMs = isOptional
+      ? OPTIONAL_MS
+      : isAdvisory
+        ? Math.max(0, ADVISORY_UNTIL_MS - (Date.now() - startedAt))
+        : null;
     const late =
       limitMs !== null
         ? setTimeout(() => {

@@ -15,7 +15,9 @@ describe('what is on disk', () => {
       expect(charged === callsSoFar || charged === callsSoFar + 1).toBe(true);
     }
     const beforeCall = (call: number) =>
-      run.records.findLast(({ work, callsSoFar }) => callsSoFar === call - 1 && work.state.windows.hour?.calls === call);
+      run.records.findLast(
+        ({ work, callsSoFar }) => callsSoFar === call - 1 && work.state.windows.hour?.calls === call,
+      );
     for (const call of [1, 2, 3]) expect(beforeCall(call)).toBeDefined();
     expect(beforeCall(1)?.work).toMatchObject({
       hasNewCommits: false,
