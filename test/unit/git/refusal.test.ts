@@ -17,8 +17,8 @@ describe('a status counts where git says it, never in the address', () => {
       expect(adviceOnReading(`${words}: ${String(status)}`)).toContain('server can be reached');
       expect(explainRefusal(`${words}: ${String(status)}`)).toContain('could not be reached');
     }
-    for (const status of [401, 403, 404])
-      expect(adviceOnReading(`${words}: ${String(status)}`)).toContain('contents: read');
+    expect(adviceOnReading(`${words}: 401`)).toContain('has expired');
+    for (const status of [403, 404]) expect(adviceOnReading(`${words}: ${String(status)}`)).toContain('contents: read');
     for (const status of [401, 403]) expect(explainRefusal(`${words}: ${String(status)}`)).toContain('may not push');
     expect(explainRefusal(`${words}: 418`)).toMatch(/^The server refused the push/);
   });
