@@ -76,14 +76,14 @@ describe('a stray file that must not be published', () => {
 });
 
 describe('too many files, which the agent can take away itself', () => {
-  const PACKAGE = 'node_modules/left-pad/index.js';
+  const packagePath = 'node_modules/left-pad/index.js';
   /** Nothing of #1 but packages, with a claim; then what `second` does. */
   const onlyPackages = (second: Behaviour): Behaviour => {
     let nth = 0;
     return (call) => {
       if (call.task !== 'issue-1') return finisher(call);
       nth += 1;
-      return nth === 1 ? { writes: { [PACKAGE]: 'x' }, output: { signal: done } } : second(call);
+      return nth === 1 ? { writes: { [packagePath]: 'x' }, output: { signal: done } } : second(call);
     };
   };
 
@@ -91,8 +91,8 @@ describe('too many files, which the agent can take away itself', () => {
     const agent = onlyPackages(() => ({ writes: { 'src/one.ts': 'done' }, output: { signal: done } }));
     const project = createProject({ issues: [1], agent: [agent] });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
-    expect(project.script.calls[1]?.prompt).toContain(`${PACKAGE}: 320 changed files are more than`);
-    expect(notificationsOf(project).join('\n')).not.toContain(PACKAGE);
+    expect(project.script.calls[1]?.prompt).toContain(`${packagePath}: 320 changed files are more than`);
+    expect(notificationsOf(project).join('\n')).not.toContain(packagePath);
   });
 
   test.each([{ verify: '' }, { verify: 'npm test' }])(

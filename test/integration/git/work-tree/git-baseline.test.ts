@@ -191,21 +191,21 @@ describe('file times prove nothing', () => {
 
 describe('names are bytes', () => {
   const odd = (scene: Scene, name: Buffer): Buffer => Buffer.concat([Buffer.from(`${scene.folder}/`), name]);
-  const CHANGED = Buffer.from([0x63, 0x61, 0x66, 0xe9]);
-  const ADDED = Buffer.from([0x6e, 0x65, 0x77, 0xff, 0x2f, 0x78]);
+  const changedName = Buffer.from([0x63, 0x61, 0x66, 0xe9]);
+  const addedName = Buffer.from([0x6e, 0x65, 0x77, 0xff, 0x2f, 0x78]);
 
   test('one that is not UTF-8 is left out with the reason, and the rest is published', async () => {
     await using scene = await setScene();
-    await writeFile(odd(scene, CHANGED), 'before');
+    await writeFile(odd(scene, changedName), 'before');
     await scene.git('add', '.');
     await scene.git('commit', '--quiet', '-m', 'odd');
     await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:refs/heads/main');
     expect(await scene.repository.problems()).toEqual([]);
     const opened = await openFresh(scene);
     const { committed } = await iterate(scene, async () => {
-      await writeFile(odd(scene, CHANGED), 'after');
-      await mkdir(odd(scene, ADDED.subarray(0, 4)));
-      await writeFile(odd(scene, ADDED), 'new');
+      await writeFile(odd(scene, changedName), 'after');
+      await mkdir(odd(scene, addedName.subarray(0, 4)));
+      await writeFile(odd(scene, addedName), 'new');
       await scene.write('plain.txt', 'x');
     });
     const why = 'its name is not valid UTF-8';
@@ -215,8 +215,8 @@ describe('names are bytes', () => {
     ]);
     expect(await scene.git('diff', '--name-only', opened.head, committed.head)).toBe('plain.txt');
     expect((await scene.repository.putBack()).length).toBe(0);
-    await rm(odd(scene, ADDED.subarray(0, 4)), { recursive: true });
-    await writeFile(odd(scene, CHANGED), 'before');
+    await rm(odd(scene, addedName.subarray(0, 4)), { recursive: true });
+    await writeFile(odd(scene, changedName), 'before');
     const undone = await iterate(scene, () => Promise.resolve());
     expect(undone.committed.withheldNow).toEqual([]);
   });
@@ -225,10 +225,10 @@ describe('names are bytes', () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { tree } = await scene.repository.snapshot();
-    await mkdir(odd(scene, ADDED.subarray(0, 4)));
-    await writeFile(odd(scene, ADDED), 'new');
+    await mkdir(odd(scene, addedName.subarray(0, 4)));
+    await writeFile(odd(scene, addedName), 'new');
     expect(await scene.repository.putBack()).toEqual(['new\u{FFFD}/x']);
-    await expect(stat(odd(scene, ADDED))).rejects.toThrow(/ENOENT/);
+    await expect(stat(odd(scene, addedName))).rejects.toThrow(/ENOENT/);
     expect((await scene.repository.snapshot()).tree).toBe(tree);
   });
 
