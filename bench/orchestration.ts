@@ -20,7 +20,7 @@ import { createJournalFile } from '../src/runner/journal-file.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
 import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';
 import { analyzeOutput } from './analyze-output.ts';
-import { noPullRequest } from './simulator/machine.ts';
+import { noPullRequest, takingRemote } from './simulator/machine.ts';
 
 const GOAL = 3;
 const ROUNDS = 7;
@@ -175,19 +175,6 @@ async function loopOn(
 }
 
 /** What leaves the machine is measured elsewhere. */
-/** A server that takes everything. */
-const takingRemote = {
-  push: taken,
-  pushOn: taken,
-  probePush: taken,
-  probeMerge: taken,
-  pathsByTask: () => Promise.resolve([]),
-  remakeWithout: () => Promise.resolve(null),
-};
-
-function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
-  return Promise.resolve({ kind: 'pushed', along: null });
-}
 
 function writingAgent(workspace: string): Agent {
   const { analysis } = analyzeOutput(new TextEncoder().encode('I wrote a file; more to come.'), 0);

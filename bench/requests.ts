@@ -4,11 +4,13 @@ import { events, startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Behaviour } from '../sandbox/scripted-agent.ts';
 import type { Row } from './measure.ts';
 
-const IDLE_GOAL = 5;
-/** 3 for the state's ref, 1 for its cache, 2 for the branches, and 1 each for the issues, the pull request and all that are open. One more, for who asked again for what is done, is above the goal. */
-const DONE_GOAL = 10;
-/** What a live status and notifications may add to a run that works, beside one request for each iteration. */
-const MORE = 6;
+/**
+ * HTTP requests of each run as of November 2026. A number may fall and may not rise: a change that needs one more request
+ * raises it here and says what it is for. An idle run asks for the issues, all open pull requests of the lanes, and the label
+ * names. When everything is done, a run asks 3 times for the state's ref, once for its cache, twice for the branches, and for
+ * what the idle run asks for, with the lane's own pull request.
+ */
+const GOALS = { idle: 3, first: 102, done: 10, blocked: 60, stuck: 86, settling: 78 } as const;
 
 /** Does nothing, and asks. */
 const asks: Behaviour = {
@@ -39,9 +41,6 @@ const half: Behaviour = {
   status: { finishes: false, exit: false },
 };
 
-/** What runs of as many iterations asked for before there were a live status and notifications; the stuck one with a task that is half done instead. */
-const before = { first: 74, blocked: 49, stuck: 61, settling: 59 };
-
 /** HTTP requests of whole runs, main and post: to the API, the cache and the git server. Counted, not timed. */
 export async function countRequests(folder: string): Promise<readonly Row[]> {
   return [
@@ -59,9 +58,9 @@ async function happy({ sandbox, run }: Scene): Promise<readonly Row[]> {
   const first = await run('complete', []);
   const again = await run('idle', []);
   return [
-    row('requests: idle run, no labelled issue', idle, IDLE_GOAL),
-    working('requests: first run over 3 issues', first, before.first),
-    row('requests: next run, all of them done', again, DONE_GOAL),
+    row('requests: idle run, no labelled issue', idle, GOALS.idle),
+    working('requests: first run over 3 issues', first, GOALS.first),
+    row('requests: next run, all of them done', again, GOALS.done),
   ];
 }
 
@@ -69,7 +68,7 @@ async function happy({ sandbox, run }: Scene): Promise<readonly Row[]> {
 async function blocked({ sandbox, run }: Scene): Promise<readonly Row[]> {
   sandbox.openIssue({ title: 'Add a greeting', body: 'With a test.' });
   return [
-    working('requests: run with a question, one notification', await run('blocked', [asks, asks]), before.blocked),
+    working('requests: run with a question, one notification', await run('blocked', [asks, asks]), GOALS.blocked),
   ];
 }
 
@@ -77,7 +76,7 @@ async function blocked({ sandbox, run }: Scene): Promise<readonly Row[]> {
 async function stuck({ sandbox, run }: Scene): Promise<readonly Row[]> {
   for (const title of ['Add everything', 'Add a farewell']) sandbox.openIssue({ title, body: 'With a test.' });
   const counted = await run('blocked', [lost, lost, lost]);
-  return [working('requests: run with a task set aside and one done', counted, before.stuck)];
+  return [working('requests: run with a task set aside and one done', counted, GOALS.stuck)];
 }
 
 /** Three comments of runs before are about tasks that are gone. */
@@ -89,7 +88,7 @@ async function settling({ sandbox, run }: Scene): Promise<readonly Row[]> {
   for (const issue of sandbox.github.state.issues) issue.labels.length = 0;
   sandbox.openIssue({ title: 'Add a farewell', body: 'With a test.' });
   const counted = await run('complete', []);
-  return [working('requests: run that is complete and settles 3 notifications', counted, before.settling)];
+  return [working('requests: run that is complete and settles 3 notifications', counted, GOALS.settling)];
 }
 
 interface Scene {
@@ -165,13 +164,8 @@ function requestsSoFar({ github, cache, remote }: Sandbox): Omit<Requests, 'iter
   return { api: github.requests.length, cache: cache.requests.length, git: remote.requests.length };
 }
 
-function working(measure: string, counted: Requests, mayBe: number): Row {
-  const { iterations } = counted;
-  return row(
-    `${measure}, ${String(iterations)} iterations (${String(mayBe)} before the live status)`,
-    counted,
-    mayBe + MORE + iterations,
-  );
+function working(measure: string, counted: Requests, goal: number): Row {
+  return row(`${measure}, ${String(counted.iterations)} iterations`, counted, goal);
 }
 
 function row(measure: string, { api, cache, git }: Requests, goal: number): Row {

@@ -56,9 +56,7 @@ const jobs = [
     isOptional: true,
     isAdvisory: true,
   },
-  { name: 'size', argv: command('bench', '--check', 'bundle') },
-  // Ordinary life asks more often than its goals allow: what is to be saved has to be found first.
-  { name: 'requests', argv: command('bench', '--check', 'requests'), isAdvisory: true },
+  { name: 'size and requests', argv: command('bench', '--check', 'bundle', 'requests') },
   { name: 'sandbox', argv: ['npm', 'start', '--silent'] },
   // Users and namespaces of their own need root.
   ...(process.getuid?.() !== 0 && canSudo()

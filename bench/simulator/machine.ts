@@ -105,7 +105,7 @@ export const noPullRequest = {
 };
 
 /** A server that takes everything. */
-const takingRemote = {
+export const takingRemote = {
   push: taken,
   pushOn: taken,
   probePush: taken,

@@ -275,7 +275,7 @@ async function callCli(
     );
   const succeeded = hasLingered || (end.kind === 'exited' && end.code === 0);
   const read = reader.end({ succeeded });
-  const ended = succeeded || stalled !== null ? read : withoutResult(read, { wrote: chunks > 0, complaint });
+  const ended = succeeded || stalled !== null ? read : withoutResult(read, { end, wrote: chunks > 0, complaint });
   for (const name of failedServers)
     options.log.warning(logLine(`The agent has no tools of the MCP server ${name}.`, 300));
   const completed = await own
@@ -364,12 +364,13 @@ async function handIn(inbox: string, files: PreparedCall['files']): Promise<void
 /** A call that failed and says nothing of it has what it printed last on stderr for its words; what a CLI wrote there alone is no message of the agent. */
 function withoutResult(
   transcript: Transcript,
-  { wrote, complaint }: { readonly wrote: boolean; readonly complaint: string },
+  { end, wrote, complaint }: { readonly end: ProgramEnd; readonly wrote: boolean; readonly complaint: string },
 ): Transcript {
   const { agentError, finished } = transcript;
   if (wrote && (agentError !== null || finished)) return transcript;
   const words = lastWords(complaint);
-  const own = words === '' ? 'it ended without a result' : words;
+  const code = end.kind === 'exited' ? ` (exit code ${String(end.code)})` : '';
+  const own = words === '' ? `it ended without a result${code}` : words;
   return {
     ...transcript,
     ...(wrote ? {} : { finalMessage: '', finished: false }),

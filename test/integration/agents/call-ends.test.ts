@@ -101,7 +101,7 @@ describe('a call without a result', () => {
       `printf 'Traceback:\\n  File "a.py", line 3\\nValueError: disk on fire\\n' >&2; exit 1`,
       'ValueError: disk on fire',
     ],
-    ['no word at all', claude, 'exit 1', 'it ended without a result'],
+    ['no word at all', claude, 'exit 1', 'it ended without a result (exit code 1)'],
     ['a cut stream', claude, `${init()}\necho 'out of memory' >&2; exit 134`, 'out of memory'],
     ['a command of the user', command, NODE_TRACE, 'cannot read the conversation'],
   ])('%s: has its last words for its own, once in the log', async (_, cli, script, words) => {

@@ -74,7 +74,7 @@ describe('ralph import FILE', () => {
 
   test.each<[string, string, RegExp]>([
     ['writes nothing', '', /ended \(exit code 0\) without a list of tasks/],
-    ['fails', 'process.exit(3);', /ended \(exit code 3\) without a list of tasks/],
+    ['fails', 'process.exit(3);', /The agent failed: it ended without a result \(exit code 3\)/],
     ['leaves a link instead of a list', "symlinkSync('/etc/passwd', 'tasks.json');", /without a list of tasks/],
     ['writes far too much', "writeFileSync('tasks.json', 'x'.repeat(3_000_000));", /longer than 512 KiB/],
   ])('an agent that %s ends with 1 and adds nothing', async (_, body, why) => {

@@ -103,7 +103,7 @@ async function runIn({ folder }: Scene, script: string): Promise<void> {
     process.getuid?.() === 0 && uid !== 0
       ? ['setpriv', `--reuid=${String(uid)}`, `--regid=${String(uid)}`, '--clear-groups']
       : [];
-  const [file = 'sh', ...args] = [...own, 'sh', '-euc', script];
+  const [file, ...args] = [...own, 'sh', '-euc', script] as const;
   const identity = {
     GIT_AUTHOR_NAME: 'a',
     GIT_AUTHOR_EMAIL: 'a@b',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { lookAtFirst, type ReviewedChange } from '../../../../src/core/review/look-at.ts';
 
-function change(path: string, with_: Partial<ReviewedChange> = {}): ReviewedChange {
+function change(path: string, changed: Partial<ReviewedChange> = {}): ReviewedChange {
   const base = {
     kind: 'changed',
     binary: false,
@@ -11,7 +11,7 @@ function change(path: string, with_: Partial<ReviewedChange> = {}): ReviewedChan
     before: '',
     after: '',
   } as const;
-  return { ...base, ...with_, path };
+  return { ...base, ...changed, path };
 }
 
 function kindsOf(...changes: readonly ReviewedChange[]): readonly string[] {

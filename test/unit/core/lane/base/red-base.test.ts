@@ -12,7 +12,10 @@ import { initialState, type LaneState } from '../../../../../src/core/lane/state
 const subject = { commit: 'c0ffee', commands: 'abc' };
 const passed: Verification = { kind: 'passed', durationMs: 1 };
 
-function failed(tail: string, { command = 'npm test', code = 1 as number | null } = {}): Verification {
+function failed(
+  tail: string,
+  { command = 'npm test', code = 1 }: { readonly command?: string; readonly code?: number | null } = {},
+): Verification {
   return { kind: 'failed', command, code, tail, durationMs: 5 };
 }
 
