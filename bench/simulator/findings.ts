@@ -29,7 +29,7 @@ export interface Findings {
   readonly falseAlarms: readonly string[];
   /** Circuits that opened although a task made progress in one of the two calls before, or for no reason of §6: reasons. */
   readonly wrongOpens: readonly string[];
-  /** Of tasks that can be done: the longest wait in one run for calls in a row on others that cannot. `held`: see Stagnation. */
+  /** Counts tasks that can be done: the longest run of calls in a row that went to tasks that cannot. `held`: see Stagnation. */
   readonly longestWait: { readonly calls: number; readonly held: number };
   /** Calls whose task is done although no rule says so, or the other way round. */
   readonly misjudged: number;

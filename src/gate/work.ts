@@ -83,7 +83,7 @@ async function queueRequest(
   const issues = listed.kind === 'listed' ? listed.issues : [];
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
-  // Where issues are switched off, other tasks are worked all the same.
+  // A repository without issues can still have tasks in files or in a prompt.
   if (listed.kind === 'switched-off' && files === null && prompt === null) throw listed.error;
   // What is said of its pull request is answered, whether or not any task is left.
   if (purpose.kind === 'tasks' && issues.length === 0 && files === null && prompt === null) {

@@ -23,7 +23,7 @@ export function shownName(name: string): string {
   return name.toWellFormed();
 }
 
-/** Where a file of that name lies on the disk. */
+/** Returns the path on disk of a file with that name. */
 export function placeOf(top: string, name: string): string | Buffer {
   return name.isWellFormed() ? join(top, name) : Buffer.concat([Buffer.from(`${top}/`), encodeNames(name)]);
 }

@@ -52,7 +52,7 @@ function query(numbers: readonly number[], { field, selection, fragments }: Issu
   return `query ($owner: String!, $repo: String!) { repository(owner: $owner, name: $repo) { ${fields.join(' ')} } }\n${fragments}`;
 }
 
-/** Where GitHub cannot answer for all of them, it is asked once more for a few at a time. */
+/** Sends a query once more, in parts of a few issues, if GitHub cannot answer it for all of them. */
 async function sendInParts<T>(
   octokit: Octokit,
   at: RepositoryName,

@@ -43,7 +43,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   const hold = holdOf(standing);
   if (hold !== null) return free(deps, work, { standing, hold });
   const { approvedBy } = standing;
-  // Of a draft an approval holds nothing, but whoever gave it has not seen what comes now.
+  // Nobody can merge a draft by mistake, but the approvers have not seen what comes now.
   if (standing.isDraft && approvedBy.length > 0)
     return {
       kind: 'clear',

@@ -57,7 +57,7 @@ const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;
 const MAX_ERROR_BYTES = 64 * 1024;
 /** Reasons that are kept of what was refused. */
 const MAX_REASONS = 5;
-/** Of a model's name, which the agent's request says. */
+/** The name of a model in a request is cut to this length. */
 const MAX_MODEL_CHARS = 200;
 /** A stream that has used up a limit goes on to the end of its event, if that is not further away. */
 const MAX_EVENT_BYTES = 256 * 1024;

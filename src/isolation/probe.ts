@@ -56,7 +56,7 @@ export interface ProbeRequest {
 
 /** Variable that names what was open when the probe was started: descriptors above the first three, with blanks between. */
 export const OPEN_AT_START = 'RALPH_OPEN_AT_START';
-/** For sh, before the probe's program: looks what is open, without opening anything itself, and says so in that variable. */
+/** A shell script that runs before the probe and lists the open descriptors in a variable. It opens nothing itself. */
 export const LOOK_AT_START = `open= fd=3
 while [ $fd -lt 1024 ]; do [ ! -e /proc/$$/fd/$fd ] || open="$open $fd"; fd=$((fd + 1)); done
 export ${OPEN_AT_START}="$open"

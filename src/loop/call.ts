@@ -168,7 +168,7 @@ async function bookedCall(
 ): Promise<Booked> {
   const spending = (spent: Spent): void => {
     const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
-    // Of a machine that cannot write, the end of the call says so.
+    // A disk that cannot be written is reported at the end of the call.
     tryTo(() => {
       deps.record({ ...work, state: bookCallUsage(work.state, usage) });
     });

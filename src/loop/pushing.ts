@@ -87,7 +87,7 @@ async function merging(deps: PushDeps, opened: Pushed, base: ObjectId): Promise<
   return { work: { ...work, state: recordLeftOut(work.state, left, now) }, end: null };
 }
 
-/** So often files are left out of one push. */
+/** One push is tried again without refused files at most this often. */
 const MAX_TRIES = 5;
 
 /** After an iteration: what it made is safe on the branch before the next one begins. What the server refuses of it for its content is left out, and the rest is pushed. */

@@ -96,7 +96,7 @@ export interface ModelProtocol {
   readonly exhausted: OwnAnswer;
   /** What ends a stream of this content type in the middle, as an error of the provider's; empty: it breaks off; null: it is not a stream, and passes to its end. */
   exhaustedIn(contentType: string): string | null;
-  /** For a model whose price is not known, while a limit in dollars holds. */
+  /** Answers a request for a model without a known price while a limit in dollars holds. */
   withoutPrice(model: string): OwnAnswer;
   /** Whether the price of a model is known, by the name that the user chose it by. */
   hasPrice(model: string): boolean;

@@ -43,7 +43,7 @@ interface CleanOptions {
   readonly large: 'linked' | 'left-out';
 }
 
-/** Where managers of tools keep what they installed: found by these variables, without the home folder. They are read, not written, to run a tool. */
+/** Variables that point to installed tools, with the usual folder below the home folder. Tools there are only read. */
 const INSTALLED: Readonly<Record<string, string>> = {
   RUSTUP_HOME: '.rustup',
   ASDF_DATA_DIR: '.asdf',

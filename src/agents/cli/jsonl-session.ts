@@ -147,7 +147,7 @@ function parseEntry(line: string): JsonObject | null {
   return asObject(tryJson(line));
 }
 
-/** null when nothing readable is left of it; throws SignedSecret where it has to be left out with all others. */
+/** Returns the line without secrets, or null if nothing readable is left of it. Throws SignedSecret if the whole session has to be left out. */
 function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | null {
   try {
     // Without an escape in the line, what is in its texts is in the line as well.

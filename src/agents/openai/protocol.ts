@@ -18,7 +18,7 @@ interface ProtocolOptions extends Served {
 
 /** An answer may be eight times as long, and is not. */
 const USUAL_OUTPUT_TOKENS = 16_000;
-/** Of the model that answers longest. */
+/** The output limit of the model that answers at greatest length. */
 const MAX_OUTPUT_TOKENS = 128_000;
 /** To one question, as far as the API goes. */
 const MAX_ANSWERS = 128;

@@ -89,7 +89,7 @@ export async function importSession(
 
 const SIGNED = Symbol('signed');
 
-/** null: nothing readable is left. SIGNED: a secret is where nothing may change. */
+/** Returns the text without secrets, null if nothing readable is left, or SIGNED if a secret is in signed content, which must not change. */
 function redactedText(text: string, session: JsonObject | null, hiding: Hiding): string | null | typeof SIGNED {
   try {
     const hidden = hideSecrets(session ?? {}, hiding);

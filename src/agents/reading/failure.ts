@@ -17,7 +17,7 @@ const LIMIT = new RegExp(
   ].join('|'),
   'i',
 );
-/** Of these only a person gets more: no time gives it back that the text names. */
+/** Limits that only a person can lift. Waiting does not help, even if the text names a time. */
 const BY_PERSON =
   /insufficient_quota|exceeded your current quota|\bbilling\b|\bspend(?:ing)?\b|\bcredits?\b|\bmonthly\b|\ballowance\b|\bno quota\b|\bupgrade\b|\bpurchase\b/i;
 /** Statuses with which a limit is reported; others have their own meaning, whatever the text. */

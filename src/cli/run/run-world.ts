@@ -22,7 +22,7 @@ export interface EndedRun {
   readonly tasks: number;
   readonly branch: string | null;
   readonly head: string | null;
-  /** null: not known. */
+  /** null: the cost is not known. */
   readonly costUsd: number | null;
   readonly tokens: number;
   /** An ISO instant; null: nothing is waited for. */

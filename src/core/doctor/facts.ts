@@ -24,7 +24,7 @@ export interface RepositorySettings {
   readonly workflows: Asked<readonly WorkflowState[]>;
   /** By path: the file's text on the default branch; null: it is not there. */
   readonly onDefaultBranch: Asked<Readonly<Record<string, string | null>>>;
-  /** For the branches of the queue and of an issue: those that exist with a name that could be in their way. */
+  /** Existing branches whose names conflict with the queue's branch or with one for an issue. */
   readonly inTheWay: Asked<readonly { readonly branch: string; readonly existing: readonly string[] }[]>;
   /** Those of the branches of the queue and of an issue, which stand for all of Ralph's. */
   readonly branchRules: Asked<readonly BranchRule[]>;

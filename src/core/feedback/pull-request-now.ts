@@ -32,7 +32,7 @@ export interface WaitingPullRequest {
   readonly head: ObjectId;
   readonly base: ObjectId;
   readonly mergeable: PullRequestNow['mergeable'];
-  /** Of all checks of the head together; `unknown`: they run, there are none, or the token may not read them. */
+  /** The checks of the head taken together; `unknown`: they still run, there are none, or the token may not read them. */
   readonly checks: 'passed' | 'failed' | 'unknown';
 }
 

@@ -179,7 +179,7 @@ export function forbidsPrograms(path: string, mountinfo: string): boolean {
     const [, , , , place, options = ''] = line.split(' ');
     return place !== undefined && isWithin(path, unescaped(place)) ? [{ place: unescaped(place), options }] : [];
   });
-  // Of several mounts in one place, the last is on top.
+  // The last of several mounts at one place is the visible one.
   const deepest = Math.max(0, ...mounts.map(({ place }) => place.length));
   const on = mounts.findLast(({ place }) => place.length === deepest);
   return on?.options.split(',').includes('noexec') === true;

@@ -134,7 +134,7 @@ function lineOf({ answers, checks, waits, leftOut, withdrawals }: Journal, index
   return index + 2 + between.filter(({ after }) => after <= index).length;
 }
 
-/** With what people took back, what the server refused, what was answered without a call, the checks that were made, and what waits for limits brought, right before the decision after so many iterations. */
+/** Applies what happened between two iterations: withdrawals, refusals, answers without a call, checks, and waits for limits. */
 function checked(
   position: Position,
   { answers, checks, waits, leftOut, withdrawals }: Journal,

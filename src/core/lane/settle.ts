@@ -432,7 +432,7 @@ function isHandedOn(
   return agents.length > 1 && isFailure({ analysis, end, agentFailed }) && !isOutage(agents, providers, now);
 }
 
-/** With what was made of them. */
+/** The facts of an iteration with the part of the verdict that feeds the provider's circuit. */
 type JudgedFacts = IterationFacts & Pick<Verdict, 'agentFailed'>;
 
 /** A limit of the provider parks the lane where no other agent can be asked. */

@@ -18,7 +18,7 @@ export interface Refusal {
 /** Longest quote of a server. */
 const MAX_WORDS_CHARS = 700;
 
-/** So many files are read out of a refusal. */
+/** At most this many files are read out of a refusal. */
 const MAX_FILES = 50;
 
 /** What git and the server said of a push, understood. Never throws; anything that is not understood is a rule of the branch called `unknown`. */
@@ -35,7 +35,7 @@ export function parseRefusal(text: string): Refusal {
   return { kind: first.kind, rule: first.rule, files, words, meaning: `${first.meaning} ${first.cure}`.trim() };
 }
 
-/** Of a server that refuses by a rule of its own. */
+/** The rule of a server that refuses in words that nobody knows. */
 export const UNKNOWN_RULE = 'unknown';
 
 const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'weather'];
@@ -70,7 +70,7 @@ export function isStale(words: string): boolean {
   return parseRefusal(words).kind === 'stale';
 }
 
-/** Of the paths that a push changes, those that the server refuses: what it names, or what its words contain as a whole word. */
+/** Returns the changed paths that the server refuses: those that it names, and those that its words contain as a whole word. */
 export function refusedPaths({ kind, files, words }: Refusal, changed: readonly string[]): readonly string[] {
   if (kind !== 'content') return [];
   const named = changed.filter((path) => files.includes(path));

@@ -86,7 +86,7 @@ export type StuckReason = (typeof stuckReasons)[number];
 
 const objectId = z.string().max(64);
 
-/** Of what a server says of it. */
+/** A refusal's words are cut to this length. */
 export const MAX_SERVER_WORDS_CHARS = 900;
 const MAX_REFUSED_FILES = 5;
 

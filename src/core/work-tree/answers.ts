@@ -48,7 +48,7 @@ const answers = {
     /** What could not be put back: how it is, and what it counts as. null: it is not there. */
     left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MOST_PATHS),
   }),
-  /** null: it would change nothing, or cannot be had. */
+  /** null: the patch would change nothing, or cannot be made. */
   'patch-of': z.object({ kind: z.literal('patch-of'), patch: z.string().max(LARGEST_PATCH_CHARS).nullable() }),
   leave: z.object({ kind: z.literal('leave') }),
   'read-texts': z.object({ kind: z.literal('read-texts'), texts: z.record(path, z.string()) }),

@@ -12,7 +12,7 @@ export const besideSchema = z.object({
   is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree']),
   name: z.string().min(1).max(4096),
   id: objectId,
-  /** Of a work tree: the commit that is checked out there. */
+  /** The commit that another work tree has checked out. */
   head: objectId.optional(),
 });
 

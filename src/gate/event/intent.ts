@@ -29,7 +29,7 @@ export type Intent =
   | {
       readonly kind: 'command';
       readonly command: Command;
-      /** Where the reaction goes that acknowledges it; null: GitHub has no reaction to what a review says as a whole. */
+      /** The comment that gets the acknowledging reaction; null: GitHub has no reactions to the body of a review. */
       readonly reactTo: ReactionTarget | null;
       readonly thread: Thread;
       readonly actor: Account;

@@ -28,7 +28,7 @@ export async function checkBeforeSpending(
   lane: {
     readonly base: string;
     readonly branch: string;
-    /** Of the server, as far as they could be in the way of this one. */
+    /** Branches of the server that could conflict with this one by name. */
     readonly branches: Readonly<Record<string, string>>;
   },
 ): Promise<void> {

@@ -57,7 +57,7 @@ export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<Lo
       const own = await queue.admit(deps, request);
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: it conflicts, or a check fails.`);
-        // Where this run gets nowhere, the next ones are the queue's for some hours. Should it die, the lane goes on.
+        // If this run gets nowhere, the next ones work on the queue for some hours; if it dies, the next one resumes this lane.
         await remember(deps, one);
         await deps.budget?.update((budget) => withAnswering(budget, one.lane));
         return { ...notLookedAfter, work: own };
@@ -90,7 +90,7 @@ async function inNeedOf(
   return lanesInNeed(open, { ...at, looked });
 }
 
-/** null: the run decides on the queue anyway, or the issue is gone. */
+/** Returns null if the run decides on the queue anyway, or the issue is gone. */
 async function requestFor(deps: GateDeps, { lane }: LaneInNeed, queue: Queue): Promise<Request | null> {
   if (lane === QUEUE) return queue.request;
   const number = issueOfId(lane);

@@ -19,7 +19,7 @@ export async function deepen({ workspace, repository, url, variables }: BranchSo
   const branch = await branchOf(workspace);
   if (branch === null) return 'it is not on a branch';
   await repository.seal();
-  // Of a commit that it is told we have, the server sends no files.
+  // The server sends no files of a commit that we claim to have.
   if (missing !== null && !isPartial) await writeRegular(join(repository.folder, 'shallow'), missing.bytes.toString());
   const fetched = await repository.git.answer(
     [

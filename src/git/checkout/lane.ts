@@ -82,7 +82,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
   };
 }
 
-/** Where a merged branch that must stay begins again: at the base where that builds on it, else (it was squashed or rebased) at a merge of both that holds what the base holds. */
+/** Returns where the work begins on a merged branch that cannot be deleted: the base if it builds on the branch, else (after a squash or rebase) a merge of both with the content of the base. */
 async function beginOn(
   { repository: { git }, identity: { name, email } }: LaneSource,
   { base, merged }: { readonly base: ObjectId; readonly merged: ObjectId },

@@ -3,7 +3,7 @@ import { standing, withoutLacking, type Lacking, type StandingAnswer } from './s
 
 /** Of threads that are not resolved; and the most of a page. */
 export const MOST_THREADS = 100;
-/** Of threads and reviews where a query for all of it failed. */
+/** Threads and reviews per page after a query for all of them failed. */
 export const SMALL_PAGE = 20;
 
 const THREADS = `totalCount pageInfo { hasPreviousPage startCursor } nodes { ...Thread }`;
@@ -43,7 +43,7 @@ const BASE_FRAGMENT = `fragment Base on Commit {
 
 const RUN_FRAGMENT = `fragment Run on CheckRun { databaseId name status conclusion startedAt completedAt detailsUrl title }`;
 
-/** Of a commit of the head or of the base branch, as a part of its own. */
+/** Whose checks a query asks for: those of the head, or those of the base branch's commit. */
 export type ChecksPart = 'head' | 'base';
 
 const CHECKS: Readonly<Record<ChecksPart, string>> = {

@@ -7,7 +7,7 @@ import { mergeabilityOf } from './standing.ts';
 
 /** What is open beyond so many pull requests, the oldest changes, waits until others are merged. */
 const MAX_READ = 200;
-/** Of a page, and of one where GitHub could not answer for such a page. */
+/** Pull requests per page; GitHub is asked again for small pages if it fails on large ones. */
 const PAGE = 50;
 const SMALL_PAGE = 10;
 

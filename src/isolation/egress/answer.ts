@@ -42,7 +42,7 @@ export function refusal(rules: EgressRules, target: Target, isAllowed: boolean):
   }
 }
 
-/** For a connection that may be made, and on which something else is asked for. */
+/** Refuses a connection to an allowed target that asks for another host. */
 export function misuse(target: Target, stranger: string): Answer {
   return {
     status: 403,

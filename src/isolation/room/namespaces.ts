@@ -251,7 +251,7 @@ export function toolFolders(environment: RoomOptions['environment']): readonly s
   return [...ofPath, ...installFolders(environment)].filter((path) => path !== home);
 }
 
-/** Where programs that set up tools put them; nothing else is there. */
+/** Folders that hold nothing but installed tools. */
 function installFolders(environment: RoomOptions['environment']): readonly string[] {
   const home = environment['HOME'] ?? '';
   const named = ['RUSTUP_HOME', 'NVM_DIR', 'JAVA_HOME', 'GOROOT', 'DOTNET_ROOT', 'ANDROID_HOME', 'pythonLocation'];

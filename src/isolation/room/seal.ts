@@ -47,7 +47,7 @@ sys.exit(int(kernel.syscall(*words) < 0 and ctypes.get_errno() in (1, 13, 38, 97
 /** A language of this machine in which system calls can be made. */
 interface Language {
   readonly name: keyof typeof SEAL;
-  /** With what a script is run, which stands behind it. */
+  /** The command line that seals, to which a program's own is appended. */
   readonly argv: readonly [string, ...string[]];
   readonly numbers: CallNumbers;
 }

@@ -78,7 +78,7 @@ async function found(
   writeSandboxRecord(runFolder, { version: 1, id, folder });
   const folders = foldersIn(folder);
   for (const path of [folder, ...Object.values({ ...folders })]) mkdirSync(path, { mode: 0o700 });
-  // For other runs, where this one is killed and nobody comes after it.
+  // Later runs find the room by this copy if this run is killed.
   writeRoomCopy(plannedRoom(runFolder, folder));
   const free = [await listening(), await listening()] as const;
   const [proxy, broker] = free;

@@ -4,7 +4,7 @@ import { runProgram } from '../../processes/run-program.ts';
 
 const CHANGE_MS = 20_000;
 
-/** With folders that nobody may enter. Links are not followed. */
+/** Removes a folder, also one with subfolders that nobody may enter. Links are not followed. */
 export async function removeAll(path: string): Promise<void> {
   if (!existsSync(path)) return;
   const isGone = await rm(path, { recursive: true, force: true }).then(

@@ -70,7 +70,7 @@ export async function probeRoom(
       brokerPort,
       proxyPort,
       outside: OUTSIDE,
-      // Where nothing is hidden, to connect to one may start what listens behind it.
+      // At level `user` nothing is hidden, and connecting to a socket could start the service behind it.
       shownSockets: level === 'user' ? [] : shownSockets(readText('/proc/net/unix')),
       openAtStart: null,
       calls: callsOfProbe(),

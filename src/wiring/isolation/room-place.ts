@@ -10,7 +10,7 @@ import { RUNTIME_VERSION } from '../../isolation/rootless/runtime-lock.ts';
 import { RESERVATIONS, roomFolders } from './room-folders.ts';
 import type { World } from '../world.ts';
 
-/** Where the room of this run is made: where programs may be started. */
+/** Returns the places for this run's room in which programs may be started. */
 export function roomPlaces(environment: World['environment']): RoomOptions['places'] {
   const mounts = readText('/proc/self/mountinfo');
   const [usual, ...others] = roomFolders(environment);

@@ -20,7 +20,7 @@ interface ProtocolOptions {
 const CHARS_PER_TOKEN = 4;
 /** An answer may be eight times as long, and is not. */
 const USUAL_OUTPUT_TOKENS = 16_000;
-/** Of the model that answers longest. */
+/** The output limit of the model that answers at greatest length. */
 const MAX_OUTPUT_TOKENS = 128_000;
 
 /** The Messages API, as far as Claude Code needs it: its endpoints for messages, nothing that the provider's servers do for the caller. */

@@ -17,11 +17,11 @@ interface ProtocolOptions {
 const CHARS_PER_TOKEN = 4;
 /** An answer may be four times as long, and is not. */
 const USUAL_OUTPUT_TOKENS = 16_000;
-/** Of the model that answers longest. */
+/** The output limit of the model that answers at greatest length. */
 const MAX_OUTPUT_TOKENS = 65_536;
-/** To one question, as far as the API goes. */
+/** The API returns at most this many candidates for one request. */
 const MAX_ANSWERS = 8;
-/** Where a question is longer than this, what goes in costs twice as much, and what comes out half as much again. */
+/** A prompt longer than this doubles the price of the input and adds half to that of the output. */
 const LONG_TOKENS = 200_000;
 const LONG_DEARER = /^gemini-[\d.]+-pro/;
 

@@ -121,7 +121,7 @@ export function strangerIn(opening: Exclude<Opening, { kind: 'more' }>, { host, 
   }
 }
 
-/** Behind the name of a host: another one was named on a connection to it. */
+/** Follows a host in a report when a connection to it named another host. */
 export function strangeName(name: string): string {
   return ` as ${asHost(name) ?? 'another name'}`;
 }
@@ -133,7 +133,7 @@ const HTTPS_PORT = 443;
 /** See `strangerIn`. */
 export const WITHOUT_TLS = ' without TLS';
 
-/** In the notation of targets; null: no host. */
+/** Returns the host as targets are written, or null if it is not a host. */
 function asHost(name: string): string | null {
   return parseTarget(name.includes(':') ? `[${name}]` : name, HTTPS_PORT)?.host ?? null;
 }

@@ -43,7 +43,7 @@ const NUMBERS: Readonly<Record<string, Pick<CallNumbers, 'close' | 'prctl' | 'un
   arm64: { close: 57, prctl: 167, unshare: 97 },
 };
 
-/** For a processor as Node names it; null: not known. */
+/** Returns the numbers for a processor, named as Node names it, or null if they are not known. */
 export function callNumbers(processor: string): CallNumbers | null {
   const [abi] = ABIS[processor] ?? [];
   const numbers = NUMBERS[processor];

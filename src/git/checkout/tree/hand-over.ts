@@ -193,7 +193,7 @@ async function finish({ workFolder, env }: Pick<HandOverOptions, 'workFolder' | 
   return true;
 }
 
-/** Of a checkout that belongs to another user (a container's job is root), what was written here is that user's as well. */
+/** Gives what was written here to the owner of the checkout, who is another user if the container's job is root. */
 async function giveToOwner(gitFolder: string): Promise<void> {
   const own = process.getuid?.();
   const { uid, gid } = await lstat(gitFolder);

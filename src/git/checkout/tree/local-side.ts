@@ -20,7 +20,7 @@ export interface LocalSideOptions {
   readonly exchange: Exchange;
   /** Makes the git directory one that git accepts again. */
   readonly restore: WorkspaceRestorer;
-  /** With what work beside the work tree is looked at. */
+  /** Options for looking at work beside the work tree. */
   readonly besideWith: Pick<BesideOptions, 'own' | 'objects'>;
 }
 

@@ -142,7 +142,7 @@ export async function putBackWorkTree(
     // A file that was written again as it was differs by its time alone, and git would not touch it.
     await repository.git.answer(['update-index', '-q', '--refresh']);
     if (attempt > 1) await putBackEach(repository, workspace, { wanted, changes });
-    // Of a sparse checkout, what was made beside its patterns stays.
+    // Files outside of the patterns of a sparse checkout stay.
     else await repository.git.answer(['read-tree', '-m', '-u', '--no-sparse-checkout', tree, wanted]);
   }
 }
@@ -265,7 +265,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
     : { kind: 'note', path, standIn: { is: 'unreadable' }, note: `unreadable, changed at ${found.mtimeMs}` };
 }
 
-/** Of a path that git did not take; null: there is no file any more, or it lies behind a link. */
+/** Notes a path that git did not take. Returns null if there is no file any more, or if it lies behind a link. */
 async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, { kind: 'note' }> | null> {
   const above = await Promise.all(foldersAbove(path).map((folder) => lstat(placeOf(top, folder)).catch(() => null)));
   if (above.some((folder) => folder?.isDirectory() !== true)) return null;

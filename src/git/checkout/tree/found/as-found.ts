@@ -34,7 +34,7 @@ export function addAsFound(list: readonly AsFound[], more: readonly AsFound[]): 
   return [...list.filter(({ path }) => !paths.has(path)), ...more];
 }
 
-/** Of a tree that the repository's index holds: the same tree, with every path of the list as it counts. */
+/** Returns the tree with every listed path replaced by what it counts as. The repository's index must hold the tree. */
 export async function countedTree(
   repository: PrivateRepository,
   tree: ObjectId,
@@ -87,7 +87,7 @@ function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeE
   return { mode: now.mode === found.mode ? counted.mode : now.mode, id: now.id === found.id ? counted.id : now.id };
 }
 
-/** Of a file, a link or a repository. */
+/** The part of a mode that tells files, links and repositories apart. */
 function kindOf(mode: string): string {
   return mode.slice(0, 3);
 }

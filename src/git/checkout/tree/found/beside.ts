@@ -103,7 +103,7 @@ async function workTreesOf(options: BesideOptions): Promise<readonly BesideWork[
   return found;
 }
 
-/** Where the work tree lies whose git directory this is; null: it is not there any more, or does not say the same. */
+/** Returns the work tree that a git directory belongs to, or null if it is gone or belongs to another one. */
 async function placeOfTree(gitFolder: string): Promise<string | null> {
   const link = (await readRegular(join(gitFolder, 'gitdir'), 4096))?.bytes.toString().trim() ?? '';
   if (!link.startsWith('/') || !link.endsWith('/.git')) return null;
@@ -149,7 +149,7 @@ export async function patchOf(options: BesideOptions, { item, known, now }: Besi
   const text = `${patch.exitCode === 0 ? patch.stdout.toString() : ''}${untracked}`;
   return text.slice(0, MOST_PATCH_CHARS);
 
-  /** Where the work begins. */
+  /** Returns the commit that the work was begun on. */
   async function baseOf(): Promise<string> {
     if (item.is === 'stash') return `${item.id}^1`;
     const merged = await git.answer(['merge-base', item.head ?? item.id, known[0] ?? '']);
