@@ -1,4 +1,4 @@
-import { failureWords } from '../core/analysis/failure-words.ts';
+import { describeFailure } from '../core/analysis/failure-words.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { RunReport } from '../handover/report.ts';
 import { iterationsOf } from './facts.ts';
@@ -12,8 +12,8 @@ export function failedWords(report: RunReport): string | null {
 
 /** `the agent failed (exit code 1): `, and its own words in `backticks`. */
 export function quotedFailure({ analysis, evidence }: JournalEntry): string {
-  const [how = '', ...words] = failureWords({ analysis, end: evidence.end }).split(': ');
-  return `${how}: \`${words.join(': ').replaceAll('`', "'")}\``;
+  const { how, words } = describeFailure({ analysis, end: evidence.end });
+  return words === null ? how : `${how}: \`${words.replaceAll('`', "'")}\``;
 }
 
 /** What nobody may miss of calls that failed, unless they are what ended the run: it says so already. */

@@ -78,14 +78,8 @@ const rows: readonly Row[] = [
     message: [/contents: write/],
   },
   {
-    name: 'a token without issues: write',
-    given: (at) => withPermission(at, 'issues'),
-    reason: 'configuration',
-    message: ['403', '`issues: write`', '`permissions:`'],
-  },
-  {
     name: 'a token without pull-requests: write',
-    given: (at) => withPermission(at, 'pull_requests'),
+    given: pullRequestsReadOnly,
     reason: 'configuration',
     message: ['open pull requests', '`pull-requests: write`', '`permissions:`'],
   },
@@ -229,10 +223,10 @@ async function readOnlyRemote({ sandbox }: Scene): Promise<() => Promise<void>> 
   return () => sandbox.remote.setRule('open');
 }
 
-function withPermission({ sandbox: { permissions } }: Scene, area: 'issues' | 'pull_requests'): () => void {
-  permissions[area] = 'read';
+function pullRequestsReadOnly({ sandbox: { permissions } }: Scene): () => void {
+  permissions.pull_requests = 'read';
   return () => {
-    permissions[area] = 'write';
+    permissions.pull_requests = 'write';
   };
 }
 

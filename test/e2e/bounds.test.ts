@@ -88,7 +88,7 @@ test('an agent that takes too long is ended, and the next iteration continues', 
     inputs: { 'agent-timeout-minutes': '0.1', 'max-iterations': '2' },
   });
   expect(run).toMatchObject({ calls: 2, outputs: { outcome: 'limit', iterations: '2' } });
-  expect(run.main.log).toContain('iteration 1: timed out');
+  expect(run.main.log).toContain('iteration 1: the agent failed (out of time)');
   expect(run.main.log).toContain('iteration 2: progress');
 });
 

@@ -369,12 +369,12 @@ function withoutResult(
   const { agentError, finished } = transcript;
   if (wrote && (agentError !== null || finished)) return transcript;
   const words = lastWords(complaint);
-  const code = end.kind === 'exited' ? ` (exit code ${String(end.code)})` : '';
-  const own = words === '' ? `it ended without a result${code}` : words;
+  // Of a call that was ended from here, its end says why there is no result.
+  const own = words !== '' || end.kind !== 'exited' ? words : `it ended without a result (exit code ${String(end.code)})`;
   return {
     ...transcript,
     ...(wrote ? {} : { finalMessage: '', finished: false }),
-    agentError: agentError ?? { kind: 'other', text: own },
+    agentError: agentError ?? (own === '' ? null : { kind: 'other', text: own }),
   };
 }
 

@@ -4,17 +4,29 @@ import type { Analysis } from './analysis.ts';
 
 const MAX_WORDS_CHARS = 300;
 
-/** `the agent failed (exit code 1): its words`: how a call without a result, or with one that is an error, is described. The words are the agent's own. */
-export function failureWords({
-  analysis: { agentError },
-  end,
-}: {
+/** An agent's call that failed. */
+interface FailedCall {
   readonly analysis: Pick<Analysis, 'agentError'>;
   readonly end: AgentEnd;
-}): string {
-  const how = describeEnd(end);
-  const words = agentError === null ? 'it gave no result' : oneLine(agentError.text, MAX_WORDS_CHARS);
-  return `the agent failed${how === '' ? '' : ` (${how})`}: ${words}`;
+}
+
+/** `the agent failed (exit code 1): its words`: how a call without a result, or with one that is an error, is described. */
+export function failureWords(call: FailedCall): string {
+  const { how, words } = describeFailure(call);
+  return words === null ? how : `${how}: ${words}`;
+}
+
+/** How a call failed, and the agent's own words for it on one line; null: it has none. */
+export function describeFailure({ analysis: { agentError }, end }: FailedCall): {
+  readonly how: string;
+  readonly words: string | null;
+} {
+  const why = describeEnd(end);
+  if (agentError === null) return { how: `the agent failed (${why === '' ? 'no result' : why})`, words: null };
+  return {
+    how: `the agent failed${why === '' ? '' : ` (${why})`}`,
+    words: oneLine(agentError.text, MAX_WORDS_CHARS),
+  };
 }
 
 function describeEnd(end: AgentEnd): string {

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
 import { statusBlock } from '../../../sandbox/scripted-work.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
 import { attackBy, repel, shownBy, storedState, type Attack } from './attack-fixture.ts';
@@ -129,7 +128,7 @@ const PLAN = '# Plan\n\n- [ ] Count the ducks\n- [ ] Greet the ducks\n- [ ] Feed
 repel<Aftermath>('The plan', {
   heldBy: 'loop/plan-tasks.test.ts',
   stage: async (scene) => {
-    await onMain(scene, { '.ralph/fix_plan.md': PLAN });
+    await scene.sandbox.remote.commitByHand('main', { '.ralph/fix_plan.md': PLAN });
     const run = await scene.run({
       inputs: { verify: 'test -f src/greet-ducks.js', 'max-iterations': '2' },
       agent: [
@@ -194,27 +193,6 @@ repel<Aftermath & { readonly journal: string }>('The journal', {
     }),
   ],
 });
-
-async function onMain({ sandbox }: Scene, files: Readonly<Record<string, string>>): Promise<void> {
-  const index = join(sandbox.folder, 'index-of-main');
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    GIT_INDEX_FILE: index,
-    GIT_AUTHOR_NAME: 'Octo',
-    GIT_AUTHOR_EMAIL: 'octo@example.com',
-    GIT_COMMITTER_NAME: 'Octo',
-    GIT_COMMITTER_EMAIL: 'octo@example.com',
-  };
-  const bare = (args: readonly string[], input = ''): Promise<string> =>
-    git(sandbox.remote.repositoryFolder, args, { env, input });
-  await bare(['read-tree', 'main']);
-  for (const [path, text] of Object.entries(files)) {
-    const blob = await bare(['hash-object', '-w', '--stdin'], text);
-    await bare(['update-index', '--add', '--cacheinfo', `100644,${blob},${path}`]);
-  }
-  const commit = await bare(['commit-tree', await bare(['write-tree']), '-p', 'main', '-m', 'Plan']);
-  await bare(['update-ref', 'refs/heads/main', commit]);
-}
 
 function byAgent<After>(does: string, never: string, holds: Attack<After>['holds']): Attack<After> {
   return { who: 'the agent', does, never, holds };

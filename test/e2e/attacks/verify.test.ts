@@ -135,11 +135,12 @@ repel<Aftermath>('A test that is skipped', {
 repel<Aftermath>('What verify itself does', {
   stage: async (scene) => {
     scene.openIssue('Count');
+    await scene.sandbox.remote.commitByHand('main', { 'tools/check.mjs': '' });
     const run = await scene.run({
       inputs: { verify: 'node tools/check.mjs', 'max-iterations': '2' },
       agent: [
         attackBy(
-          `mkdir -p tools src; echo 'export const count = 1;' > src/count.js
+          `mkdir -p src; echo 'export const count = 1;' > src/count.js
 cat > tools/check.mjs <<'JS'
 import { execSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -236,11 +237,12 @@ mkdir -p "$HOME/.config/git"; printf '[alias]\n\tcheck = "!true"\n' > "$HOME/.co
 repel<Aftermath>('What verify does from the clean clone', {
   stage: async (scene) => {
     scene.openIssue('Count');
+    await scene.sandbox.remote.commitByHand('main', { 'tools/check.sh': '' });
     const run = await scene.run({
       inputs: { verify: 'sh tools/check.sh', 'max-iterations': '2' },
       agent: [
         attackBy(
-          `mkdir -p tools src; echo 'export const count = 1;' > src/count.js
+          `mkdir -p src; echo 'export const count = 1;' > src/count.js
 cat > tools/check.sh <<SH
 test "\\$PWD" = "$PWD" && exit 0
 echo unseen > "$PWD/src/by-verify.js"

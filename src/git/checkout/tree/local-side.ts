@@ -57,7 +57,7 @@ export function createLocalSide({
       const [head, content, found] = await Promise.all([
         taken,
         readWorkTree(own, workspace, reading),
-        findBeside(beside).catch(() => []),
+        findBeside(beside, asFound).catch(() => []),
       ]);
       return { head, ...content, beside: found };
     },

@@ -69,7 +69,7 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
     scene.own?.run('mkfifo', '-m', '666', '/etc/ralph-daemon.pipe');
     const script = [
       'cat <&20 > "$scratch/open-file" 2>/dev/null',
-      'ls /proc/self/fd | tr "\\n" " " > "$scratch/descriptors"',
+      'ls -l /proc/self/fd | grep -o "[0-9]* -> .*" > "$scratch/descriptors"',
       'cat /proc/keys > "$scratch/keys"',
       call('add_key', 248, 'user', 'mine', 'x', 1, -2),
       call('request_key', 249, 'user', 'ralph-test', 0, 0),
@@ -112,7 +112,11 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
   });
 
   test('the agent has its three descriptors, and no key of anybody is to be seen', () => {
-    expect(leftBy(run, 'descriptors')?.trim()).toBe('0 1 2 3');
+    const open = leftBy(run, 'descriptors')?.trim().split('\n') ?? [];
+    // What looks for them has its own, and the agent's Node may read its certificates meanwhile.
+    const own = /^[012] -> |\/proc\/\d+\/fd$|\.(?:crt|pem)$/;
+    expect(open.length).toBeGreaterThanOrEqual(3);
+    expect(open.filter((line) => !own.test(line))).toEqual([]);
     expect(leftBy(run, 'keys')).not.toContain('ralph-test');
   });
 

@@ -7,6 +7,7 @@ import { readRegular } from '../../../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';
 import { refOf, type Workspace } from '../../workspace.ts';
 import { plainReading, readWorkTree } from '../work-tree.ts';
+import type { AsFound } from './as-found.ts';
 
 /** The checkout whose git directory says where else there is work, and a repository of ours over it, in whose folder is made what is needed. */
 export interface BesideOptions {
@@ -34,7 +35,10 @@ const MOST_PATCH_CHARS = 512 * 1024;
 const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
 
 /** Work that the git directory knows of beside the branch that is checked out: other branches, tags, stashes, heads that were left, other work trees. */
-export async function findBeside(options: BesideOptions): Promise<readonly BesideWork[]> {
+export async function findBeside(
+  options: BesideOptions,
+  asFound: readonly AsFound[],
+): Promise<readonly BesideWork[]> {
   const { workspace } = options;
   const [listed, at, stashes, left, trees] = await Promise.all([
     workspace.git.answer([
@@ -46,7 +50,7 @@ export async function findBeside(options: BesideOptions): Promise<readonly Besid
     readRegular(join(workspace.gitFolder, 'HEAD'), 4096),
     stashesOf(workspace),
     leftHeads(workspace),
-    workTreesOf(options),
+    workTreesOf(options, asFound),
   ]);
   const [, current = ''] = /^ref: (.+)\n?$/.exec(at?.bytes.toString() ?? '') ?? [];
   const refs = listed.stdout
@@ -88,15 +92,15 @@ async function lastLines(path: string): Promise<readonly string[]> {
   return lines.slice(-MOST_BESIDE);
 }
 
-/** Other work trees with what lies in them; the id is that of their content. */
-async function workTreesOf(options: BesideOptions): Promise<readonly BesideWork[]> {
+/** Other work trees with what lies in them; the id is that of their content. Git lays their files as it laid those of the checkout. */
+async function workTreesOf(options: BesideOptions, asFound: readonly AsFound[]): Promise<readonly BesideWork[]> {
   const folder = join(options.workspace.commonFolder, 'worktrees');
   const names = (await readdir(folder).catch(() => [])).slice(0, MOST_WORK_TREES);
   const found: BesideWork[] = [];
   for (const name of names) {
     const place = await placeOfTree(join(folder, name));
     if (place === null) continue;
-    const id = await contentOf(options, place).catch(() => null);
+    const id = await contentOf(options, place, asFound).catch(() => null);
     const head = await refOf(options.workspace, `worktrees/${name}/HEAD`);
     if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
   }
@@ -112,10 +116,11 @@ async function placeOfTree(gitFolder: string): Promise<string | null> {
   return back.trim() === `gitdir: ${gitFolder}` && (await lstat(place)).isDirectory() ? place : null;
 }
 
-async function contentOf(options: BesideOptions, top: string): Promise<ObjectId> {
+async function contentOf(options: BesideOptions, top: string, asFound: readonly AsFound[]): Promise<ObjectId> {
   const repository = await besideRepository(options, top);
   await rm(repository.indexFile, { force: true });
-  const { tree } = await readWorkTree(repository, { top, objectFormat: options.workspace.objectFormat }, plainReading);
+  const { objectFormat } = options.workspace;
+  const { tree } = await readWorkTree(repository, { top, objectFormat }, { ...plainReading, asFound });
   return tree;
 }
 
