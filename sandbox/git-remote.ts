@@ -5,7 +5,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { git, passToBackend, SAMPLE_ENVIRONMENT } from './git.ts';
+import type { GitService } from './git-starter.ts';
+import { git, passToService, SAMPLE_ENVIRONMENT } from './git.ts';
 
 /** What the remote does with pushes: takes them, refuses those that change a workflow file (GitHub's words for GITHUB_TOKEN), or refuses all. */
 type PushRule = 'open' | 'no-workflow-files' | 'protected-branch' | 'read-only';
@@ -44,7 +45,7 @@ export interface GitRemoteOptions {
   readonly readOnlyToken?: string;
 }
 
-/** A git server on loopback: `git http-backend` behind HTTP, private like a private repository on GitHub. */
+/** A git server on loopback: git's own services behind HTTP, private like a private repository on GitHub. */
 export async function startGitRemote({
   folder,
   repository = 'octo/sample',
@@ -56,7 +57,6 @@ export async function startGitRemote({
   if (!existsSync(repositoryFolder)) {
     await mkdir(repositoryFolder, { recursive: true });
     await git(repositoryFolder, ['init', '--quiet', '--bare', '--initial-branch=main']);
-    await git(repositoryFolder, ['config', 'http.receivepack', 'true']);
   }
 
   const requests: GitRequest[] = [];
@@ -81,8 +81,10 @@ export async function startGitRemote({
         .writeHead(refusal.status, refusal.status === 401 ? { 'WWW-Authenticate': 'Basic realm="GitHub"' } : {})
         .end(refusal.text);
     } else {
-      passToBackend(backendEnvironment(root, request), request, response).catch(() => {
-        response.writeHead(500).end('git http-backend could not be started\n');
+      const service = serviceAt(root, request);
+      if (service === null) return void response.writeHead(404).end('Not found\n');
+      passToService(service, request, response).catch(() => {
+        response.writeHead(500).end('git could not be started\n');
       });
     }
   });
@@ -148,23 +150,17 @@ function refuse({
   return isPush ? { status: 403, text: `Permission to ${repository}.git denied to github-actions[bot].\n` } : null;
 }
 
-/** What a CGI program learns of a request. */
-function backendEnvironment(root: string, request: IncomingMessage): Record<string, string> {
-  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-  return {
-    ...SAMPLE_ENVIRONMENT,
-    GIT_PROJECT_ROOT: root,
-    GIT_HTTP_EXPORT_ALL: '1',
-    GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-    PATH_INFO: decodeURIComponent(url.pathname),
-    QUERY_STRING: url.search.slice(1),
-    REQUEST_METHOD: request.method ?? 'GET',
-    REMOTE_USER: 'x-access-token',
-    REMOTE_ADDR: '127.0.0.1',
-    CONTENT_TYPE: request.headers['content-type'] ?? '',
-    HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
-    ...(request.headers['content-length'] ? { CONTENT_LENGTH: request.headers['content-length'] } : {}),
-  };
+/** What of git answers a request; null: there is no such repository, or no such address in it. */
+function serviceAt(root: string, { url = '/', headers }: IncomingMessage): GitService | null {
+  const { pathname, searchParams } = new URL(url, 'http://127.0.0.1');
+  const [, path = '', end = ''] =
+    /^\/(.+?)(?:\.git)?\/(info\/refs|git-(?:upload|receive)-pack)$/.exec(decodeURIComponent(pathname)) ?? [];
+  const isList = end === 'info/refs';
+  const service = isList ? searchParams.get('service') : end;
+  const folder = join(root, `${path}.git`);
+  if ((service !== 'git-upload-pack' && service !== 'git-receive-pack') || !existsSync(folder)) return null;
+  const env = { ...SAMPLE_ENVIRONMENT, GIT_PROTOCOL: String(headers['git-protocol'] ?? '') };
+  return { folder, service, isList, env };
 }
 
 async function writeRule(repositoryFolder: string, rule: PushRule): Promise<void> {

@@ -1,6 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 
 // Starts git for a large process. Starting a program copies the page tables of whoever starts it: for a test with
 // hundreds of megabytes that takes ten times longer than git itself, and a job of the sandbox starts git a hundred times.
@@ -12,6 +14,14 @@ export interface GitCommand {
   readonly input: string;
 }
 
+/** A request to the server of the repository in `folder`. `isList`: it asks which refs there are. */
+export interface GitService {
+  readonly folder: string;
+  readonly service: 'git-upload-pack' | 'git-receive-pack';
+  readonly isList: boolean;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 export interface GitAnswer {
   readonly code: number;
   readonly out: string;
@@ -19,7 +29,7 @@ export interface GitAnswer {
 }
 
 const server = createServer((question, answer) => {
-  if (question.url === '/backend') runBackend(question, answer);
+  if (question.url === '/serve') serve(question, answer);
   else void runCommand(question, answer);
 });
 // Whoever asks may be busy for longer than an idle connection lives.
@@ -43,31 +53,25 @@ async function runCommand(question: IncomingMessage, answer: ServerResponse): Pr
   child.stdin?.on('error', () => undefined).end(input);
 }
 
-/** One request through the CGI program that git ships. */
-function runBackend(question: IncomingMessage, answer: ServerResponse): void {
-  const env = JSON.parse(decodeURIComponent(String(question.headers['x-environment']))) as Record<string, string>;
-  const backend = spawn('git', ['http-backend'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
-  question.pipe(backend.stdin);
-  // Who asks may be gone before the end.
-  question.on('close', () => backend.stdin.end());
-  // A request that the backend refuses ends before its body was read.
-  backend.stdin.on('error', () => undefined);
-  backend.on('error', () => answer.writeHead(500).end('git http-backend could not be started\n'));
-
-  let head = Buffer.alloc(0);
-  backend.stdout.on('data', (chunk: Buffer) => {
-    if (answer.headersSent) return void answer.write(chunk);
-    head = Buffer.concat([head, chunk]);
-    const end = head.indexOf('\r\n\r\n');
-    if (end === -1) return;
-    const fields = head
-      .subarray(0, end)
-      .toString()
-      .split('\r\n')
-      .map((line) => line.split(/:\s*/, 2) as [string, string]);
-    const status = Number(fields.find(([name]) => name === 'Status')?.[1].slice(0, 3) ?? 200);
-    answer.writeHead(status, Object.fromEntries(fields.filter(([name]) => name !== 'Status')));
-    answer.write(head.subarray(end + 4));
+/** Answers one request of git's smart HTTP protocol with the program that git runs for its service. */
+function serve(question: IncomingMessage, answer: ServerResponse): void {
+  const { folder, service, isList, env } = JSON.parse(
+    decodeURIComponent(String(question.headers['x-service'])),
+  ) as GitService;
+  const how = isList ? '--http-backend-info-refs' : '--stateless-rpc';
+  const program = spawn('git', [service.replace('git-', ''), how, folder], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const isZipped = question.headers['content-encoding'] === 'gzip';
+  // Who asks may be gone before the end, and a program that refuses ends before it has read everything.
+  pipeline(isZipped ? [question, createGunzip(), program.stdin] : [question, program.stdin], () => undefined);
+  program.on('error', () => answer.writeHead(500).end('git could not be started\n'));
+  answer.writeHead(200, {
+    'Content-Type': `application/x-${service}-${isList ? 'advertisement' : 'result'}`,
+    'Cache-Control': 'no-cache',
   });
-  backend.stdout.on('end', () => answer.end());
+  // The second version of the protocol has no line that names the service.
+  if (isList && !/version=[2-9]/.test(env['GIT_PROTOCOL'] ?? '')) {
+    const line = `# service=${service}\n`;
+    answer.write(`${(line.length + 4).toString(16).padStart(4, '0')}${line}0000`);
+  }
+  program.stdout.pipe(answer);
 }

@@ -4,7 +4,7 @@ import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { GitAnswer, GitCommand } from './git-starter.ts';
+import type { GitAnswer, GitCommand, GitService } from './git-starter.ts';
 
 /** Settings for git in small repositories that are soon removed: no clean-up after a commit, a fetch or a push, each a process of its own. */
 export const NO_CLEANUP = {
@@ -50,18 +50,22 @@ export async function git(
   return out.trimEnd();
 }
 
-/** Answers a request with the CGI program that git ships, in the environment `env`. */
-export async function passToBackend(
-  env: Readonly<Record<string, string>>,
+/** Answers a request with git's own server for a repository. */
+export async function passToService(
+  service: GitService,
   question: IncomingMessage,
   answer: ServerResponse,
 ): Promise<void> {
+  const encoding = question.headers['content-encoding'];
   const passed = request(
     {
       ...(await starter()),
       method: 'POST',
-      path: '/backend',
-      headers: { 'x-environment': encodeURIComponent(JSON.stringify(env)) },
+      path: '/serve',
+      headers: {
+        'x-service': encodeURIComponent(JSON.stringify(service)),
+        ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+      },
     },
     (reply) => {
       answer.writeHead(reply.statusCode ?? 500, reply.headers);
