@@ -370,7 +370,8 @@ function withoutResult(
   if (wrote && (agentError !== null || finished)) return transcript;
   const words = lastWords(complaint);
   // Of a call that was ended from here, its end says why there is no result.
-  const own = words !== '' || end.kind !== 'exited' ? words : `it ended without a result (exit code ${String(end.code)})`;
+  const own =
+    words !== '' || end.kind !== 'exited' ? words : `it ended without a result (exit code ${String(end.code)})`;
   return {
     ...transcript,
     ...(wrote ? {} : { finalMessage: '', finished: false }),

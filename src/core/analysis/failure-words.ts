@@ -23,10 +23,7 @@ export function describeFailure({ analysis: { agentError }, end }: FailedCall): 
 } {
   const why = describeEnd(end);
   if (agentError === null) return { how: `the agent failed (${why === '' ? 'no result' : why})`, words: null };
-  return {
-    how: `the agent failed${why === '' ? '' : ` (${why})`}`,
-    words: oneLine(agentError.text, MAX_WORDS_CHARS),
-  };
+  return { how: `the agent failed${why === '' ? '' : ` (${why})`}`, words: oneLine(agentError.text, MAX_WORDS_CHARS) };
 }
 
 function describeEnd(end: AgentEnd): string {

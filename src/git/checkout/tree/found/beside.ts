@@ -35,10 +35,7 @@ const MOST_PATCH_CHARS = 512 * 1024;
 const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
 
 /** Work that the git directory knows of beside the branch that is checked out: other branches, tags, stashes, heads that were left, other work trees. */
-export async function findBeside(
-  options: BesideOptions,
-  asFound: readonly AsFound[],
-): Promise<readonly BesideWork[]> {
+export async function findBeside(options: BesideOptions, asFound: readonly AsFound[]): Promise<readonly BesideWork[]> {
   const { workspace } = options;
   const [listed, at, stashes, left, trees] = await Promise.all([
     workspace.git.answer([
