@@ -53,9 +53,8 @@ export default tseslint.config(
       'test/samples/',
     ],
   },
-  ...tseslint.configs.strictTypeChecked,
+  ...tseslint.configs.strict,
   {
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     rules: {
       'no-restricted-syntax': ['error', ...everywhere],
       'max-params': ['error', 3],
@@ -73,19 +72,6 @@ export default tseslint.config(
         { selector: ['variable', 'parameter'], modifiers: ['destructured'], format: null },
       ],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      '@typescript-eslint/no-confusing-void-expression': [
-        'error',
-        // An early exit may end with the call that it is for.
-        { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
-      ],
-      // A text is spread into its code points on purpose: they are what GitHub counts.
-      '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
-      // There are no enums and hardly any classes here, and these two take a third of the linter's time.
-      '@typescript-eslint/no-unsafe-enum-assignment': 'off',
-      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
-      // A port is an object of closures: none of them has a `this` to lose.
-      '@typescript-eslint/unbound-method': 'off',
       'no-restricted-properties': [
         'error',
         {
@@ -120,13 +106,7 @@ export default tseslint.config(
     rules: {
       // A row of a table may have as many columns as it needs.
       'max-params': 'off',
-      // Vitest types expect.any() and its kind as any.
-      '@typescript-eslint/no-unsafe-assignment': 'off',
-      '@typescript-eslint/no-unsafe-return': 'off',
-      // What stands in for a port is async so that what it throws is a rejection.
-      '@typescript-eslint/require-await': 'off',
     },
   },
   { files: ['*.config.{js,ts}'], rules: { 'no-restricted-syntax': 'off' } },
-  { files: ['**/*.{js,mjs,cjs}'], ...tseslint.configs.disableTypeChecked },
 );

@@ -48,6 +48,8 @@ const commands = {
   lint: () => [
     ['node', binary('prettier'), '--check', '--log-level=warn', '.'],
     ['node', binary('eslint'), '.', '--max-warnings=0'],
+    // The rules that need types, with the compiler of TypeScript 7: a fifth of the time that typescript-eslint takes for them.
+    ['node', binary('oxlint'), '--type-aware'],
     ['node', binary('depcruise'), '--config', '.dependency-cruiser.cjs', 'src', 'sandbox', 'scripts'],
     ['node', binary('knip')],
   ],

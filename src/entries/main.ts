@@ -98,21 +98,23 @@ export async function main(): Promise<void> {
     const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
     const machine = createMachine(world, { startedAt, workFiles: connections.workFiles });
     let cancelled = new AbortController().signal;
-    return Promise.race([
-      runRiver({
-        ...world,
-        connect: guardedConnections(connections, guard),
-        machine: { ...machine, onCancel: (leave) => (cancelled = machine.onCancel(leave)) },
-        startedAt,
-        appendJournal: journal.append,
-        keepPatch: journal.keepPatch,
-        journalHash: journal.hash,
-        leave: (report) => {
-          resolve({ report, handedOver: null });
-        },
-      }),
-      left,
-    ]).finally(async () => {
+    try {
+      return await Promise.race([
+        runRiver({
+          ...world,
+          connect: guardedConnections(connections, guard),
+          machine: { ...machine, onCancel: (leave) => (cancelled = machine.onCancel(leave)) },
+          startedAt,
+          appendJournal: journal.append,
+          keepPatch: journal.keepPatch,
+          journalHash: journal.hash,
+          leave: (report) => {
+            resolve({ report, handedOver: null });
+          },
+        }),
+        left,
+      ]);
+    } finally {
       const close = async (): Promise<string | null> => {
         const left = await isolated.close();
         await removeDeadRooms(environment);
@@ -120,7 +122,7 @@ export async function main(): Promise<void> {
       };
       const unremoved = await closeInTime(close, cancelled);
       if (unremoved !== null) log.warning(unremoved);
-    });
+    }
   }
 
   async function notifyOf({ failure, reach, context }: Extract<ReadRun, { kind: 'unusable' }>): Promise<void> {

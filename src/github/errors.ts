@@ -177,10 +177,8 @@ function refusalOf(error: unknown): Refusal | null {
   const graphqlError = listed.find(isGraphqlWeather) ?? listed[0];
   if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
   if (response?.status === undefined) return null;
-  const answer = (typeof response.data === 'object' ? response.data : null) as {
-    message?: unknown;
-    errors?: unknown;
-  } | null;
+  const answer: { readonly message?: unknown; readonly errors?: unknown } | null =
+    typeof response.data === 'object' ? response.data : null;
   return {
     status: response.status,
     message: typeof answer?.message === 'string' ? answer.message : (graphqlAnswerOf(error).errors?.[0]?.message ?? ''),

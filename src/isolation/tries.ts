@@ -116,7 +116,11 @@ async function opened(
   works: (file: FileHandle) => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<boolean> {
   const file = await open(path, flags, 0o600);
-  return works(file).finally(() => file.close());
+  try {
+    return await works(file);
+  } finally {
+    await file.close();
+  }
 }
 
 function codeOf(error: unknown): string {

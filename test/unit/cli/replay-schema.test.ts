@@ -84,7 +84,11 @@ test('a journal whose lines do not follow one another is not replayed, and the l
     const directory = await mkdtemp(path.join(tmpdir(), 'ralph-replay-'));
     const file = path.join(directory, 'journal.jsonl');
     await writeFile(file, `${kept.join('\n')}\n`);
-    return ralph(['replay', file]).finally(() => rm(directory, { recursive: true }));
+    try {
+      return await ralph(['replay', file]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
   };
   expect(await replayOf(lines)).toMatchObject({
     code: 0,
