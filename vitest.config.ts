@@ -37,10 +37,15 @@ const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
 /** Whole runs to begin with: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
-/**
- * What `npm test` has no time for: the CLI of Claude Code, which is downloaded first; `ralph` at home; work trees that
- * change hands; merges.
- */
+/** What `npm test` has no time for and `.ci/run` always plays: most of git, the command line, the cache. */
+const SLOW_INTEGRATION = [
+  'test/integration/git/!(git-commit).test.ts',
+  'test/integration/git/work-tree/**/*.test.ts',
+  'test/integration/cli/**/*.test.ts',
+  'test/integration/state/state-cache-store.test.ts',
+  'test/integration/agents/agent-session-files.test.ts',
+];
+/** The CLI of Claude Code, which is downloaded first; `ralph` at home; work trees that change hands; merges. */
 const PROGRAMS = [
   'test/integration/home/**/*.test.ts',
   'test/integration/agents/claude-*.test.ts',
@@ -52,7 +57,7 @@ const MOMENTS = ['test/loop/{kill,two-runs}.test.ts'];
 /** What lies in the folder of a project and is another one's. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   loop: MOMENTS,
-  integration: PROGRAMS,
+  integration: [...SLOW_INTEGRATION, ...PROGRAMS],
   e2e: [`${ATTACKS}/**`, `${EVERYDAY}/**`],
   attacks: isDeep ? [] : [DOORS],
 };
@@ -91,6 +96,7 @@ export default defineConfig({
       project('loop', shared),
       project('integration', waiting),
       { extends: true as const, test: { name: 'moments', include: MOMENTS, ...shared } },
+      { extends: true as const, test: { name: 'slow-integration', include: SLOW_INTEGRATION, ...waiting } },
       { extends: true as const, test: { name: 'programs', include: PROGRAMS, ...waiting } },
       project('everyday', waiting, EVERYDAY),
       project('e2e', waiting, E2E),
