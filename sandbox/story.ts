@@ -266,7 +266,8 @@ function narrator(): (text: string) => void {
 
 /** Who works; `before-model`: where the scripted model is known only when it has started. */
 type Casting =
-  { readonly kind: 'cast'; readonly agent: CastAgent } | { readonly kind: 'before-model'; readonly name: ReadAgent };
+  | { readonly kind: 'cast'; readonly agent: CastAgent }
+  | { readonly kind: 'before-model'; readonly name: ReadAgent };
 
 function castingOf(given: string, isModelScripted: boolean): Casting {
   const name = STORY_AGENTS.find((known) => known === given);

@@ -44,9 +44,9 @@ const commands = {
     ['node', tsc, '-p', 'tsconfig.build.json', '--noCheck'],
     ['node', 'scripts/build.ts', '--check'],
   ],
-  format: () => [['node', binary('prettier'), '--write', '--log-level=warn', '.']],
+  format: () => [['node', binary('oxfmt')]],
   lint: () => [
-    ['node', binary('prettier'), '--check', '--log-level=warn', '.'],
+    ['node', binary('oxfmt'), '--check'],
     ['node', binary('eslint'), '.', '--max-warnings=0'],
     // The rules that need types, with the compiler of TypeScript 7: a fifth of the time that typescript-eslint takes for them.
     ['node', binary('oxlint'), '--type-aware'],

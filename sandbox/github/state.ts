@@ -78,7 +78,8 @@ export interface Rate {
 }
 
 export type Gone =
-  { readonly kind: 'deleted' } | { readonly kind: 'transferred'; readonly to: string; readonly number: number };
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'transferred'; readonly to: string; readonly number: number };
 
 export interface StoredLabel {
   readonly id: number;

@@ -22,9 +22,10 @@ const agentEndSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('stalled') }),
   z.object({ kind: z.literal('signalled'), signal: z.string() }),
   z.object({ kind: z.literal('cancelled') }),
+  z.object({ kind: z.literal('withdrawn') }),
 ]);
 
-/** How the agent's process ended. `timeout` says whose clock ran out; `stalled`: it was ended because it only retried, and the analysis says what. */
+/** How the agent's process ended. `timeout` says whose clock ran out; `stalled`: it was ended because it only retried, and the analysis says what. `withdrawn`: it was ended because people took back what it worked on. */
 export type AgentEnd = Immutable<z.infer<typeof agentEndSchema>>;
 
 export const verificationSchema = z.discriminatedUnion('kind', [

@@ -23,6 +23,7 @@ import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
+import { watchPeople } from './people/people-watch.ts';
 import { keepNow } from './pushing.ts';
 import type { Turn } from './turns.ts';
 import type { Work } from '../handover/work.ts';
@@ -123,7 +124,7 @@ export async function callAgent(
       allowedTools: setting.allowedTools,
       signal: deps.signal,
     };
-    return bookedCall(deps, agent, { call: asked, work: on, startedAt: from });
+    return bookedCall(deps, agent, { call: asked, work: on, task: step.task, startedAt: from });
   };
   const first = await call(work, startedAt, setting);
   const once: Called = { ...first, sessionDroppedAt: null, failed: null };
@@ -164,7 +165,12 @@ type Booked = Pick<Called, 'agentRun' | 'work' | 'usage'>;
 async function bookedCall(
   deps: LoopDeps,
   agent: Pick<Agent, 'call'>,
-  { call, work, startedAt }: { readonly call: AgentCall; readonly work: Work; readonly startedAt: number },
+  {
+    call,
+    work,
+    task,
+    startedAt,
+  }: { readonly call: AgentCall; readonly work: Work; readonly task: Task; readonly startedAt: number },
 ): Promise<Booked> {
   const spending = (spent: Spent): void => {
     const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
@@ -173,7 +179,11 @@ async function bookedCall(
       deps.record({ ...work, state: bookCallUsage(work.state, usage) });
     });
   };
-  const agentRun = await agent.call({ ...call, spending });
+  const people = watchPeople(deps, work, task);
+  const signal = AbortSignal.any([call.signal, people.signal]);
+  const ran = await agent.call({ ...call, signal, spending }).finally(people.end);
+  const isWithdrawn = ran.end.kind === 'cancelled' && people.signal.aborted && !call.signal.aborted;
+  const agentRun: AgentRun = isWithdrawn ? { ...ran, end: { kind: 'withdrawn' } } : ran;
   const { tokens, costUsd } = agentRun.analysis;
   const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
   const usage = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };

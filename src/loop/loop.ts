@@ -24,7 +24,7 @@ import { mergeRepairedBase } from './feedback/repaired-base.ts';
 import { applySpelledOut } from './feedback/suggestions.ts';
 import { iterate } from './iteration.ts';
 import { openBranch, pushIteration } from './pushing.ts';
-import { createOrderPoll } from './order-poll.ts';
+import { createOrderPoll } from './people/order-poll.ts';
 import type { LoopDeps } from './deps.ts';
 import { tidy } from './tidy.ts';
 import { createTurns, takeFirst } from './turns.ts';

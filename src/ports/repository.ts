@@ -267,7 +267,8 @@ export type Received =
 
 /** `along`: what became of the passenger; null: there was none. */
 export type PushedOn =
-  { readonly kind: 'pushed'; readonly along: CellWritten | null } | Exclude<PushResult, { kind: 'pushed' }>;
+  | { readonly kind: 'pushed'; readonly along: CellWritten | null }
+  | Exclude<PushResult, { kind: 'pushed' }>;
 
 export type BranchDeleted =
   | { readonly kind: 'deleted' }

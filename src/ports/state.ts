@@ -67,7 +67,9 @@ export interface Transcript {
 type NamedTranscript = NonNullable<LaneState['transcript']>;
 
 export type FoundTranscript =
-  { readonly kind: 'found'; readonly transcript: Transcript } | { readonly kind: 'absent' } | Unavailable;
+  | { readonly kind: 'found'; readonly transcript: Transcript }
+  | { readonly kind: 'absent' }
+  | Unavailable;
 
 /** Keeps what is stored from everybody who has not the agent's key: transcripts encrypted, copies signed. Never throws. */
 export interface Seal {
@@ -217,4 +219,5 @@ export interface BudgetStore {
 }
 
 export type ReadBudget =
-  { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null } | Unavailable;
+  | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
+  | Unavailable;

@@ -59,7 +59,9 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
 
 /** Where an answer goes. `page`: the pull request's own text says it. `replyTo`: REST id of the thread's first comment. */
 type Place = { readonly id: TaskId; readonly item: FeedbackItem } & (
-  { readonly kind: 'thread'; readonly replyTo: number } | { readonly kind: 'review' } | { readonly kind: 'page' }
+  | { readonly kind: 'thread'; readonly replyTo: number }
+  | { readonly kind: 'review' }
+  | { readonly kind: 'page' }
 );
 
 function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonly Place[] {

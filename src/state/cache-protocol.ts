@@ -16,7 +16,8 @@ export type CacheAnswer =
 
 /** One line of JSON on the answer pipe: what was seen on the way, then the answer. */
 export type WorkerLine =
-  { readonly kind: 'seen'; readonly what: string } | { readonly kind: 'answer'; readonly answer: CacheAnswer };
+  | { readonly kind: 'seen'; readonly what: string }
+  | { readonly kind: 'answer'; readonly answer: CacheAnswer };
 
 /** File descriptor of the answer pipe; stdout belongs to the library's log lines. */
 export const ANSWER_DESCRIPTOR = 3;

@@ -88,7 +88,8 @@ function stepOf(request: ClientRequest): Step {
 const MAX_BODY_BYTES = 64 * 1024;
 
 type ResponseEnd =
-  { readonly kind: 'complete'; readonly text: string } | { readonly kind: 'cut'; readonly code: string };
+  | { readonly kind: 'complete'; readonly text: string }
+  | { readonly kind: 'cut'; readonly code: string };
 
 /** Hears a response without reading it: a `data` listener of our own would start the flow before the library listens. */
 function overhear(response: IncomingMessage, onEnd: (end: ResponseEnd) => void): void {

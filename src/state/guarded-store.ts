@@ -80,7 +80,8 @@ const MAX_TRIES = 5;
 type Changed = { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'stop' };
 /** `last`: the newest record that was seen; null: none was. */
 type Done =
-  { readonly kind: 'done' } | { readonly kind: 'undone'; readonly why: string; readonly last: LaneRecord | null };
+  | { readonly kind: 'done' }
+  | { readonly kind: 'undone'; readonly why: string; readonly last: LaneRecord | null };
 
 export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOptions): GuardedStore {
   /** What this process last saw of a lane: a write that builds on it needs no second look unless somebody was faster. */

@@ -121,7 +121,9 @@ function sha256(content: Uint8Array): string {
 function parseManifest(content: Buffer | undefined): Manifest | null {
   if (content === undefined || content.length > MAX_MANIFEST_BYTES) return null;
   const value = tryJson(content.toString('utf8')) as
-    { readonly [Field in keyof Manifest]?: unknown } | null | undefined;
+    | { readonly [Field in keyof Manifest]?: unknown }
+    | null
+    | undefined;
   const isManifest =
     value?.version === 1 &&
     typeof value.lane === 'string' &&

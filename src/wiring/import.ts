@@ -100,6 +100,7 @@ async function askAgent({
           timeout: 'The agent took longer than 15 minutes.',
           signalled: 'The agent was ended by a signal.',
           cancelled: 'You stopped it.',
+          withdrawn: 'Its task was taken back.',
         }[end.kind],
       };
     const text = await readAnswer(join(workFolder, answerName));

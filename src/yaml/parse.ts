@@ -2,7 +2,8 @@ import { parseDocument } from 'yaml';
 
 /** YAML as plain data; or where and why it cannot be read, as a sentence. */
 type ParsedYaml =
-  { readonly kind: 'data'; readonly data: unknown } | { readonly kind: 'unreadable'; readonly why: string };
+  | { readonly kind: 'data'; readonly data: unknown }
+  | { readonly kind: 'unreadable'; readonly why: string };
 
 /** Longer ones are refused by GitHub, which takes workflow files of up to 500 KB. */
 const MAX_CHARS = 512 * 1024;

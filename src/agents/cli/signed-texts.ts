@@ -12,7 +12,9 @@ export interface Hiding {
 
 /** An entry without secrets, as JSON. `unchanged`: it holds none. `signed`: one is in what its provider signed or encrypted, of which nothing may change. */
 export type HiddenEntry =
-  { readonly kind: 'unchanged' } | { readonly kind: 'changed'; readonly json: string } | { readonly kind: 'signed' };
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'changed'; readonly json: string }
+  | { readonly kind: 'signed' };
 
 /**
  * Hides secrets in an entry of a transcript, text by text and once more as a whole, since the names of properties may be

@@ -2,7 +2,9 @@ import type { Line, Size } from './view/columns.ts';
 
 /** What happens at a terminal; `tick`: nothing did for a while. */
 export type ScreenEvent =
-  { readonly kind: 'key'; readonly key: string } | { readonly kind: 'resize' } | { readonly kind: 'tick' };
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'resize' }
+  | { readonly kind: 'tick' };
 
 /** A terminal that is drawn on as a whole. */
 export interface Screen {

@@ -47,7 +47,16 @@ export function summaryOf(lanes: readonly OverviewLane[]): string {
 }
 
 export type Condition =
-  'works' | 'paused' | 'parked' | 'circuit open' | 'to review' | 'stuck' | 'ready' | 'waits' | 'done' | 'idle';
+  | 'works'
+  | 'paused'
+  | 'parked'
+  | 'circuit open'
+  | 'to review'
+  | 'stuck'
+  | 'ready'
+  | 'waits'
+  | 'done'
+  | 'idle';
 
 const ofLane: Partial<Readonly<Record<Wait['kind'], Condition>>> = {
   run: 'works',

@@ -6,7 +6,8 @@ import { LISTED } from '../listing.ts';
 
 /** How the sandbox ended; `missing`: why it cannot be started, as a sentence. */
 type SandboxEnd =
-  { readonly kind: 'ended'; readonly code: number } | { readonly kind: 'missing'; readonly why: string };
+  | { readonly kind: 'ended'; readonly code: number }
+  | { readonly kind: 'missing'; readonly why: string };
 
 /** Starts the sandbox with these arguments, in a folder of its own. */
 export type PlaySandbox = (args: readonly string[], terminal: Pick<Terminal, 'out' | 'error'>) => Promise<SandboxEnd>;

@@ -4,7 +4,7 @@ import type { AgentEnd } from '../evidence.ts';
 /** Errors that a call without its conversation would end with as well: limits, refused logins, missing credit. */
 const SAME_WITHOUT_IT: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
 
-/** True if a resumed call failed in a way that a call in a new conversation may not: for whatever reason but a limit, a refused login, missing credit, a cancel, or the end of the run's time. */
+/** True if a resumed call failed in a way that a call in a new conversation may not: for whatever reason but a limit, a refused login, missing credit, a cancel, people who took its work back, or the end of the run's time. */
 export function mayBeTheConversation({
   analysis: { agentError, usageLimit },
   end,
@@ -12,7 +12,7 @@ export function mayBeTheConversation({
   readonly analysis: Pick<Analysis, 'agentError' | 'usageLimit'>;
   readonly end: AgentEnd;
 }): boolean {
-  if (usageLimit !== null || end.kind === 'cancelled') return false;
+  if (usageLimit !== null || end.kind === 'cancelled' || end.kind === 'withdrawn') return false;
   if (end.kind === 'timeout' && end.of === 'run') return false;
   if (agentError !== null) return !SAME_WITHOUT_IT.includes(agentError.kind);
   return end.kind !== 'exited' || end.code !== 0;

@@ -38,5 +38,7 @@ function describeEnd(end: AgentEnd): string {
       return `ended by ${end.signal}`;
     case 'cancelled':
       return 'cancelled';
+    case 'withdrawn':
+      return 'its task was taken back';
   }
 }

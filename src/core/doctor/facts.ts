@@ -5,7 +5,8 @@ import type { Workflow } from './workflow.ts';
 
 /** What was asked for, or why it could not be had, as a sentence. */
 export type Asked<T> =
-  { readonly kind: 'known'; readonly value: T } | { readonly kind: 'unknown'; readonly why: string };
+  | { readonly kind: 'known'; readonly value: T }
+  | { readonly kind: 'unknown'; readonly why: string };
 
 /** A rule that applies to a branch, and the ruleset that has it; `source`: the repository or organisation of that ruleset. */
 export interface BranchRule {

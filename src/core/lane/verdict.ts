@@ -64,7 +64,7 @@ export interface IterationFacts {
 /** An iteration, judged: the verdict but for the circuit, and what the state needs to settle. */
 export interface Judgement {
   readonly verdict: Omit<Verdict, 'circuit' | 'setAside'>;
-  /** Says nothing about the agent: a usage limit, the run's own deadline, a cancel, a wrong key, a forgotten session. */
+  /** Says nothing about the agent: a usage limit, the run's own deadline, a cancel, a task that was taken back, a wrong key, a forgotten session. */
   readonly neutral: boolean;
   /** The provider failed for a while, not the agent: no attempt at the task, but more of it is a reason to stop. */
   readonly providerFailed: boolean;
@@ -84,7 +84,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts) && !isStillWithheld(state, facts);
   // What passes in the work tree on a commit that failed in a clean clone passes by something that is not published.
   const verified = passed && !isKnownRed(state, evidence.after.head);
-  const holds = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && stepsHold;
+  const holds = discrepancies.length === 0 && !isEndedByPeople(evidence) && stepsHold;
   const accepts = holds && (!policy.verifies || verified);
   // A mark of an iteration on another task: where nothing can verify it, an iteration on its own task confirms it.
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
@@ -439,10 +439,15 @@ function inherited(state: LaneState, tree: string): LastIteration['verification'
   return state.lastIteration?.tree === tree ? state.lastIteration.verification : 'not-run';
 }
 
+/** People ended the call before it could finish: nothing that it says counts. */
+function isEndedByPeople({ end }: Pick<Evidence, 'end'>): boolean {
+  return end.kind === 'cancelled' || end.kind === 'withdrawn';
+}
+
 function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationFacts): boolean {
   return (
     analysis.usageLimit !== null ||
-    end.kind === 'cancelled' ||
+    isEndedByPeople({ end }) ||
     (end.kind === 'timeout' && end.of === 'run') ||
     configurationProblem(analysis) !== null ||
     (analysis.agentError?.kind === 'unknown-session' && state.session !== null)

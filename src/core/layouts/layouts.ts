@@ -2,7 +2,11 @@ import { EARLY_MARKS, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
 
 /** The ways in which a repository can be set up for another Ralph, as people call them. */
 export type LayoutName =
-  'bmalph' | 'the Go Ralph' | 'ralph-claude-code' | 'snarktank/ralph' | 'the first Ralph in bash';
+  | 'bmalph'
+  | 'the Go Ralph'
+  | 'ralph-claude-code'
+  | 'snarktank/ralph'
+  | 'the first Ralph in bash';
 
 /** A way in which a repository is set up for another Ralph. */
 interface Layout {

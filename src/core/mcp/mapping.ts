@@ -9,7 +9,8 @@ export interface MappedServers<Own> {
 
 /** One server in that form, or why there is none, as a clause that follows the agent's name. */
 export type Mapped<Entry> =
-  { readonly kind: 'mapped'; readonly entry: Entry } | { readonly kind: 'unmapped'; readonly why: string };
+  | { readonly kind: 'mapped'; readonly entry: Entry }
+  | { readonly kind: 'unmapped'; readonly why: string };
 
 /** Maps each server that can be mapped whole. `agent`: its name, for people. */
 export function mapServers<Entry>(

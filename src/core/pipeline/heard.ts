@@ -43,7 +43,8 @@ const SILENCE: Analysis = {
 };
 
 /** Why a call is the last one of its run, whatever its step may do, as words: the provider's limit, or an access that is wrong for every call alike; null: it is not. */
-export function endsTheRun({ analysis }: Pick<Heard, 'analysis'>): string | null {
+export function endsTheRun({ analysis, end }: Pick<Heard, 'analysis' | 'end'>): string | null {
+  if (end.kind === 'withdrawn') return 'people took its task back';
   if (analysis.usageLimit !== null) return "the provider's usage limit is reached";
   return configurationProblem(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
 }

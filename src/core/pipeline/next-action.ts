@@ -98,6 +98,7 @@ export function agentAttempt({
     isWorthAnother,
   });
   if (end.kind === 'cancelled') return failed('it was cancelled', false);
+  if (end.kind === 'withdrawn') return failed('people took its task back', false);
   if (end.kind === 'timeout') return failed('it ran out of time', false);
   if (usageLimit !== null) return failed("the provider's usage limit is reached", false);
   if (agentError !== null)

@@ -67,6 +67,8 @@ function describeEnd(end: AgentEnd): readonly string[] {
       return [`was ended by ${end.signal}`];
     case 'cancelled':
       return ['was cancelled'];
+    case 'withdrawn':
+      return ['was ended because people took its task back'];
   }
 }
 

@@ -29,7 +29,8 @@ export interface Project {
   readonly stacks: readonly Stack[];
   /** `packages`: one build covers several; `services`: each folder has its own. `by` is the file that says so. */
   readonly layout:
-    { readonly kind: 'single' | 'services' } | { readonly kind: 'packages'; readonly by: readonly string[] };
+    | { readonly kind: 'single' | 'services' }
+    | { readonly kind: 'packages'; readonly by: readonly string[] };
   readonly otherRalphs: readonly OtherRalph[];
   /** Task files that runs read as they are. */
   readonly taskFiles: readonly string[];

@@ -22,7 +22,9 @@ interface Standing {
 
 /** Whether a request goes on its way now, when others have ended, or never. */
 export type Admission =
-  { readonly kind: 'admitted' } | { readonly kind: 'waits' } | { readonly kind: 'refused'; readonly by: Exhausted };
+  | { readonly kind: 'admitted' }
+  | { readonly kind: 'waits' }
+  | { readonly kind: 'refused'; readonly by: Exhausted };
 
 export const NOTHING: Spent = { tokens: 0, costUsd: 0 };
 

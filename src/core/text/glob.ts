@@ -1,6 +1,7 @@
 /** `*` and `?` stay within a folder, `**` does not; `**` with a slash behind it is any number of folders. */
 type Part =
-  { readonly kind: 'sign'; readonly sign: string } | { readonly kind: 'one' | 'within' | 'across' | 'folders' };
+  | { readonly kind: 'sign'; readonly sign: string }
+  | { readonly kind: 'one' | 'within' | 'across' | 'folders' };
 
 /** Whether a glob matches a whole path. Takes time in proportion to both, whatever they are. */
 export function createGlob(glob: string): (path: string) => boolean {

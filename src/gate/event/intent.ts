@@ -40,7 +40,8 @@ export type Intent =
 
 /** Needs nothing of the world: the run ends before it connects to any of it. */
 export type Dismissed =
-  { readonly kind: 'refused'; readonly why: string } | { readonly kind: 'not-for-us'; readonly why: string };
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'not-for-us'; readonly why: string };
 
 /** How an issue with the task label stopped being a task. */
 export const withdrawals = ['unlabeled', 'closed', 'deleted', 'transferred'] as const;

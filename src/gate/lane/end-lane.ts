@@ -43,7 +43,7 @@ export async function endLane(
       claimedBy === null
         ? ''
         : jobsOf(deps.config) === 'one'
-          ? ` A run works on it now (${claimedBy.runUrl}): it makes no further call after the one that is running, and calls nothing of it done.`
+          ? ` A run works on it now (${claimedBy.runUrl}): it ends its call within two minutes, makes no other, and calls nothing of it done.`
           : ` A run works on it now (${claimedBy.runUrl}): its agent cannot be reached while it works; the job that publishes calls nothing of it done.`;
     return {
       ...updated(

@@ -56,7 +56,7 @@ async function whoWorksOnIt({ budget, config, clock, runTag }: GateDeps, number:
   if (run === undefined) return 'No run works on it.';
   const at = `A run that has it among its tasks is at work (${run.runUrl}).`;
   return jobsOf(config) === 'one'
-    ? `${at} It makes no further call for it after the one that is running, and does not call it done.`
+    ? `${at} It ends a call that runs for it within two minutes, makes no other for it, and does not call it done.`
     : `${at} Its agent cannot be reached while it works; the job that publishes keeps what it did on the branch, and does not call it done.`;
 }
 

@@ -15,7 +15,8 @@ interface BaseQuestion extends BaseOnDisk {
 
 /** `unknown`: the checkout has files of these names, and not the commit of the base branch. */
 export type BaseTexts =
-  { readonly kind: 'texts'; readonly read: Pick<CommitTexts, 'texts' | 'unread'> } | { readonly kind: 'unknown' };
+  | { readonly kind: 'texts'; readonly read: Pick<CommitTexts, 'texts' | 'unread'> }
+  | { readonly kind: 'unknown' };
 
 const NOTHING: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
 

@@ -36,7 +36,8 @@ export interface WorkerRequest {
 
 /** `argv` starts, in the room, the script that its variable RALPH_LAUNCH names. */
 export type WorkerAnswer =
-  { readonly kind: 'ready'; readonly argv: readonly string[] } | { readonly kind: 'failed'; readonly why: string };
+  | { readonly kind: 'ready'; readonly argv: readonly string[] }
+  | { readonly kind: 'failed'; readonly why: string };
 
 /** Named in a failure that the room can do without. */
 export const FILTER_PROGRAM = 'apply-seccomp';

@@ -12,7 +12,8 @@ import { madeByLoop, remakeLockFiles } from './lock-files.ts';
 
 /** A merge that lies in the work tree; null: none does. `settled`: nothing of it is left for the agent, or the run was cancelled. */
 type Laid =
-  { readonly kind: 'ready'; readonly merge: MergeToFinish | null } | { readonly kind: 'settled'; readonly work: Work };
+  | { readonly kind: 'ready'; readonly merge: MergeToFinish | null }
+  | { readonly kind: 'settled'; readonly work: Work };
 
 /** Lays the merge of the base branch in the work tree where that is the task, and finishes it where tools can; takes one away that is not finished where the task is another. */
 export async function layMerge(deps: LoopDeps, work: Work, task: Task): Promise<Laid> {

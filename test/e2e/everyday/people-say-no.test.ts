@@ -40,7 +40,9 @@ test('the issue is closed during call 1 of 5: no further call, no pull request t
   });
   const answer = await (answering as ReturnType<Scene['run']> | null);
   expect(answer).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'updated' } });
-  expect(answer?.summary).toMatch(/A run that has it among its tasks is at work .*It makes no further call for it/);
+  expect(answer?.summary).toMatch(
+    /A run that has it among its tasks is at work .*It ends a call that runs for it within two minutes/,
+  );
   expect(run).toMatchObject({ calls: 1, main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'withdrawn' } });
   expect(issue.labels).toEqual(['ralph']);
   expect(scene.sandbox.github.state.pulls).toEqual([]);

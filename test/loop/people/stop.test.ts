@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { orderRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { OrderKind } from '../../../src/core/sharing/orders.ts';
 import { initialState } from '../../../src/core/lane/state.ts';
-import { createOrderPoll } from '../../../src/loop/order-poll.ts';
+import { createOrderPoll } from '../../../src/loop/people/order-poll.ts';
 import type { OrdersNow } from '../../../src/ports/state.ts';
 import { noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';

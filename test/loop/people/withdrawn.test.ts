@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { boaster, finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
 import {
@@ -51,6 +51,60 @@ const ways: readonly (readonly [string, (project: Project) => void])[] = [
   ['unlabelled', ({ forge }) => addIssue(forge, 1, { labels: ['bug'] })],
   ['deleted or transferred', ({ forge }) => void forge.issues.delete(1)],
 ];
+
+/** A first call that runs for two minutes after a person did something. */
+function longAfter(act: () => void): Tap {
+  let isDone = false;
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  return {
+    ...open,
+    call: async (name, call) => {
+      if (name === 'agent.call' && !isDone) {
+        isDone = true;
+        act();
+        await vi.advanceTimersByTimeAsync(120_000);
+      }
+      return await call();
+    },
+  };
+}
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a call that runs for long', () => {
+  test.each(ways)('is ended where its issue is %s, and nothing that it says counts', async (_way, takeBack) => {
+    const project = createProject({ issues: [1, 2], agent: [boaster, finisher], inputs: { 'max-iterations': '5' } });
+    const run = await runOnce(project, { tap: longAfter(() => takeBack(project)) });
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(run.journal).toContain('"end":{"kind":"withdrawn"}');
+    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'in-progress' } });
+    expect(bodies(project)).not.toContain('Closes #1');
+  });
+
+  test('is ended where the pull request of its branch is closed', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const close = (): void => {
+      for (const pull of project.forge.pulls) Object.assign(pull, { state: 'closed' });
+    };
+    const run = await runOnce(project, { tap: longAfter(close) });
+    expect(run.calls).toBe(1);
+    expect(run.journal).toContain('"end":{"kind":"withdrawn"}');
+    expect(run.end).toContain('paused');
+  });
+
+  test('in a pipeline no later step is called', async () => {
+    const steps = ['implement', 'review'].map((name) => ({ type: 'agent', name }));
+    const project = createProject({
+      issues: [1],
+      agent: [finisher],
+      files: { '.ralph/config.json': JSON.stringify({ steps }) },
+    });
+    const run = await runOnce(project, { tap: longAfter(() => addIssue(project.forge, 1, { state: 'closed' })) });
+    expect(run).toMatchObject({ end: 'paused (withdrawn)', calls: 1 });
+  });
+});
 
 describe('an issue that a person takes back while the first call runs', () => {
   describe.each(ways)('%s', (_way, takeBack) => {
@@ -142,7 +196,9 @@ describe('the answer of the event', () => {
       answer = messageIn(await runOnce(project, { event: saying(action) }));
     });
     await runOnce(project, { tap });
-    expect(answer).toMatch(/A run that has it among its tasks is at work .*no further call for it after the one/);
+    expect(answer).toMatch(
+      /A run that has it among its tasks is at work .*ends a call that runs for it within two minutes/,
+    );
   });
 
   test('of a run of three jobs', async () => {

@@ -28,7 +28,9 @@ export interface OrderOfKey {
 
 /** What a key asks for beside a change of the screen. */
 type Asked =
-  { readonly kind: 'nothing' } | { readonly kind: 'quit' } | { readonly kind: 'order'; readonly order: OrderOfKey };
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'quit' }
+  | { readonly kind: 'order'; readonly order: OrderOfKey };
 
 interface Pressed {
   readonly session: Session;

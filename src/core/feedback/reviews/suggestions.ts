@@ -4,7 +4,9 @@ import type { AskedThread } from './threads.ts';
 
 /** What comes of a suggestion. `there`: the file has what it asks for, as another one asked for the same; `stale`: it does not have the lines that the reviewer saw. */
 type SuggestionResult =
-  { readonly kind: 'applied'; readonly text: string } | { readonly kind: 'there' } | { readonly kind: 'stale' };
+  | { readonly kind: 'applied'; readonly text: string }
+  | { readonly kind: 'there' }
+  | { readonly kind: 'stale' };
 
 /** More than a reviewer writes by hand is for the agent to look at. */
 const MAX_LINES = 500;

@@ -1,9 +1,9 @@
-import { openOrders, type Order } from '../core/sharing/orders.ts';
-import type { LaneState } from '../core/lane/state.ts';
-import type { OrdersNow } from '../ports/state.ts';
-import type { LoopDeps } from './deps.ts';
-import { textOf } from '../errors.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { openOrders, type Order } from '../../core/sharing/orders.ts';
+import type { LaneState } from '../../core/lane/state.ts';
+import type { OrdersNow } from '../../ports/state.ts';
+import type { LoopDeps } from '../deps.ts';
+import { textOf } from '../../errors.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 /** A store that takes longer is not waited for: the next iteration is worth more than the question. */
 const LIMIT_MS = 15_000;

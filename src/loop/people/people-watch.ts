@@ -1,0 +1,34 @@
+import { MINUTE_MS } from '../../core/time.ts';
+import type { Work } from '../../handover/work.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import type { LoopDeps } from '../deps.ts';
+
+/** How often people are looked at while a call runs. Each look is at most three requests; the shortest limit is 1,000 an hour. */
+const LOOK_EVERY_MS = 2 * MINUTE_MS;
+
+/** A look at people for as long as a call runs. */
+export interface PeopleWatch {
+  /** Aborted once people took back the task, or the lane as a whole. */
+  readonly signal: AbortSignal;
+  end(): void;
+}
+
+/** Watches whether people take back what a call works on, so that it can be ended. Where this job cannot ask, it sees nothing. */
+export function watchPeople({ lookAtPeople }: Pick<LoopDeps, 'lookAtPeople'>, work: Work, task: Task): PeopleWatch {
+  const seen = new AbortController();
+  let isLooking = false;
+  const look = async (): Promise<void> => {
+    if (lookAtPeople === null || isLooking) return;
+    isLooking = true;
+    const { task: taken, lane } = await lookAtPeople(work, task);
+    isLooking = false;
+    if (taken !== null || lane !== null) seen.abort();
+  };
+  const timer = setInterval(() => void look(), LOOK_EVERY_MS);
+  return {
+    signal: seen.signal,
+    end: () => {
+      clearInterval(timer);
+    },
+  };
+}
