@@ -37,13 +37,13 @@ const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
 /** Whole runs to begin with: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
-/** What `npm test` has no time for and `.ci/run` always plays: most of git, the command line, the cache. */
+/** What `npm test` has no time for and `.ci/run` always plays: git, rooms, the command line, whatever waits for long. */
 const SLOW_INTEGRATION = [
-  'test/integration/git/!(git-commit).test.ts',
-  'test/integration/git/work-tree/**/*.test.ts',
-  'test/integration/cli/**/*.test.ts',
-  'test/integration/state/state-cache-store.test.ts',
-  'test/integration/agents/agent-session-files.test.ts',
+  'test/integration/{cli,isolation}/**/*.test.ts',
+  'test/integration/git/{,work-tree/}*.test.ts',
+  'test/integration/state/state-{cache-store,poisoned-entry}.test.ts',
+  'test/integration/agents/{agent-session-files,scripted-agent}.test.ts',
+  'test/integration/github/github-refusals.test.ts',
 ];
 /** The CLI of Claude Code, which is downloaded first; `ralph` at home; work trees that change hands; merges. */
 const PROGRAMS = [
