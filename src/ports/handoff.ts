@@ -4,7 +4,9 @@ export type HandoffName =
   | 'gate/session.sealed'
   | 'loop/work.json'
   | (typeof COMMIT_BUNDLES)[number]
-  | 'loop/session.sealed';
+  | 'loop/session.sealed'
+  // For people: the job that publishes does not read it.
+  | 'loop/beside.patch';
 
 /** Where commits are handed over, and where they lie while the parcel still names those before. */
 export const COMMIT_BUNDLES = ['loop/commits.bundle', 'loop/commits.next.bundle'] as const;

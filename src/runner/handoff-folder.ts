@@ -15,6 +15,7 @@ const LARGEST: Readonly<Record<HandoffName, number>> = {
   'loop/commits.bundle': 512 * MIB,
   'loop/commits.next.bundle': 512 * MIB,
   'loop/session.sealed': 64 * MIB,
+  'loop/beside.patch': 16 * MIB,
 };
 
 /** The folder at `path`, which is made when something is put there. */

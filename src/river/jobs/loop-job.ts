@@ -1,3 +1,4 @@
+import { oneLine } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
@@ -26,6 +27,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
     redact,
     bundle: async (file) => (await connect.repository()).bundle(file),
   };
+  const patches = handOverPatches(deps, folder);
   try {
     await openLane(deps, taken);
     const { intake } = taken.handed;
@@ -33,7 +35,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
     await openFirst(agents, intake, deps.clock.now());
     const store = handedStore(folder, taken);
     const work = await runLoop(
-      deps,
+      { ...deps, keepPatch: patches.keep },
       {
         agents,
         prompt,
@@ -52,6 +54,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
       },
       { ...intake, tasks: intake.tasks.map((task) => withoutSecrets(task, redact)), claimedAt: deps.clock.now() },
     );
+    await patches.kept();
     const exported = {
       exporters: openedExporters(agents),
       first: agents[0].name,
@@ -122,6 +125,35 @@ async function giveUnfinished({ log }: RiverDeps, giving: Giving, work: Work): P
       `What this run has made so far could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
     );
   });
+}
+
+/** In characters, of all patches together. */
+const MOST_PATCHES_CHARS = 4 * 1024 * 1024;
+
+/** Keeps what the agent left beside the work tree where people find it once this job's machine is gone: as one file of what is handed over, each patch behind a line with its name. */
+function handOverPatches(
+  { keepPatch, debug }: Pick<RiverDeps, 'keepPatch' | 'debug'>,
+  folder: HandoffFolder,
+): { readonly keep: RiverDeps['keepPatch']; readonly kept: () => Promise<void> } {
+  let all = '';
+  let written: Promise<unknown> = Promise.resolve();
+  return {
+    keep: (name, patch) => {
+      keepPatch(name, patch);
+      if (all.length + patch.length > MOST_PATCHES_CHARS) return;
+      all += `# ${oneLine(name, 200)}\n${patch}\n`;
+      const text = all;
+      written = written
+        .then(() => folder.write('loop/beside.patch', text))
+        .catch((error: unknown) => {
+          // The work is named to people in any case.
+          debug(`What is beside the work tree could not be handed over: ${messageOf(error)}`);
+        });
+    },
+    kept: async () => {
+      await written;
+    },
+  };
 }
 
 /** What the loop asks of a store, from what the gate handed over: nobody can be asked for orders here. */

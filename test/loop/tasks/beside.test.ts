@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../stage/behaviours.ts';
 import { createProject, runOnce, savedState } from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
 
 const COMPLETE = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } as const;
 const BRANCH = { name: 'branch feature', patch: 'diff --git a/x b/x\n+token=SECRET-VALUE\n' };
@@ -36,6 +37,18 @@ describe('work beside the work tree contradicts that nothing changed', () => {
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(project.forge.pulls[0]?.body).toMatch(/Left out[^]*branch feature/);
     expect(savedState(project).change.leftOut.map(({ path }) => path)).toEqual(['branch feature']);
+  });
+
+  test('of three jobs, the one of the loop hands its patches over, and redacts them', async () => {
+    const leaving: Behaviour = () => ({ beside: [BRANCH], output: { signal: COMPLETE } });
+    const project = createProject({ issues: [1], agent: [leaving, bringing] });
+    let handedOver = '';
+    const run = await runSplit(project, {
+      loop: { redact: (text) => text.replaceAll('SECRET-VALUE', '***') },
+      beforePublish: (handoff) => (handedOver = String(Buffer.from(handoff.get('loop/beside.patch') ?? []))),
+    });
+    expect(handedOver).toBe('# branch feature\ndiff --git a/x b/x\n+token=***\n\n');
+    expect(run.publish?.end).toBe('complete (plan_complete)');
   });
 
   test('what was there before the iteration does not contradict it', async () => {
