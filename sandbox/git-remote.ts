@@ -150,7 +150,7 @@ function refuse({
   return isPush ? { status: 403, text: `Permission to ${repository}.git denied to github-actions[bot].\n` } : null;
 }
 
-/** What of git answers a request; null: there is no such repository, or no such address in it. */
+/** Returns the service of git that answers a request, or null if there is no such repository or no such address in it. */
 function serviceAt(root: string, { url = '/', headers }: IncomingMessage): GitService | null {
   const { pathname, searchParams } = new URL(url, 'http://127.0.0.1');
   const [, path = '', end = ''] =

@@ -61,9 +61,9 @@ function serve(question: IncomingMessage, answer: ServerResponse): void {
   const how = isList ? '--http-backend-info-refs' : '--stateless-rpc';
   const program = spawn('git', [service.replace('git-', ''), how, folder], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   const isZipped = question.headers['content-encoding'] === 'gzip';
-  // Who asks may be gone before the end, and a program that refuses ends before it has read everything.
+  // The client may leave early, and a program that refuses ends before it has read everything.
   pipeline(isZipped ? [question, createGunzip(), program.stdin] : [question, program.stdin], () => undefined);
-  program.on('error', () => answer.writeHead(500).end('git could not be started\n'));
+  program.on('error', () => answer.destroy());
   answer.writeHead(200, {
     'Content-Type': `application/x-${service}-${isList ? 'advertisement' : 'result'}`,
     'Cache-Control': 'no-cache',

@@ -9,7 +9,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const startedAt = Date.now();
 /** More than a small runner has cores: the tests wait for programs a good part of their time. */
 const AT_ONCE = 3;
-/** What is played as far as there is time begins no later than this, and ends no later than that: with the installation, the whole stays within twelve minutes. */
+/** Jobs with `inTime` begin no later than the first instant and end no later than the second, so that the whole stays within twelve minutes, the installation included. */
 const BEGINS_UNTIL_MS = 9.5 * 60_000;
 const ENDS_UNTIL_MS = 10.5 * 60_000;
 

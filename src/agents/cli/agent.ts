@@ -369,7 +369,7 @@ function withoutResult(
   const { agentError, finished } = transcript;
   if (wrote && (agentError !== null || finished)) return transcript;
   const words = lastWords(complaint);
-  // Of a call that was ended from here, its end says why there is no result.
+  // If we ended the call, its end says why there is no result.
   const own =
     words !== '' || end.kind !== 'exited' ? words : `it ended without a result (exit code ${String(end.code)})`;
   return {

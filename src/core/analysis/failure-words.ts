@@ -16,7 +16,7 @@ export function failureWords(call: FailedCall): string {
   return words === null ? how : `${how}: ${words}`;
 }
 
-/** How a call failed, and the agent's own words for it on one line; null: it has none. */
+/** Returns how a call failed, and the agent's own words for it on one line, or null if it has none. */
 export function describeFailure({ analysis: { agentError }, end }: FailedCall): {
   readonly how: string;
   readonly words: string | null;

@@ -3,7 +3,7 @@ import type { Work } from '../../handover/work.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** How often people are looked at while a call runs. Each look is at most three requests; the shortest limit is 1,000 an hour. */
+/** The time between two looks while a call runs. A look takes at most three requests, and GITHUB_TOKEN has 1,000 an hour. */
 const LOOK_EVERY_MS = 2 * MINUTE_MS;
 
 /** A look at people for as long as a call runs. */
