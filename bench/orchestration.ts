@@ -116,7 +116,8 @@ async function loopOn(
     clock: { now: () => Date.now() },
     log: silent,
     signal: new AbortController().signal,
-    context: { runId: '1', verifyProblems: [] },
+    context: { runId: '1', runAttempt: 1, runUrl: '', verifyProblems: [] },
+    runTag: 'bench',
     prompt: {
       text: await readFile(join(ACTION_FOLDER, 'templates', 'PROMPT.md'), 'utf8'),
       path: null,
@@ -128,9 +129,8 @@ async function loopOn(
     },
     readLearnings: () => Promise.resolve(''),
     store: {
-      orders: () => Promise.resolve({ kind: 'unsupported' } as const),
-      renew: () => Promise.resolve(),
-      ride: () => Promise.resolve(null),
+      read: () => Promise.resolve({ kind: 'none' } as const),
+      update: () => Promise.resolve({ kind: 'unguarded', why: 'nothing is kept', last: null } as const),
       transcript: () => Promise.resolve({ kind: 'absent' } as const),
     },
     seal: { open: () => Promise.resolve({ kind: 'refused' } as const) },

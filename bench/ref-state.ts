@@ -4,7 +4,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startGitRemote } from '../sandbox/git-remote.ts';
-import { createRefCells } from '../src/git/refs/ref-cells.ts';
+import { emptySnapshot } from '../src/core/snapshot/snapshot.ts';
+import { createRefSnapshot } from '../src/git/refs/ref-snapshot.ts';
 import { alternate, ratioRow, type Row } from './measure.ts';
 
 const GOAL = 1.5;
@@ -20,7 +21,7 @@ export async function measureRefState(folder: string): Promise<readonly Row[]> {
   const requests: number[] = [];
 
   const ours = async (): Promise<number> => {
-    const cells = createRefCells({
+    const place = createRefSnapshot({
       url: remote.url,
       access: { kind: 'token', token: TOKEN },
       workFolder: join(folder, randomUUID()),
@@ -30,10 +31,12 @@ export async function measureRefState(folder: string): Promise<readonly Row[]> {
     const text = someState();
     const before = remote.requests.length;
     const ms = await timed(async () => {
-      const [read] = await cells.read(['ours']);
-      const written = await cells.write('ours', read?.kind === 'found' ? read.head : null, text);
-      const back = await cells.readHead('ours');
-      if (written.kind !== 'written' || back.kind !== 'head' || back.head !== written.head)
+      const read = await place.read(null);
+      const from =
+        read.kind === 'snapshot' ? read : ({ kind: 'snapshot', head: null, snapshot: emptySnapshot } as const);
+      const written = await place.write({ from, snapshot: new Map([['lanes/queue.json', text]]), message: 'queue' });
+      const back = await place.read(written.kind === 'written' ? written.head : null);
+      if (written.kind !== 'written' || back.kind !== 'known')
         throw new Error(`the state was not kept: ${JSON.stringify([read, written, back]).slice(0, 500)}`);
     });
     requests.push(remote.requests.length - before);
@@ -56,9 +59,9 @@ export async function measureRefState(folder: string): Promise<readonly Row[]> {
         '--depth=1',
         '--no-tags',
         remote.url,
-        '+refs/ralph/state*/bare:refs/ralph/state*/bare',
+        '+refs/ralph*/v2/bare:refs/ralph*/v2/bare',
       ]).catch(() => undefined);
-      await git(repository, [...settings, 'push', '--quiet', '--force', remote.url, `${commit}:refs/ralph/state/bare`]);
+      await git(repository, [...settings, 'push', '--quiet', '--force', remote.url, `${commit}:refs/ralph/v2/bare`]);
       await git(repository, [
         ...settings,
         '-c',
@@ -66,7 +69,7 @@ export async function measureRefState(folder: string): Promise<readonly Row[]> {
         'ls-remote',
         '--quiet',
         remote.url,
-        'refs/ralph/state/bare',
+        'refs/ralph/v2/bare',
       ]);
     });
   };

@@ -47,7 +47,8 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     clock: { now: () => scene.now },
     log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
     signal: new AbortController().signal,
-    context: { runId: '1', verifyProblems: [] },
+    context: { runId: '1', runAttempt: 1, runUrl: '', verifyProblems: [] },
+    runTag: 'simulated',
     prompt: {
       text: 'Work.',
       path: null,
@@ -59,9 +60,8 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     },
     readLearnings: () => Promise.resolve(''),
     store: {
-      renew: () => Promise.resolve(),
-      ride: () => Promise.resolve(null),
-      orders: () => Promise.resolve({ kind: 'unsupported' }),
+      read: () => Promise.resolve({ kind: 'none' }),
+      update: () => Promise.resolve({ kind: 'unguarded', why: 'nothing is kept', last: null }),
       transcript: () => Promise.resolve({ kind: 'found', transcript: { sha256: '', content: new Uint8Array() } }),
     },
     seal: { open: (content) => Promise.resolve({ kind: 'opened', content }) },
@@ -108,14 +108,15 @@ export const noPullRequest = {
 export const takingRemote = {
   push: taken,
   pushOn: taken,
+  pushWithState: () => Promise.resolve({ kind: 'pushed', state: null } as const),
   probePush: taken,
   probeMerge: taken,
   pathsByTask: () => Promise.resolve([]),
   remakeWithout: () => Promise.resolve(null),
 };
 
-function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
-  return Promise.resolve({ kind: 'pushed', along: null });
+function taken(): Promise<{ readonly kind: 'pushed' }> {
+  return Promise.resolve({ kind: 'pushed' });
 }
 
 function verification(world: World): Verification {

@@ -6,6 +6,7 @@ import type { McpAsked } from '../core/mcp/server.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
+import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { TaskSourceName } from '../core/tasks/task-sources.ts';
 import type { FoundSetting } from '../core/settings/found-setting.ts';
@@ -151,4 +152,21 @@ export interface RunContext {
 /** How many jobs a run is of. */
 export function jobsOf({ handoff }: Pick<Config, 'handoff'>): 'one' | 'three' {
   return handoff.phase === 'all' ? 'one' : 'three';
+}
+
+/** A run's claim to a lane, taken now. */
+export function leaseOf(
+  {
+    config,
+    context: { runId, runAttempt, runUrl },
+    runTag,
+  }: {
+    readonly config: Pick<Config, 'policy' | 'handoff'>;
+    readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl'>;
+    readonly runTag: string;
+  },
+  now: number,
+): Lease {
+  const durationMs = leaseMs(config.policy.maxRunMs, jobsOf(config));
+  return { runTag, runId, runAttempt, runUrl, acquiredAt: now, durationMs };
 }

@@ -6,7 +6,7 @@ import type { Forge } from '../ports/forge.ts';
 import type { FoundStart } from './lane/start.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
-import type { BudgetStore, StateStore } from '../ports/state.ts';
+import type { StateStore } from '../ports/state.ts';
 
 /** What the gate needs of the world. */
 export interface GateDeps {
@@ -22,8 +22,6 @@ export interface GateDeps {
     readonly lastHead: string | null;
   }) => Promise<FoundStart>;
   readonly store: StateStore;
-  /** null: nothing is kept for the whole repository. */
-  readonly budget: BudgetStore | null;
   readonly examine: Examine;
   readonly clock: Clock;
   readonly log: Log;

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { tryJson } from '../core/text/try-json.ts';
 import { messageOf, UserError } from '../errors.ts';
-import type { CellStore } from '../ports/state.ts';
+import type { NamedTexts } from '../ports/state.ts';
 import { checkOwnFolder } from './own-folder.ts';
 
 const claimSchema = z.object({
@@ -27,8 +27,8 @@ export type RunClaim = z.infer<typeof claimSchema>;
 
 /** The folder of a checkout that holds its state. */
 export const STATE: readonly string[] = ['.ralph', 'state'];
-/** Name of the cell. */
-const CELL = 'run';
+/** Under which the claim is kept. */
+const NAME = 'run';
 const MAX_TRIES = 5;
 
 /** What a claim found: a run before it that was killed, whose leftovers are to be removed; null: none. */
@@ -48,18 +48,18 @@ export function checkState(top: string): void {
 
 /** Makes this process the one that runs in the checkout; throws a UserError where another one lives. */
 export async function claimRun(
-  cells: CellStore,
+  texts: NamedTexts,
   of: Pick<RunClaim, 'runTag' | 'folder' | 'startedAt'> & { readonly runFolderOf: (number: number) => string },
 ): Promise<Claimed> {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    const { head, last } = await look(cells);
+    const { head, last } = await look(texts);
     if (last !== null && isAlive(last)) throw atWork(last);
     const number = (last?.number ?? 0) + 1;
     const claim: RunClaim = {
       ...{ version: 1, number, pid: process.pid, birth: birthOf(process.pid), host: hostname(), isOver: false },
       ...{ runTag: of.runTag, runFolder: of.runFolderOf(number), folder: of.folder, startedAt: of.startedAt },
     };
-    const written = await cells.write(CELL, head, `${JSON.stringify(claim)}\n`);
+    const written = await texts.write(NAME, head, `${JSON.stringify(claim)}\n`);
     if (written.kind === 'written') return { claim, killed: last === null || last.isOver ? null : last };
     if (written.kind !== 'conflict') throw unwritable(written.why);
   }
@@ -67,34 +67,34 @@ export async function claimRun(
 }
 
 /** Gives the checkout back. */
-export async function releaseRun(cells: CellStore, claim: RunClaim): Promise<void> {
-  const { head, last } = await look(cells);
+export async function releaseRun(texts: NamedTexts, claim: RunClaim): Promise<void> {
+  const { head, last } = await look(texts);
   if (last?.runTag !== claim.runTag) return;
-  await cells.write(CELL, head, `${JSON.stringify({ ...claim, isOver: true })}\n`);
+  await texts.write(NAME, head, `${JSON.stringify({ ...claim, isOver: true })}\n`);
 }
 
 /** The last run of this checkout, over or not; null: there was none, or nobody can read of it. */
-export async function lastRun(cells: Pick<CellStore, 'read'>): Promise<RunClaim | null> {
-  return (await look(cells).catch(() => null))?.last ?? null;
+export async function lastRun(texts: Pick<NamedTexts, 'read'>): Promise<RunClaim | null> {
+  return (await look(texts).catch(() => null))?.last ?? null;
 }
 
 /** The number that the next run would have, for a look that claims nothing: a run that lives keeps what it has. */
-export async function nextNumber(cells: Pick<CellStore, 'read'>): Promise<number> {
-  const last = await lastRun(cells);
+export async function nextNumber(texts: Pick<NamedTexts, 'read'>): Promise<number> {
+  const last = await lastRun(texts);
   return last === null || isAlive(last) ? 1 : last.number + 1;
 }
 
 /** Whether the last run of this checkout has ended or was killed, so that what it holds is nobody's. */
-export async function isLastRunOver(cells: Pick<CellStore, 'read'>): Promise<boolean> {
-  const last = await lastRun(cells);
+export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<boolean> {
+  const last = await lastRun(texts);
   return last !== null && !isAlive(last);
 }
 
 async function look(
-  cells: Pick<CellStore, 'read'>,
+  texts: Pick<NamedTexts, 'read'>,
 ): Promise<{ readonly head: string | null; readonly last: RunClaim | null }> {
-  const [found] = await cells.read([CELL]);
-  if (found === undefined || found.kind === 'unavailable') throw unwritable(found?.why ?? 'no answer');
+  const found = await texts.read(NAME);
+  if (found.kind === 'unavailable') throw unwritable(found.why);
   if (found.kind === 'absent') return { head: null, last: null };
   const parsed = claimSchema.safeParse(tryJson(found.text));
   return { head: found.head, last: parsed.success ? parsed.data : null };

@@ -34,7 +34,10 @@ interface TakenBack {
 type Outlet =
   | {
       readonly kind: 'push';
-      readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'>;
+      readonly remote: Pick<
+        Remote,
+        'push' | 'pushOn' | 'pushWithState' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'
+      >;
       readonly forge: HeadDeps['forge'];
     }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
@@ -64,7 +67,7 @@ export interface LoopAgent {
 /** What the loop needs of the world. */
 export interface LoopDeps {
   readonly config: Config;
-  readonly context: Pick<RunContext, 'runId' | 'verifyProblems'>;
+  readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl' | 'verifyProblems'>;
   /** In the order in which they are asked, which is the policy's. */
   readonly agents: readonly [LoopAgent, ...(readonly LoopAgent[])];
   readonly repository: Pick<
@@ -99,7 +102,9 @@ export interface LoopDeps {
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
   /** For a run that waits for the end of a limit; null: it cannot. */
   readonly patience: Patience | null;
-  readonly store: Pick<StateStore, 'orders' | 'transcript' | 'ride' | 'renew'>;
+  readonly store: Pick<StateStore, 'read' | 'update' | 'transcript'>;
+  /** UUID of this run's process tree. */
+  readonly runTag: string;
   readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;

@@ -5,16 +5,18 @@ import { acceptWork, recordLeftOut } from '../core/refusals/left-out.ts';
 import { endRun, recordPublished, recordPush } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { explain, isNamed, type Refusal } from '../core/refusals/refusal.ts';
+import { explain, isNamed, whyOf, type Refusal } from '../core/refusals/refusal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { DAY_MS } from '../core/time.ts';
+import { leaseOf } from '../config/config.ts';
+import { advance } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
 import { documentOf, transcriptBefore, verifiedState } from '../handover/stored.ts';
 import type { Work } from '../handover/work.ts';
-import type { PushedOn, PushResult, Remote } from '../ports/repository.ts';
+import type { PushedWithState, PushResult, Remote } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
 
@@ -29,7 +31,7 @@ type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log' | 'redact'> & Pick<Lea
 
 /** What pushing needs of it that takes the state along, and leaves out what the server refuses. */
 type RideDeps = PushDeps &
-  Pick<LoopDeps, 'config' | 'store' | 'journalHash'> &
+  Pick<LoopDeps, 'config' | 'context' | 'runTag' | 'store' | 'journalHash'> &
   Pick<LeaveOutDeps, 'repository' | 'record'>;
 
 /** Before the first call: makes the branch, tries a push that was refused before, and a merge that a token may not push. What nobody may push is not worth a call. The gate's job has done it for a loop that hands over. `base`: tip of the base branch. */
@@ -55,13 +57,13 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
 function makeBranch(
   remote: Pick<Remote, 'push' | 'pushOn'>,
   { start, ...at }: Parameters<Remote['push']>[0],
-): Promise<PushResult | PushedOn> {
+): Promise<PushResult> {
   switch (start.kind) {
     case 'fresh':
-      return remote.pushOn({ ...at, at: null, along: null });
+      return remote.pushOn({ ...at, at: null });
     case 'reuse':
       // The branch moves on to the base, or to a merge of both: nothing on it is rewritten.
-      return remote.pushOn({ ...at, at: start.mergedHead, along: null });
+      return remote.pushOn({ ...at, at: start.mergedHead });
     default:
       return remote.push({ ...at, start });
   }
@@ -119,7 +121,7 @@ export async function pushIteration(deps: RideDeps, made: Work): Promise<Pushed>
 async function contentRefused(
   remote: Pick<Remote, 'probePush'>,
   { lane, base, remoteHead }: Work,
-  result: PushResult | PushedOn,
+  result: PushResult,
 ): Promise<Refusal | null> {
   if (result.kind !== 'refused') return null;
   const { refusal } = result;
@@ -132,34 +134,39 @@ async function contentRefused(
 /** `taken`: the work that knows of the push. */
 async function pushOnce(
   deps: RideDeps,
-  remote: Pick<Remote, 'pushOn'>,
+  remote: Pick<Remote, 'pushOn' | 'pushWithState'>,
   work: Work,
-): Promise<{ readonly result: PushedOn; readonly taken: Work }> {
+): Promise<{ readonly result: PushResult; readonly taken: Work }> {
   const { lane, head, remoteHead, base } = work;
-  const ride = await deps.store.ride(lane.id, {
-    after: work.state.sequence,
-    document: (sequence) => documentOnTheWay(deps, work, sequence),
-  });
-  const pushed = await remote
-    .pushOn({
-      branch: lane.branch,
-      commit: head,
-      since: remoteHead ?? base,
-      at: remoteHead,
-      along: ride?.passenger ?? null,
-    })
-    .catch(unanswered);
-  const written = pushed.kind === 'pushed' ? pushed.along : null;
-  ride?.landed(written ?? { kind: 'unavailable', why: 'the push did not go through' });
-  if (pushed.kind !== 'pushed') return { result: pushed, taken: work };
-  const sequence = written?.kind === 'written' && ride !== null ? ride.sequence : work.state.sequence;
-  const kept = written?.kind === 'written' ? `, and state #${String(sequence)} with it` : '';
-  deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}${kept}`);
-  if (written?.kind === 'refused')
-    deps.log.info(`The state cannot be pushed with the commits, so it is saved at the end: ${sentence(written.why)}`);
+  const pushing = { branch: lane.branch, commit: head, since: remoteHead ?? base, at: remoteHead };
+  let result: PushResult | null = null;
+  const updated = await deps.store.update(
+    advance({
+      lane: lane.id,
+      after: work.state.sequence,
+      document: (sequence) => documentOnTheWay(deps, work, sequence),
+      holder: leaseOf(deps, deps.clock.now()),
+    }),
+    async (along) => {
+      const pushed: PushedWithState = await remote.pushWithState({ ...pushing, along }).catch(unanswered);
+      if (pushed.kind === 'overtaken') return { kind: 'conflict' };
+      result = pushed;
+      if (pushed.kind !== 'pushed') return { kind: 'unavailable', why: whyOf(pushed) };
+      return pushed.state ?? { kind: 'unavailable', why: 'it did not go along' };
+    },
+  );
+  // Where no state could go along, or somebody was faster again and again.
+  result ??= await remote.pushOn(pushing).catch(unanswered);
+  if (result.kind !== 'pushed') return { result, taken: work };
+  const kept = updated.kind === 'updated' ? updated.answer : null;
+  const sequence = kept ?? work.state.sequence;
+  const words = kept === null ? '' : `, and state #${String(sequence)} with it`;
+  deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}${words}`);
+  if (updated.kind === 'unguarded' && deps.config.stateStore !== 'cache' && deps.config.stateStore !== 'none')
+    deps.log.info(`The state cannot be pushed with the commits, so it is saved at the end: ${sentence(updated.why)}`);
   const state = { ...acceptWork(work.state), sequence };
   const safe = { state, iterations: work.journal.length };
-  return { result: pushed, taken: { ...work, state, remoteHead: head, safe } };
+  return { result, taken: { ...work, state, remoteHead: head, safe } };
 }
 
 /** Keeps what an unfinished iteration has committed, where nobody would find it on this machine's disk: what a killed job has pushed or recorded is published by post. */
@@ -189,7 +196,7 @@ export function documentOnTheWay(
   });
 }
 
-function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult | PushedOn): Pushed {
+function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult): Pushed {
   const { branch } = work.lane;
   const now = deps.clock.now();
   switch (pushed.kind) {

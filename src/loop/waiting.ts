@@ -1,5 +1,7 @@
 import { leftInWords, nextMark } from '../core/countdown.ts';
 import { serializeWait } from '../core/journal/journal.ts';
+import { leaseOf } from '../config/config.ts';
+import { renew } from '../core/snapshot/changes.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
 import { afterWait } from '../core/policy.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
@@ -51,11 +53,16 @@ export async function waitForLimit(
     const stopped = stoppedBy(work.state, await askOrders(work.state));
     if (stopped !== null) return { kind: 'ended', stoppedBy: stopped };
     if (isBeside && clock.now() - claimedAt >= CLAIM_MS) {
-      await deps.store.renew(work.lane.id);
+      await renewClaim(deps, work);
       claimedAt = clock.now();
     }
   }
   return resume(deps, { work, waitedFrom, reason: outcome.reason });
+}
+
+/** The claim's time begins again. Where there is none, or the store does not answer, nothing changes. */
+async function renewClaim({ store, clock, ...run }: LoopDeps, { lane }: Work): Promise<void> {
+  await store.update(renew(lane.id, leaseOf(run, clock.now())));
 }
 
 /** Asks what the run may use from now on, and says so in the journal. */
@@ -76,7 +83,7 @@ export async function resume(
     return { kind: 'unknown' };
   }
   // The claim outlives the time that is left now.
-  if (maxRunMs !== deps.config.policy.maxRunMs) await deps.store.renew(work.lane.id);
+  if (maxRunMs !== deps.config.policy.maxRunMs) await renewClaim(deps, work);
   const { windows } = renewed;
   const policy = { ...renewed.policy, maxRunMs, maxWaitMs };
   const { maxIterations, maxCostUsd } = policy;

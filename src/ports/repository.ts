@@ -3,7 +3,7 @@ import type { LookAt } from '../core/review/look-at.ts';
 import type { ObjectId, Snapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-files.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
-import type { CellWritten, Passenger } from './state.ts';
+import type { StateUpdate, Written } from './state.ts';
 import type { Refusal } from '../core/refusals/refusal.ts';
 
 /** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. `reuse`: the same on a server that does not let the branch be deleted. */
@@ -227,8 +227,10 @@ export interface Remote {
   pushObstacle(newBranch: string | null): Promise<PushObstacle | null>;
   /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
-  /** The same in one request, for a branch that is at `at` as far as this run knows; null: it is created. `along` goes with it, unless it alone is refused. */
-  pushOn(push: Push & { readonly at: ObjectId | null; readonly along: Passenger | null }): Promise<PushedOn>;
+  /** The same in one request, for a branch that is at `at` as far as this run knows; null: it is created. */
+  pushOn(push: Push & { readonly at: ObjectId | null }): Promise<PushResult>;
+  /** The same with the state in one push: the server takes both or neither. Where the state alone is forbidden, the branch goes without it. */
+  pushWithState(push: Push & { readonly at: ObjectId | null; readonly along: StateUpdate }): Promise<PushedWithState>;
   /** What the server says of one more commit of this run on the branch, which is at `at`. Leaves nothing behind, whatever it says. */
   probePush(branch: string, at: ObjectId): Promise<PushResult>;
   /** What the server says of a merge of the base branch into the branch, which is at `at`, as far as the merge brings workflow files. Leaves nothing behind. */
@@ -265,9 +267,11 @@ export type Received =
   | { readonly kind: 'received'; readonly review: Review; readonly made: Readonly<Record<TaskId, ObjectId>> }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** `along`: what became of the passenger; null: there was none. */
-export type PushedOn =
-  | { readonly kind: 'pushed'; readonly along: CellWritten | null }
+/** `state`: what became of it; null: it is not known to have gone along. */
+export type PushedWithState =
+  | { readonly kind: 'pushed'; readonly state: Written | null }
+  /** Nothing was pushed: somebody else has written the state since it was read. */
+  | { readonly kind: 'overtaken' }
   | Exclude<PushResult, { kind: 'pushed' }>;
 
 export type BranchDeleted =

@@ -1,31 +1,49 @@
-import type { Budget } from '../core/sharing/budget.ts';
+import type { Change, Snapshot } from '../core/snapshot/snapshot.ts';
+import type { SaveAnswer } from '../core/snapshot/changes.ts';
 import type { Lease } from '../core/sharing/lease.ts';
-import type { Order, OrderGiven } from '../core/sharing/orders.ts';
+import type { Order } from '../core/sharing/orders.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 
-/** Where a lane's state is kept between runs, and which run may write it. Time-bounded; never throws. */
+/** What the repository knows, and how it changes. Time-bounded; never throws. */
 export interface StateStore {
-  restore(lane: LaneId): Promise<RestoredState>;
-  /** Makes this run the only one that works on the lane; it must have been restored before. */
-  claim(lane: LaneId): Promise<Claimed>;
-  /** Keeps a new copy, reads it back, and gives the claim back. */
-  save(copy: StateCopy): Promise<SavedState>;
-  /** The lane's newest state, to go along with a push of its branch; null where only a save keeps it, or another run has the lane. */
-  ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null>;
-  /** Keeps the lane's newest state and the claim with it; returns its number, null: it is kept by a save only, or could not be. */
-  advance(lane: LaneId, copy: RidingCopy): Promise<number | null>;
-  /** Takes this run's claim anew: its time begins again. Where there is none, or the store does not answer, nothing changes. */
-  renew(lane: LaneId): Promise<void>;
+  /** What is known now. */
+  read(): Promise<ReadSnapshot>;
+  /** Reads, applies the change, and writes it by compare-and-swap; again when somebody was faster. `by`: the push of a branch that takes it along. */
+  update<Answer>(change: Change<Answer>, by?: Carrier): Promise<Updated<Answer>>;
+  /** What is known now, and of this lane also what copies of it elsewhere say. */
+  restore(lane: LaneId): Promise<Restored>;
+  /** Updates by a change with which the run of this tag saves a copy, reads it back, and keeps what belongs to it beside the snapshot. */
+  save(copy: StateCopy, change: Change<SaveAnswer>, runTag: string): Promise<SavedState>;
   /** The transcript that the lane's state names; what has another hash is not it. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
-  /** Gives the claim back without a new copy. */
-  release(lane: LaneId): Promise<Released>;
-  /** Leaves an order for the lane's next run, whoever works on the lane now. */
-  order(lane: LaneId, order: OrderGiven): Promise<Ordered>;
-  /** The lane's orders as they are now; cheap while nobody wrote since this run last looked. */
-  orders(lane: LaneId): Promise<OrdersNow>;
 }
+
+export type ReadSnapshot =
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
+  /** There is no place for one: only copies are kept, or nothing at all. */
+  | { readonly kind: 'none' }
+  | Unavailable;
+
+/** `snapshot`: null: there is none, or it could not be read. */
+export interface Restored {
+  readonly snapshot: Snapshot | null;
+  readonly lane: RestoredState;
+}
+
+/** `place`: where it is kept; `snapshot`: as it is there now; `answer`: of the change. */
+export type Updated<Answer> =
+  | { readonly kind: 'updated'; readonly place: string; readonly snapshot: Snapshot; readonly answer: Answer }
+  | NotUpdated;
+
+/** `last`: the newest snapshot that was seen; null: none was. */
+export type NotUpdated =
+  /** Nothing here can keep two runs apart: the place takes no writes of this run, or there are only copies. */
+  | { readonly kind: 'unguarded'; readonly why: string; readonly last: Snapshot | null }
+  | (Unavailable & { readonly last: Snapshot | null });
+
+/** Pushes a branch and the new state with it. Called again when somebody was faster; not at all where no state can go along. */
+export type Carrier = (along: StateUpdate) => Promise<Written>;
 
 export interface StateCopy {
   readonly lane: LaneId;
@@ -35,27 +53,13 @@ export interface StateCopy {
   readonly transcript: Transcript | null;
 }
 
-/** A copy whose number is known only when it is written: beyond `after`, and beyond what is stored. */
-export interface RidingCopy {
-  readonly after: number;
-  readonly document: (sequence: number) => string;
-}
-
-/** A state on its way with a push. */
-export interface Ride {
-  readonly sequence: number;
-  readonly passenger: Passenger;
-  /** Called once, with what became of it: what the store knows of the lane depends on it. */
-  readonly landed: (written: CellWritten) => void;
-}
-
-/** A ref that a push of a branch takes along: the server takes both, or neither. */
-export interface Passenger {
+/** The write of a new state, to go along with a push of a branch: the server takes both, or neither. */
+export interface StateUpdate {
   readonly ref: string;
   /** Where the ref must be; null: it must not be there. */
-  readonly expected: CellHead | null;
+  readonly expected: Head | null;
   /** Lays what the ref is to point to into the repository that is pushed from, and returns its id. */
-  readonly board: (repository: { readonly gitFolder: string }) => Promise<CellHead>;
+  readonly board: (repository: { readonly gitFolder: string }) => Promise<Head>;
 }
 
 /** A transcript as it is stored: encrypted. `sha256` of `content`, in hex digits. */
@@ -119,18 +123,6 @@ interface Beside {
   readonly warnings: readonly string[];
 }
 
-export type Claimed =
-  /** `sequence`: of the copy that the lane has where the claim was made; a new copy must go beyond it. */
-  | { readonly kind: 'claimed'; readonly sequence: number }
-  /** Another run has the lane. */
-  | { readonly kind: 'leased'; readonly lease: Lease }
-  /** The lane is not any more what was restored: restore it again. */
-  | { readonly kind: 'changed' }
-  /** This store can never keep two runs apart here: it takes no writes, or it is the cache alone. */
-  | { readonly kind: 'unguarded'; readonly why: string }
-  /** Whether another run has the lane is not known. */
-  | Unavailable;
-
 /** Whether a run has given its claim back. */
 export type Released =
   /** It has no claim to the lane, or not any more. */
@@ -143,18 +135,6 @@ export type SavedState = SavedCopy & { readonly lane: Released };
 
 /** `where`: `cache ✓ ref ✓`. */
 export type SavedCopy = { readonly kind: 'saved'; readonly where: string } | NotKept;
-
-export type Ordered =
-  | { readonly kind: 'kept'; readonly where: string }
-  /** Only a store with compare-and-swap takes orders. */
-  | { readonly kind: 'unsupported'; readonly why: string }
-  | NotKept;
-
-export type OrdersNow =
-  | { readonly kind: 'orders'; readonly orders: readonly Order[] }
-  /** Only a store with compare-and-swap takes orders. */
-  | { readonly kind: 'unsupported' }
-  | Unavailable;
 
 /** Copies of lanes' states, without any order between two writers: the Actions cache. Time-bounded; never throws. */
 export interface CopyStore {
@@ -172,52 +152,59 @@ export type RestoredCopy =
 
 export type FoundCopy = Omit<PartialCopy, 'lane'> & { readonly signed: boolean };
 
-/** One blob under each name, without a history: the newest takes the place of the one before. Time-bounded; never throws. */
-export interface BlobStore {
+/** One conversation of each lane, without a history: the newest takes the place of the one before. Time-bounded; never throws. */
+export interface Conversations {
   read(
-    name: CellName,
+    lane: LaneId,
   ): Promise<{ readonly kind: 'found'; readonly content: Uint8Array } | { readonly kind: 'absent' } | Unavailable>;
-  write(name: CellName, content: Uint8Array): Promise<{ readonly kind: 'written' } | NotKept>;
+  write(lane: LaneId, content: Uint8Array): Promise<{ readonly kind: 'written' } | NotKept>;
 }
 
-/** Named texts that several machines may change: only who has read the newest may replace it. Time-bounded; never throws. */
-export interface CellStore {
-  /** What people call the place: `ref`, `directory`. */
-  readonly place: string;
-  /** The texts under these names, in their order, asked for at once. */
-  read(names: readonly CellName[]): Promise<readonly CellRead[]>;
+/** Where a snapshot is kept: only who has read the newest may replace it. Time-bounded; never throws. */
+export interface SnapshotPlace {
+  /** What people call it: `ref`, `directory`. */
+  readonly name: string;
+  /** The newest snapshot, unless it is the known one. What an earlier version kept is read as a snapshot that nobody has written yet. */
+  read(known: Head | null): Promise<PlacedSnapshot | { readonly kind: 'known' } | Unavailable>;
+  write(swap: Swap): Promise<Written>;
+  /** The write, to go along with a push of a branch; null: there is no such way. */
+  carry(swap: Swap): StateUpdate | null;
+  /** Called once what was written is read back: whatever earlier versions left is in it. */
+  settle(): Promise<void>;
+}
+
+export interface PlacedSnapshot {
+  readonly kind: 'snapshot';
+  /** null: it was never written. */
+  readonly head: Head | null;
+  readonly snapshot: Snapshot;
+}
+
+/** `from`: what the new snapshot takes the place of. */
+export interface Swap {
+  readonly from: PlacedSnapshot;
+  readonly snapshot: Snapshot;
+  readonly message: string;
+}
+
+/** Texts on this machine, each under a name; only who has read the newest may replace it. Time-bounded; never throws. */
+export interface NamedTexts {
+  read(
+    name: string,
+  ): Promise<
+    { readonly kind: 'found'; readonly head: Head; readonly text: string } | { readonly kind: 'absent' } | Unavailable
+  >;
   /** Compare-and-swap: replaces the text that has `expected` as its head, null: creates it. */
-  write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten>;
-  /** What the place itself says is the head now. */
-  readHead(name: CellName): Promise<{ readonly kind: 'head'; readonly head: CellHead | null } | Unavailable>;
+  write(name: string, expected: Head | null, text: string): Promise<Written>;
 }
 
-/** `queue`, `issue-7`, `budget`. */
-export type CellName = string;
-/** Identity of a stored text: a commit, a generation. */
-export type CellHead = string;
+/** Identity of a stored snapshot: a commit, a generation. */
+export type Head = string;
 
-export type CellRead =
-  | { readonly kind: 'found'; readonly head: CellHead; readonly text: string }
-  | { readonly kind: 'absent' }
-  | Unavailable;
-
-export type CellWritten =
-  | { readonly kind: 'written'; readonly head: CellHead }
+export type Written =
+  | { readonly kind: 'written'; readonly head: Head }
   /** Somebody was faster. */
   | { readonly kind: 'conflict' }
   /** The place lets this run write nothing, now or later: a permission, a ruleset. */
   | { readonly kind: 'refused'; readonly why: string }
-  | Unavailable;
-
-/** The repository's usage windows, over all lanes. Time-bounded; never throws. */
-export interface BudgetStore {
-  /** The newest budget; `problem` is a sentence about a stored one that had to be replaced. */
-  read(): Promise<ReadBudget>;
-  /** Changes the newest budget; asked again when somebody was faster. */
-  update(change: (budget: Budget) => Budget): Promise<ReadBudget>;
-}
-
-export type ReadBudget =
-  | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
   | Unavailable;

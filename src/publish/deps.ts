@@ -3,7 +3,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
-import type { BudgetStore, StateStore, Transcript } from '../ports/state.ts';
+import type { StateStore, Transcript } from '../ports/state.ts';
 
 /** What the publisher needs of the world. No code of the repository runs here. */
 export interface PublishDeps {
@@ -11,8 +11,7 @@ export interface PublishDeps {
   readonly context: RunContext;
   readonly forge: Forge;
   readonly remote: Pick<Remote, 'push' | 'deleteBranch' | 'branches'>;
-  readonly store: Pick<StateStore, 'save' | 'advance' | 'restore' | 'claim' | 'release'>;
-  readonly budget: BudgetStore | null;
+  readonly store: Pick<StateStore, 'restore' | 'update' | 'save'>;
   /** Who asked for this run by name, if it was a person, and on which issue or pull request. */
   readonly asked: { readonly by: string | null; readonly thread: number | null };
   /** UUID of this run's process tree, by which it finds what it reserved. */

@@ -1,6 +1,9 @@
 import { recordRound } from '../core/feedback/answered.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
+import { leaseOf } from '../config/config.ts';
 import { settleRun } from '../core/sharing/budget.ts';
+import { advance, count, save } from '../core/snapshot/changes.ts';
+import { nameOfLane } from '../core/tasks/ids.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import { isKnownRed } from '../core/lane/check.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
@@ -82,11 +85,11 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
       pullRequest: worked.lane.pullRequest,
       published: false,
     };
-    await saveAndSettle(deps, worked, { end, isPublished: false });
+    await saveState(deps, worked, { ...end, isPublished: false });
     throw error;
   });
   const isPublished = !isUnheard && answers.unposted === 0 && !isCutOff(end);
-  const { saved, lane } = await saveAndSettle(deps, notified, { end, isPublished });
+  const { saved, lane } = await saveState(deps, notified, { ...end, isPublished });
   const report = reportWith(saved);
   const [unlabelled, warnings] = await Promise.all([
     pull.kind === 'current' && pull.pullRequest !== null ? labelPullRequest(deps, pull.pullRequest) : [],
@@ -123,20 +126,6 @@ async function tellPeople(deps: PublishDeps, worked: Work, branch: PublishedBran
     : { feedback: work.state.feedback, warnings: [] };
   const notified: Work = { ...work, state: { ...work.state, ...remembered, feedback: again.feedback, sequence } };
   return { notified, end, pull, answers, reportWith, unsaid: [...unnotified, ...again.warnings], isUnheard };
-}
-
-/** Saves the state, and reports what was used in place of what was reserved, whatever becomes of the saving. */
-async function saveAndSettle(
-  deps: PublishDeps,
-  work: Work,
-  { end, isPublished }: { readonly end: PublishedEnd; readonly isPublished: boolean },
-): Promise<Saved> {
-  const saved = await saveState(deps, work, end).catch(async (error: unknown) => {
-    await settleUsage(deps, work, false);
-    throw error;
-  });
-  await settleUsage(deps, work, isPublished);
-  return saved;
 }
 
 /** A look at GitHub may take this part of the time of a step: what is saved and told behind it must have its turn. */
@@ -403,12 +392,16 @@ async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Prom
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
   // The conversation is stored with the state at the end, so until then it is the one of before.
   const transcript = transcriptBefore(stateBefore, state);
-  const kept = await deps.store.advance(lane.id, {
-    after: state.sequence,
-    document: (sequence) =>
-      documentOf(endedState(deps, work, { ...end, outcome: KILLED, sequence }), { transcript, redact: deps.redact }),
-  });
-  return kept ?? state.sequence;
+  const kept = await deps.store.update(
+    advance({
+      lane: lane.id,
+      after: state.sequence,
+      document: (sequence) =>
+        documentOf(endedState(deps, work, { ...end, outcome: KILLED, sequence }), { transcript, redact: deps.redact }),
+      holder: leaseOf(deps, deps.clock.now()),
+    }),
+  );
+  return (kept.kind === 'updated' ? kept.answer : null) ?? state.sequence;
 }
 
 /** The state as it is true of the remote. */
@@ -432,12 +425,17 @@ interface Saved {
   readonly lane: Released;
 }
 
-/** Saves what is true of the remote, and gives the lane back with it. */
-async function saveState(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<Saved> {
+/** Saves what is true of the remote; gives the lane back with it, and puts what was used in place of what was reserved. `isPublished`: nothing is left that a later run could publish. */
+async function saveState(
+  deps: PublishDeps,
+  work: Work,
+  { isPublished, ...end }: PublishedEnd & { readonly isPublished: boolean },
+): Promise<Saved> {
   if (deps.config.stateStore === 'none')
     return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
   if (deps.unsaved !== null) {
     deps.log.warning(`The state was not saved: ${sentence(deps.unsaved)}`);
+    await settleUsage(deps, work, isPublished);
     return { saved: { kind: 'not-saved', why: deps.unsaved }, lane: { kind: 'claimed', why: deps.unsaved } };
   }
   const sequence = work.state.sequence + 1;
@@ -445,7 +443,11 @@ async function saveState(deps: PublishDeps, work: Work, end: PublishedEnd): Prom
   const transcript = await exportSessions(deps, state);
   const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
   const document = documentOf(state, { transcript: named, redact: deps.redact });
-  const saved = await deps.store.save({ lane: work.lane.id, sequence, document, transcript });
+  const now = deps.clock.now();
+  const run = { before: work.stateBefore, after: work.state, isPublished };
+  const copy = { lane: work.lane.id, sequence, document };
+  const change = save({ ...copy, saver: leaseOf(deps, now), now, run });
+  const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   const { lane } = saved;
   if (saved.kind === 'saved') {
     deps.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);
@@ -472,16 +474,17 @@ async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }
   await within(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
 }
 
-/** Reports to the repository's counters what this run used, in place of what it had reserved. */
+/** Where the state stays as it is: reports to the repository's counters what this run used, in place of what it had reserved. */
 async function settleUsage(
-  { budget, runTag, clock, log }: PublishDeps,
+  { store, context, runTag, clock, log }: PublishDeps,
   work: Work,
   isPublished: boolean,
 ): Promise<void> {
-  const settled = await budget?.update((newest) =>
-    settleRun(newest, runTag, { before: work.stateBefore, after: work.state, isPublished }, clock.now()),
-  );
-  if (settled?.kind === 'unavailable')
+  const now = clock.now();
+  const run = { before: work.stateBefore, after: work.state, isPublished };
+  const message = `${nameOfLane(work.lane.id)}: settled by run ${context.runId}`;
+  const settled = await store.update(count((newest) => settleRun(newest, runTag, run, now), { message, now }));
+  if (settled.kind === 'unavailable')
     log.warning(
       `What this run used could not be added to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,
     );

@@ -9,7 +9,10 @@ import {
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import { peopleOf } from '../core/people/recipients.ts';
 import { noChange } from '../core/lane/change.ts';
-import { settleRun } from '../core/sharing/budget.ts';
+import { leaseOf } from '../config/config.ts';
+import { settleRun, type Budget } from '../core/sharing/budget.ts';
+import { advance, claim, count, release } from '../core/snapshot/changes.ts';
+import { emptySnapshot } from '../core/snapshot/snapshot.ts';
 import { stillAsked } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
@@ -18,7 +21,7 @@ import { sentence } from '../core/text/sentence.ts';
 import { textOf } from '../errors.ts';
 import type { Intake } from '../handover/intake.ts';
 import { documentOf } from '../handover/stored.ts';
-import type { RestoredState } from '../ports/state.ts';
+import type { Restored } from '../ports/state.ts';
 import { isLiveStatus } from '../report/pages/live-status.ts';
 import { renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
@@ -94,7 +97,7 @@ async function notifyAlone(
   intake: EndIntake,
   { wanted, warn }: { readonly wanted: readonly Need[]; readonly warn: (text: string) => void },
 ): Promise<readonly Need[]> {
-  const { store, clock, log } = deps;
+  const { clock, log } = deps;
   const claimed = await claimMemory(deps, intake, wanted);
   const before = intake.state?.notified ?? [];
   if (claimed.kind === 'busy') {
@@ -120,17 +123,19 @@ async function notifyAlone(
     if (written === null) return known;
     if (memory !== null) {
       const after = withNotification(memory, needs, { ...written, at: now });
-      await remember(deps, memory, after);
       // No later run is to come back to an issue's own lane for what it rests for.
       const run = { before: memory, after, isPublished: true };
       const isOfRest = needs.some(({ kind }) => kind !== 'needs_approval');
-      if (isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE)
-        await deps.budget?.update((newest) => settleRun(newest, deps.runTag, run, now));
+      const isSettled = isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE;
+      await remember(deps, memory, {
+        state: after,
+        settle: (budget) => (isSettled ? settleRun(budget, deps.runTag, run, now) : budget),
+      });
       if (isOfRest) await correctLiveStatus(deps, intake, needs);
     }
     return [...known, ...needs];
   } finally {
-    if (memory !== null) await store.release(memory.lane);
+    if (memory !== null) await giveBack(deps, memory.lane);
   }
 }
 
@@ -153,11 +158,8 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
 /** `memory`: the state that can remember it; null: none can, and the comment itself is found again by its first line. */
 type Memory = { readonly kind: 'busy' } | { readonly kind: 'free'; readonly memory: LaneState | null };
 
-async function claimMemory(
-  { config, store, clock }: PublishDeps,
-  { lane }: EndIntake,
-  wanted: readonly Need[],
-): Promise<Memory> {
+async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: readonly Need[]): Promise<Memory> {
+  const { config, store, clock } = deps;
   const none = { kind: 'free', memory: null } as const;
   if (config.stateStore === 'none' || config.stateStore === 'cache') return none;
   const own = issueOfNeeds(wanted);
@@ -166,28 +168,30 @@ async function claimMemory(
   for (const id of ids) {
     // What this run decided by has orders in it, and other lanes' usage: what is stored stays as it is.
     const restored = await store.restore(id);
-    const state = storedState(restored, { id, isNew: lane?.start.kind === 'fresh' }, clock.now());
-    if (state !== null) return claimIt(store, state);
+    const state = storedState(restored.lane, { id, isNew: lane?.start.kind === 'fresh' }, clock.now());
+    if (state !== null) return claimIt(deps, state, restored);
   }
   return none;
 }
 
-async function claimIt(store: PublishDeps['store'], state: LaneState): Promise<Memory> {
-  const claimed = await store.claim(state.lane);
-  switch (claimed.kind) {
-    case 'claimed':
-      return { kind: 'free', memory: state };
-    case 'leased':
-    case 'changed':
-      return { kind: 'busy' };
-    default:
-      return { kind: 'free', memory: null };
-  }
+async function claimIt(deps: PublishDeps, state: LaneState, { snapshot }: Restored): Promise<Memory> {
+  const now = deps.clock.now();
+  const { lane } = state;
+  const seen = snapshot ?? emptySnapshot;
+  const reserve = (budget: Budget): Budget => budget;
+  const claimed = await deps.store.update(claim({ lane, seen, lease: leaseOf(deps, now), now, reserve }));
+  if (claimed.kind !== 'updated') return { kind: 'free', memory: null };
+  return claimed.answer.kind === 'claimed' ? { kind: 'free', memory: state } : { kind: 'busy' };
+}
+
+async function giveBack({ store, clock, ...run }: PublishDeps, lane: LaneId): Promise<void> {
+  const now = clock.now();
+  await store.update(release(lane, { holder: leaseOf(run, now), isUnused: false, now }));
 }
 
 /** A state that was lost is not replaced: the next run that works makes up for it. */
 function storedState(
-  restored: RestoredState,
+  restored: Restored['lane'],
   { id, isNew }: { readonly id: LaneId; readonly isNew: boolean },
   now: number,
 ): LaneState | null {
@@ -197,13 +201,18 @@ function storedState(
 
 /** Only a store that keeps runs apart remembers it; where it does not answer, the comment is there. */
 async function remember(
-  { store, redact, clock }: PublishDeps,
+  { store, redact, clock, ...run }: PublishDeps,
   { lane, sequence, transcript }: LaneState,
-  state: LaneState,
+  { state, settle }: { readonly state: LaneState; readonly settle: (budget: Budget) => Budget },
 ): Promise<void> {
+  const now = clock.now();
   const document = (newest: number): string =>
-    documentOf({ ...state, sequence: newest, savedAt: clock.now() }, { transcript, redact });
-  await store.advance(lane, { after: sequence, document });
+    documentOf({ ...state, sequence: newest, savedAt: now }, { transcript, redact });
+  const advanced = advance({ lane, after: sequence, document, holder: leaseOf(run, now) });
+  await store.update((snapshot) => {
+    const kept = advanced(snapshot);
+    return { ...kept, snapshot: count(settle, { message: kept.message, now })(kept.snapshot).snapshot };
+  });
 }
 
 /** Null: there is no place to write it, or GitHub refused it. */

@@ -14,7 +14,7 @@ import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
-import type { BudgetStore, Seal, StateStore } from '../ports/state.ts';
+import type { Seal, StateStore } from '../ports/state.ts';
 import type { RunRecord } from './run-record.ts';
 
 /** What main and post have in common. */
@@ -60,8 +60,6 @@ export interface Connections {
   readonly remote: () => Promise<Remote>;
   readonly repository: () => Promise<Repository>;
   readonly store: () => Promise<StateStore>;
-  /** null: nothing is counted for the whole repository. */
-  readonly budget: () => Promise<BudgetStore | null>;
   readonly seal: () => Promise<Seal>;
   /** The first of the agents, for a check of the set-up. */
   readonly agent: (needs: AgentNeeds) => Promise<Agent>;

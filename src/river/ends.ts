@@ -34,12 +34,10 @@ export function logRefusedWishes({ connect, log }: RunDeps): void {
 
 /** Gives back a lane. What a run that worked has reserved stands for its calls, where they could not be counted: it is given back by one that never began. */
 export async function giveBack(
-  { connect, clock, runTag }: RunDeps,
+  { connect, ...run }: RunDeps,
   lane: LaneId,
   what: 'claim' | 'claim-and-reservation',
 ): Promise<Released> {
   const store = await connect.store();
-  return what === 'claim'
-    ? store.release(lane)
-    : releaseLane({ store, budget: await connect.budget(), clock, runTag }, lane);
+  return releaseLane({ ...run, store }, lane, what === 'claim-and-reservation');
 }

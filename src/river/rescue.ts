@@ -118,7 +118,7 @@ async function isClaimed(deps: RescueDeps, { lane }: Work): Promise<boolean> {
 
 async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: LaneId): Promise<boolean> {
   try {
-    const restored = await within(limits.stepMs, (await connect.store()).restore(lane));
+    const { lane: restored } = await within(limits.stepMs, (await connect.store()).restore(lane));
     return 'lease' in restored && restored.lease?.runTag === runTag;
   } catch (error) {
     debug(messageOf(error));
@@ -191,7 +191,7 @@ async function giveBackUnused(deps: RescueDeps, lane: LaneId, what: Parameters<t
 async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredState | null> {
   if (config.stateStore === 'none') return null;
   try {
-    return await within(limits.stepMs, (await connect.store()).restore(lane));
+    return (await within(limits.stepMs, (await connect.store()).restore(lane))).lane;
   } catch (error) {
     debug(messageOf(error));
     return null;

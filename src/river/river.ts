@@ -89,11 +89,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
       patience: {
         policy,
         renew: (unfinished, maxRunMs) =>
-          renewReservation(
-            { ...deps, config: { ...deps.config, policy }, budget: stages.budget },
-            unfinished,
-            maxRunMs,
-          ),
+          renewReservation({ ...deps, config: { ...deps.config, policy }, store }, unfinished, maxRunMs),
       },
     },
     begun,

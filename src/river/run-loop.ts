@@ -31,13 +31,14 @@ export interface LoopSetting extends Pick<
 
 /** The loop on this machine: intake → work, on record, and no process of the agent left. */
 export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: WorkIntake): Promise<Work> {
-  const { config, context, clock, log, redact, connect, machine, appendJournal, keepPatch, journalHash } = deps;
+  const { config, context, runTag, clock, log, redact, connect, machine, appendJournal, keepPatch, journalHash } = deps;
   const { recording, ...given } = setting;
   const { pipeline } = intake;
   const finished = await loop(
     {
       ...given,
       context,
+      runTag,
       clock,
       log,
       redact,

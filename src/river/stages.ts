@@ -19,17 +19,16 @@ export async function connectStages(
   { config, context, runTag, clock, log, redact, connect, variables }: RunDeps,
   { exporters, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly exporters: Exporters | null },
 ): Promise<Stages> {
-  const [forge, remote, store, budget, seal] = await Promise.all([
+  const [forge, remote, store, seal] = await Promise.all([
     connect.forge(),
     connect.remote(),
     connect.store(),
-    connect.budget(),
     connect.seal(),
   ]);
   const first = connect.agents[0].name;
   const exportSessions = exporters === null ? nothing : sessionExport({ exporters, first, seal, store, log });
   const asked = askedOf(intentOf({ context, config }));
-  const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
+  const ports = { forge, remote, store, clock, log, redact, sha256, seal };
   const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
   return {
     ...{ config, context, asked, runTag, variables, ...ports },

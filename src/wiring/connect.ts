@@ -8,7 +8,7 @@ import type { AgentLogin } from './agents/login.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import { openHandoff } from './handoff.ts';
-import { openBudget, openRefs, openSeal, openStore } from './state.ts';
+import { openSeal, openStore } from './state.ts';
 import type { Isolated } from './isolation/isolated.ts';
 import type { Patience, World } from './world.ts';
 
@@ -23,8 +23,6 @@ export function connect(
   world: World,
   { patience, isolated }: { readonly patience: Patience | null; readonly isolated: Isolated },
 ): WiredConnections {
-  const { stateStore } = world.config;
-  const refs = once(() => openRefs(world, patience));
   const rules = once(() => publishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
   const [first, ...others] = world.config.agent.order;
@@ -52,10 +50,7 @@ export function connect(
     refusedWishes: () => forge?.refusedWishes() ?? [],
     remote: once(async () => connectRemote(world, await rules(), patience)),
     repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
-    store: once(async () => openStore(world, stateStore === 'cache' ? null : await refs())),
-    budget: once(async () =>
-      stateStore === 'cache' || stateStore === 'none' ? null : openBudget((await refs()).cells),
-    ),
+    store: once(() => openStore(world, patience)),
     seal: once(() => Promise.resolve(openSeal(world))),
     agent: agents[0].connect,
     agents,

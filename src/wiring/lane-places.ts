@@ -1,24 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { OpenPlaces, StatePlace } from '../cli/lane/state-places.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../cli/defaults.ts';
-import { isLaneId } from '../core/tasks/ids.ts';
-import type { Lease } from '../core/sharing/lease.ts';
 import { createGit, lastWords, type Git } from '../git/git.ts';
-import { createRefCells } from '../git/refs/ref-cells.ts';
-import { listLanes } from '../git/refs/ref-lanes.ts';
+import { withoutLeases } from '../core/snapshot/changes.ts';
+import { lanesIn } from '../core/snapshot/snapshot.ts';
+import { createRefSnapshot } from '../git/refs/ref-snapshot.ts';
+import { listBranches } from '../git/refs/ref-lanes.ts';
 import { isLastRunOver } from '../home/run-claim.ts';
-import type { CellStore, StateStore } from '../ports/state.ts';
-import { createBudgetStore } from '../state/budget-store.ts';
-import { directoryCellNames } from '../state/directory-cells.ts';
-import { createGuardedStore } from '../state/guarded-store.ts';
-import { createLayeredStore } from '../state/layered-store.ts';
-import { batchReads } from '../state/batched-cells.ts';
-import { textOf, UserError } from '../errors.ts';
-import { checkoutCells, stateFolder } from './home/checkout-state.ts';
+import type { SnapshotPlace, StateStore } from '../ports/state.ts';
+import { createDirectorySnapshot } from '../state/directory-snapshot.ts';
+import { createSnapshotStore } from '../state/snapshot-store.ts';
+import { UserError } from '../errors.ts';
+import { checkoutFiles, stateFolder } from './home/checkout-state.ts';
+import { realPace } from './state.ts';
 
 const now = (): number => Date.now();
 
@@ -68,44 +65,43 @@ async function refPlace(top: string, url: string): Promise<StatePlace> {
     env: process.env,
     now,
   };
-  // All lanes are asked for at the same moment: one request brings them.
-  return placeOf(batchReads(createRefCells(options)), () => listLanes(options, DEFAULT_BRANCH_PREFIX));
+  const store = storeAt(createRefSnapshot(options));
+  const lanes: StatePlace['lanes'] = async () => {
+    const listed = await listBranches(options, DEFAULT_BRANCH_PREFIX);
+    return listed.kind === 'lanes' ? withStored(store, listed) : listed;
+  };
+  return { name: 'ref', store, lanes };
 }
 
 function directoryPlace(top: string): StatePlace {
-  const { folder, check } = stateFolder(top);
-  const cells = checkoutCells(top);
-  const place = placeOf(cells, async () => {
-    try {
-      check();
-      // What is on this machine is watched by its files.
-      return { kind: 'lanes', lanes: (await directoryCellNames(folder)).filter(isLaneId), trace: '' };
-    } catch (error) {
-      return { kind: 'unavailable', why: textOf(error) };
-    }
-  });
-  const restore: StateStore['restore'] = async (lane) => {
-    const restored = await place.store.restore(lane);
-    if (!('lease' in restored) || restored.lease === null) return restored;
+  const files = checkoutFiles(top);
+  const kept = storeAt(createDirectorySnapshot(files, now));
+  const read: StateStore['read'] = async () => {
+    const found = await kept.read();
     // The lease of a run that was killed stands until the next run takes it.
-    return (await isLastRunOver(cells)) ? { ...restored, lease: null } : restored;
+    return found.kind === 'snapshot' && (await isLastRunOver(files))
+      ? { ...found, snapshot: withoutLeases(found.snapshot) }
+      : found;
   };
-  return { ...place, store: { ...place.store, restore } };
+  const store = { ...kept, read };
+  // What is on this machine is watched by its files.
+  return { name: 'directory', store, lanes: () => withStored(store, { kind: 'lanes', lanes: [], trace: '' }) };
 }
 
-function placeOf(cells: CellStore, lanes: StatePlace['lanes']): StatePlace {
-  const store = createLayeredStore({
-    guarded: createGuardedStore({ cells, carry: null, lease: nobodysLease, now }),
-    copies: null,
-    blobs: null,
-    now,
-  });
-  return { name: cells.place, store, budget: createBudgetStore(cells, now), lanes };
+/** Those lanes, and those that have a state. */
+async function withStored(
+  { read }: Pick<StateStore, 'read'>,
+  { lanes, trace }: Extract<Awaited<ReturnType<StatePlace['lanes']>>, { kind: 'lanes' }>,
+): ReturnType<StatePlace['lanes']> {
+  const found = await read();
+  if (found.kind === 'unavailable') return found;
+  const stored = found.kind === 'snapshot' ? lanesIn(found.snapshot) : [];
+  return { kind: 'lanes', lanes: [...new Set([...stored, ...lanes])], trace };
 }
 
 /** The command line reads and orders; it never claims a lane. */
-function nobodysLease(): Lease {
-  return { runTag: randomUUID(), runId: 'local', runAttempt: 1, runUrl: '', acquiredAt: now(), durationMs: 0 };
+function storeAt(place: SnapshotPlace): StateStore {
+  return createSnapshotStore({ place, copies: null, conversations: null, now, pace: realPace });
 }
 
 /** A path, not `https://…` and not `host:path`. */

@@ -1,24 +1,22 @@
 import { join } from 'node:path';
-import { jobsOf } from '../config/config.ts';
-import type { RefCells } from '../git/refs/ref-cells.ts';
-import { leaseMs, type Lease } from '../core/sharing/lease.ts';
-import type { BlobStore, BudgetStore, CellStore, CopyStore, Seal, StateStore } from '../ports/state.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CopyStore, Seal, StateStore } from '../ports/state.ts';
 import { createSeal, MAX_CLOSED_BYTES, sealWith } from '../state/seal.ts';
+import type { Pace, SnapshotStoreOptions } from '../state/snapshot-store.ts';
 import { lastingKeys } from './agents/providers.ts';
 import { systemClock, type Patience, type World } from './world.ts';
 
-/** Git refs: the lanes' cells, and their transcripts. */
-export interface Refs {
-  readonly cells: CellStore;
-  readonly carry: RefCells['carry'];
-  readonly blobs: BlobStore;
-}
+/** How a real run waits while others are faster. */
+export const realPace: Pace = { random: Math.random, sleep };
 
-export async function openRefs(world: World, patience: Patience | null): Promise<Refs> {
-  const [{ createRefCells }, { createRefBlobs }, { batchReads }] = await Promise.all([
-    import('../git/refs/ref-cells.ts'),
-    import('../git/refs/ref-blobs.ts'),
-    import('../state/batched-cells.ts'),
+/** Git refs: the snapshot, and the conversations. */
+async function openRefs(
+  world: World,
+  patience: Patience | null,
+): Promise<Pick<SnapshotStoreOptions, 'place' | 'conversations'>> {
+  const [{ createRefSnapshot }, { createRefConversations }] = await Promise.all([
+    import('../git/refs/ref-snapshot.ts'),
+    import('../git/refs/ref-conversations.ts'),
   ]);
   const { config, environment, runFolder } = world;
   const network = {
@@ -28,11 +26,13 @@ export async function openRefs(world: World, patience: Patience | null): Promise
     now: systemClock.now,
     ...(patience === null ? {} : { timeoutMs: patience.gitCommandMs }),
   } as const;
-  const cells = createRefCells({ ...network, workFolder: join(runFolder, 'cells') });
   return {
-    cells: batchReads(cells),
-    carry: cells.carry,
-    blobs: createRefBlobs({ ...network, workFolder: join(runFolder, 'blobs'), maxBytes: MAX_CLOSED_BYTES }),
+    place: createRefSnapshot({ ...network, workFolder: join(runFolder, 'snapshot') }),
+    conversations: createRefConversations({
+      ...network,
+      workFolder: join(runFolder, 'conversations'),
+      maxBytes: MAX_CLOSED_BYTES,
+    }),
   };
 }
 
@@ -46,32 +46,15 @@ export function openSeal({ environment, config, context }: World): Seal {
     : sealWith(keys.map((credential) => createSeal({ credential, repository })));
 }
 
-/** The state store that the input asks for; `refs` is null where the cache alone keeps it. */
-export async function openStore(world: World, refs: Refs | null): Promise<StateStore> {
-  const [{ createLayeredStore }, { createGuardedStore }] = await Promise.all([
-    import('../state/layered-store.ts'),
-    import('../state/guarded-store.ts'),
-  ]);
-  const guarded =
-    refs === null ? null : createGuardedStore({ ...refs, lease: () => leaseOf(world), now: systemClock.now });
-  const copies = world.config.stateStore === 'ref' ? null : { place: 'cache', store: await openCache(world) };
-  return createLayeredStore({ guarded, copies, blobs: refs?.blobs ?? null, now: systemClock.now });
-}
-
-export async function openBudget(cells: CellStore): Promise<BudgetStore> {
-  const { createBudgetStore } = await import('../state/budget-store.ts');
-  return createBudgetStore(cells, systemClock.now);
-}
-
-function leaseOf({ config, context, runTag }: World): Lease {
-  return {
-    runTag,
-    runId: context.runId,
-    runAttempt: context.runAttempt,
-    runUrl: context.runUrl,
-    acquiredAt: systemClock.now(),
-    durationMs: leaseMs(config.policy.maxRunMs, jobsOf(config)),
-  };
+/** The state store that the input asks for. */
+export async function openStore(world: World, patience: Patience | null): Promise<StateStore> {
+  const { createSnapshotStore } = await import('../state/snapshot-store.ts');
+  const { stateStore } = world.config;
+  const isKept = stateStore === 'auto' || stateStore === 'ref';
+  const refs = isKept ? await openRefs(world, patience) : { place: null, conversations: null };
+  const isCopied = stateStore === 'auto' || stateStore === 'cache';
+  const copies = isCopied ? { place: 'cache', store: await openCache(world) } : null;
+  return createSnapshotStore({ ...refs, copies, now: systemClock.now, pace: realPace });
 }
 
 /** The Actions cache, each operation in a process of its own. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseBudget } from '../../src/core/sharing/budget.ts';
+import { budgetIn } from '../../src/core/snapshot/snapshot.ts';
 import { faultRows } from './stage/fault-rows.ts';
 import { history } from './stage/in-memory.ts';
 import { playFault } from './stage/play-fault.ts';
@@ -18,9 +18,8 @@ describe('what goes wrong, and how this run and the next one end', () => {
 
 /** What runs reserved and never settled. */
 function reservationsOf({ kept, clock }: Project): readonly unknown[] {
-  const text = kept.refs.cells.get('budget')?.text;
-  const parsed = text === undefined ? null : parseBudget(text, clock.now());
-  return parsed?.kind === 'budget' ? parsed.budget.reservations : [];
+  const parsed = budgetIn(kept.refs.shared.snapshot, clock.now());
+  return parsed.kind === 'budget' ? parsed.budget.reservations : [];
 }
 
 /** What no fault may lead to. */

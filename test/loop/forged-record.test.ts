@@ -218,9 +218,9 @@ test('a record without work gives back no reservation of a run that has pushed',
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   let calls = 0;
   const main = await runOnce(project, { tap: killAt((name) => name === 'agent.call' && (calls += 1) === 2, 'before') });
-  const reserved = project.kept.refs.cells.get('budget')?.text;
+  const reserved = project.kept.refs.textAt('usage.json');
   expect(reserved).toContain('"reservations"');
   main.machine.record = JSON.stringify({ ...recordOf(main.machine), work: null });
   await finishOnce(project, main);
-  expect(project.kept.refs.cells.get('budget')?.text).toBe(reserved);
+  expect(project.kept.refs.textAt('usage.json')).toBe(reserved);
 });

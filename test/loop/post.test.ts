@@ -1,11 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { HOUR, MINUTE } from '../unit/core/core-fixtures.ts';
-import { parseRecord } from '../../src/core/sharing/lane-record.ts';
 import { UserError } from '../../src/errors.ts';
 import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
 import { createLog } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
-import { addIssue, createProject, finishOnce, runOnce, savedDocument, savedState, savedIn } from './stage/river.ts';
+import {
+  addIssue,
+  createProject,
+  finishOnce,
+  runOnce,
+  savedDocument,
+  savedState,
+  savedIn,
+  storedRecord,
+} from './stage/river.ts';
 import { killAt, open, type Tap } from './stage/tap.ts';
 
 /** Calls that are never answered. */
@@ -14,9 +22,8 @@ const hanging = (hangs: (name: string) => boolean): Tap => ({
   call: (name, call) => (hangs(name) ? new Promise<never>(() => undefined) : call()),
 });
 
-function leaseOf({ kept }: Project): unknown {
-  const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
-  return parsed.kind === 'record' ? parsed.record.lease : parsed;
+function leaseOf(project: Project): unknown {
+  return storedRecord(project).lease;
 }
 
 /** A run of two issues that was killed at that call. */
@@ -131,7 +138,7 @@ describe('post, when one thing hangs for ever,', () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
     let pushes = 0;
     const main = await runOnce(project, {
-      tap: killAt((name) => name === 'remote.pushOn' && (pushes += 1) === 3, 'before'),
+      tap: killAt((name) => /^remote\.push(On|WithState)$/.test(name) && (pushes += 1) === 3, 'before'),
     });
     const finishing = finishOnce(project, main, { tap: hanging((name) => name === 'remote.push') });
     await vi.advanceTimersByTimeAsync(50_000);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { emptyRecord, parseRecord, type LaneRecord } from '../../src/core/sharing/lane-record.ts';
 import { parseState, type LaneState } from '../../src/core/lane/state.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { RunRecord } from '../../src/river/run-record.ts';
@@ -11,6 +10,7 @@ import {
   createProject,
   finishOnce,
   recordOf as runRecordOf,
+  storedRecord as recordOf,
   runOnce,
   savedDocument,
   savedState,
@@ -22,11 +22,6 @@ import { counting, killAt, open, type Tap } from './stage/tap.ts';
 function killAtCall({ script }: Project, number: number): Tap {
   const made = script.calls.length;
   return killAt((name) => name === 'agent.call' && script.calls.length - made === number - 1, 'before');
-}
-
-function recordOf({ kept }: Project): LaneRecord {
-  const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
-  return parsed.kind === 'record' ? parsed.record : emptyRecord('queue');
 }
 
 describe('each pushed iteration takes the state along', () => {
@@ -48,9 +43,10 @@ describe('each pushed iteration takes the state along', () => {
       [2, 'run-1'],
       [3, null],
     ]);
-    // The claim, what is reserved, the save, what was used.
-    expect(tap.calls.filter((name) => name === 'refs.write')).toHaveLength(4);
-    expect(tap.calls.filter((name) => name === 'remote.pushOn')).toHaveLength(3);
+    // The claim with what is reserved, the save with what was used.
+    expect(tap.calls.filter((name) => name === 'refs.write')).toHaveLength(2);
+    expect(tap.calls.filter((name) => name === 'remote.pushOn')).toHaveLength(1);
+    expect(tap.calls.filter((name) => name === 'remote.pushWithState')).toHaveLength(2);
     expect(run.log.filter((line) => /^info: pushed .* with it$/.test(line))).toHaveLength(2);
   });
 
@@ -75,14 +71,14 @@ describe('each pushed iteration takes the state along', () => {
     expect(savedState(project).session?.id).not.toBe(session?.id);
   });
 
-  test("a person's order in between: the branch goes alone, the next push takes both, the order holds", async () => {
+  test("a person's order in between: the same push takes both once more, the order holds", async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
     let pushes = 0;
     const sequences: number[] = [];
     const tap: Tap = {
       ...open,
       call: async (name, call) => {
-        if (name !== 'remote.pushOn') return call();
+        if (!/^remote\.push(On|WithState)$/.test(name)) return call();
         pushes += 1;
         if (pushes === 2) await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) });
         const answer = await call();
@@ -92,8 +88,9 @@ describe('each pushed iteration takes the state along', () => {
     };
     const run = await runOnce(project, { tap });
     expect(run.end).toBe('limit (iterations)');
-    expect(sequences).toEqual([0, 0, 1, 2]);
-    expect(recordOf(project)).toMatchObject({ sequence: 3, orders: [{ kind: 'retry' }] });
+    // The second push is made twice: nothing of the first try is on the server.
+    expect(sequences).toEqual([0, 0, 1, 2, 3]);
+    expect(recordOf(project)).toMatchObject({ sequence: 4, orders: [{ kind: 'retry' }] });
     expect(new Set(project.remote.pushes.map(({ result }) => result))).toEqual(new Set(['pushed']));
   });
 
@@ -101,7 +98,7 @@ describe('each pushed iteration takes the state along', () => {
     for (const store of ['cache', 'none']) {
       const project = createProject({ agent: [finisher], inputs: { 'state-store': store } });
       expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
-      expect(project.kept.refs.cells.size).toBe(0);
+      expect(project.kept.refs.shared.snapshot.size).toBe(0);
     }
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { parseRecord } from '../../src/core/sharing/lane-record.ts';
 import { IS_DEEP, runs } from '../runs.ts';
 import { describeOutcome } from '../../src/report/sentences/outcome-text.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
@@ -11,6 +10,7 @@ import {
   labeled,
   runOnce,
   savedState,
+  storedRecord as recordOf,
   schedule,
   type Event,
   type Run,
@@ -241,12 +241,6 @@ describe('orders that people give while a run works', () => {
     }
   });
 });
-
-function recordOf({ kept }: Project) {
-  const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
-  if (parsed.kind !== 'record') throw new Error(`The record is ${parsed.kind}.`);
-  return parsed.record;
-}
 
 test('the schedule and a person ask for the same issue at the same moment: it is worked once', async () => {
   const problems: string[] = [];

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parseState, serializeState, STATE_VERSION, type LaneState } from '../../src/core/lane/state.ts';
-import { parseBudget, serializeBudget } from '../../src/core/sharing/budget.ts';
+import { parseBudget, serializeUsage } from '../../src/core/sharing/budget.ts';
+import { migrated } from '../../src/core/snapshot/migration.ts';
+import { budgetIn, isSnapshotFile, laneIn } from '../../src/core/snapshot/snapshot.ts';
 import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
 import { readRunRecord, writeRunRecord, type RunRecord } from '../../src/river/run-record.ts';
 import { ralph } from './cli/fixture.ts';
@@ -25,13 +27,13 @@ describe("a lane's record", () => {
     [
       'lane-record-v1.json',
       'queue',
-      { version: 2, sequence: 1, savedBy: '41b58008-2b40-4db8-9168-211c518ce9db' },
+      { version: 3, sequence: 1, savedBy: '41b58008-2b40-4db8-9168-211c518ce9db' },
       { currentTask: 'issue-1', approvals: {}, unmarked: [], lastRun: { outcome: 'limit', reason: 'iterations' } },
     ],
     [
       'lane-record-v2.json',
       'queue',
-      { version: 2, sequence: 1, savedBy: '27a2fd26-3fe5-47d7-aeef-9c50ca7b08a8' },
+      { version: 3, sequence: 1, savedBy: '27a2fd26-3fe5-47d7-aeef-9c50ca7b08a8' },
       { currentTask: 'issue-1', tasks: { 'issue-2': { state: 'done', attempts: 2 } }, unmarked: [] },
     ],
     [
@@ -60,11 +62,13 @@ describe("a lane's record", () => {
     ['lane-record-v2.json', 'queue'],
     ['lane-record-v2-orders.json', 'queue'],
     ['lane-record-v2-parked.json', 'issue-1'],
-  ])('%s is written as it was', (name, lane) => {
+  ])('%s is written in the version of today, without loss', (name, lane) => {
     const parsed = parseRecord(textOf(name), lane);
     if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
     const { document } = parsed.record;
-    expect(JSON.parse(serializeRecord(parsed.record))).toEqual(JSON.parse(textOf(name)));
+    const { document: text, ...stored } = JSON.parse(textOf(name)) as { readonly document: string };
+    const today = { version: 3, state: JSON.parse(text) as unknown, goesOn: null, looked: null };
+    expect(JSON.parse(serializeRecord(parsed.record))).toEqual({ ...stored, ...today });
     expect(JSON.parse(serializeState(stateIn(document, lane)))).toMatchObject({
       ...(JSON.parse(document ?? '') as object),
       version: STATE_VERSION,
@@ -136,7 +140,7 @@ test('budget-v1.json: what is used, and what a run has reserved', () => {
     windows: { hour: { openedAt: 1795345907835, calls: 3, tokens: 4500 }, day: { costUsd: 0.03 } },
     reservations: [{ lane: 'queue', expiresAt: 1795349529048, tasks: ['issue-1'], calls: 10, tokens: 0, costUsd: 0 }],
   });
-  expect(JSON.parse(serializeBudget(parsed.budget))).toMatchObject(JSON.parse(text) as object);
+  expect(JSON.parse(serializeUsage(parsed.budget))).toMatchObject(JSON.parse(text) as object);
 });
 
 test('budget-v1-circuits.json: what opened a circuit waits for its probe, wherever it goes', () => {
@@ -171,11 +175,68 @@ test('budget-v1-waiting.json: what waits for a person', () => {
       ],
     },
   });
-  expect(JSON.parse(serializeBudget(parsed.budget))).toEqual({
-    ...(JSON.parse(text) as object),
-    unfinished: [],
-    unanswered: [],
-    looked: [],
+});
+
+describe('what earlier versions kept in texts of their own is one snapshot', () => {
+  const NOW = 1795345930000;
+  const lanes = [
+    ['lane-record-v1.json', 'queue'],
+    ['lane-record-v2.json', 'queue'],
+    ['lane-record-v2-orders.json', 'queue'],
+    ['lane-record-v2-parked.json', 'issue-1'],
+  ] as const;
+  const budgets = ['budget-v1.json', 'budget-v1-circuits.json', 'budget-v1-waiting.json'] as const;
+
+  test.each(lanes.flatMap(([name, lane]) => budgets.map((budget) => [name, lane, budget] as const)))(
+    '%s of %s, and %s',
+    (name, lane, budget) => {
+      const snapshot = migrated(
+        new Map([
+          [lane, textOf(name)],
+          ['budget', textOf(budget)],
+        ]),
+        NOW,
+      );
+      expect(laneIn(snapshot, lane)).toEqual(parseRecord(textOf(name), lane));
+      expect(budgetIn(snapshot, NOW)).toEqual(parseBudget(textOf(budget), NOW));
+      expect([...snapshot.keys()].filter((path) => !isSnapshotFile(path))).toEqual([]);
+    },
+  );
+
+  test('a state of each version in a record', () => {
+    for (const version of [1, 2, 3, 4, 5, 6]) {
+      const document = textOf(`state-v${String(version)}.json`);
+      const { lane } = JSON.parse(document) as { readonly lane: string };
+      const record = { version: 2, lane, sequence: 7, document, savedBy: 'old', lease: null, orders: [] };
+      const parsed = laneIn(migrated(new Map([[lane, JSON.stringify(record)]]), NOW), lane);
+      if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
+      expect(stateIn(parsed.record.document, lane)).toEqual(stateIn(document, lane));
+    }
+  });
+
+  test('which lanes go on, and whose pull request was looked after, is known of the lanes themselves', () => {
+    const budget = { ...(JSON.parse(textOf('budget-v1-waiting.json')) as object), unfinished: ['issue-3'] };
+    const more = { ...budget, unanswered: ['issue-4'], looked: [{ lane: 'issue-3', seen: 'a b', at: NOW }] };
+    const snapshot = migrated(new Map([['budget', JSON.stringify(more)]]), NOW);
+    expect(budgetIn(snapshot, NOW)).toEqual(parseBudget(JSON.stringify(more), NOW));
+    expect(laneIn(snapshot, 'issue-3')).toMatchObject({
+      record: { goesOn: 'unfinished', looked: { seen: 'a b', at: NOW }, document: null },
+    });
+    expect(laneIn(snapshot, 'issue-4')).toMatchObject({ record: { goesOn: 'unanswered' } });
+  });
+
+  test('what cannot be read, or is of a newer version, stays as it is', () => {
+    const snapshot = migrated(
+      new Map([
+        ['queue', 'garbage'],
+        ['issue-1', '{"version":9}'],
+        ['budget', '{"version":2}'],
+      ]),
+      NOW,
+    );
+    expect(laneIn(snapshot, 'queue').kind).toBe('unreadable');
+    expect(laneIn(snapshot, 'issue-1')).toEqual({ kind: 'newer', version: 9 });
+    expect(budgetIn(snapshot, NOW)).toEqual({ kind: 'newer', version: 2 });
   });
 });
 

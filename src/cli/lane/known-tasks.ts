@@ -8,6 +8,8 @@ import { UsageError } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readTasks } from '../tasks/read-tasks.ts';
 import type { LaneArguments } from './lane-arguments.ts';
+import { budgetIn } from '../../core/snapshot/snapshot.ts';
+import { laneAt } from './read-lane.ts';
 import type { StatePlace } from './state-places.ts';
 
 /** Throws a UsageError when the order's lane does not exist. What cannot be read may well have it. */
@@ -54,9 +56,11 @@ async function lanesOf(places: readonly StatePlace[]): Promise<readonly string[]
 /** What runs of the lane worked on, or may be working on now; null: a place cannot be read. */
 async function tasksOf(places: readonly StatePlace[], lane: string, now: number): Promise<readonly TaskId[] | null> {
   const found = await Promise.all(
-    places.map(async ({ store, budget }) => {
-      const [restored, counters] = await Promise.all([store.restore(lane), budget.read()]);
-      if (counters.kind !== 'budget' || (restored.kind !== 'found' && restored.kind !== 'absent')) return null;
+    places.map(async ({ name, store }) => {
+      const read = await store.read();
+      const restored = laneAt(name, read, { lane, now });
+      const counters = read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : null;
+      if (counters?.kind !== 'budget' || (restored.kind !== 'found' && restored.kind !== 'absent')) return null;
       const reserved = counters.budget.reservations.filter((each) => each.lane === lane && now < each.expiresAt);
       return [
         ...(restored.kind === 'found' ? Object.keys(restored.state.tasks) : []),

@@ -1,5 +1,7 @@
 import { COMMANDS } from '../../core/people/command.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
+import { order as giveOrder } from '../../core/snapshot/changes.ts';
+import type { Updated } from '../../ports/state.ts';
 import { cut } from '../../core/text/cut.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { Command, CommandEnd, Terminal } from '../command.ts';
@@ -101,15 +103,20 @@ async function order(
     at: terminal.now(),
   };
   const kept = await Promise.all(
-    opened.places.map(async ({ name, store }) => ({ name, ordered: await store.order(lane, orderGiven) })),
+    opened.places.map(async ({ name, store }) => ({
+      name,
+      why: whyNotKept(
+        await store.update(giveOrder(lane, orderGiven, { now: orderGiven.at, change: (budget) => budget })),
+      ),
+    })),
   );
-  for (const { name, ordered } of kept) {
-    if (ordered.kind !== 'kept')
+  for (const { name, why } of kept) {
+    if (why !== null)
       terminal.error(
-        `ralph ${words}: the order could not be kept in the ${name}, and nothing was changed there: ${plainLine(ordered.why, 600)}\n`,
+        `ralph ${words}: the order could not be kept in the ${name}, and nothing was changed there: ${plainLine(why, 600)}\n`,
       );
   }
-  const places = opened.places.filter((_, index) => kept[index]?.ordered.kind === 'kept');
+  const places = opened.places.filter((_, index) => kept[index]?.why === null);
   if (places.length < kept.length) {
     // Why is said above, place by place. A program gets all of them, a person sees the lane where the order holds.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
@@ -118,6 +125,10 @@ async function order(
   }
   if (!json) terminal.out(receipt(words, lane, places));
   return printLane(words, { report: await readLane(lane, places, terminal.now()), json, sameLane }, terminal);
+}
+
+function whyNotKept(updated: Updated<string | null>): string | null {
+  return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
 /** What becomes of an order that these places keep; nothing when there is none. */
@@ -143,7 +154,7 @@ function helpOf(usage: string, does: string): string {
 
 ${does}
 
-The order is kept on the ref refs/ralph/state/LANE of the checkout's remote, with your own git credentials, and in the
+The order is kept on the ref refs/ralph/v2/state of the checkout's remote, with your own git credentials, and in the
 checkout's folder .ralph/state if there is one. The next run obeys it before anything else, and records who gave it:
 your git user.name, or $USER. Then the status is shown, as by ralph status.
 

@@ -1,10 +1,12 @@
-import { emptyBudget, windowsFor, type Budget } from '../../core/sharing/budget.ts';
+import { emptyBudget, windowsFor, type Budget, type ParsedBudget } from '../../core/sharing/budget.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { initialState, type LaneState } from '../../core/lane/state.ts';
-import type { ReadBudget } from '../../ports/state.ts';
+import { judgeRecord } from '../../core/snapshot/judged.ts';
+import { budgetIn, laneIn } from '../../core/snapshot/snapshot.ts';
+import type { ReadSnapshot, RestoredState } from '../../ports/state.ts';
 import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
 import { plainLine } from '../plain-line.ts';
 import type { StatePlace } from './state-places.ts';
@@ -25,8 +27,22 @@ export async function readLane(lane: LaneId, places: readonly StatePlace[], now:
   return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
 }
 
-async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlace, now: number): Promise<PlaceReport> {
-  const [restored, counters] = await Promise.all([store.restore(lane), budget.read()]);
+/** A lane as a place has it. */
+export function laneAt(
+  place: string,
+  read: ReadSnapshot,
+  { lane, now }: { readonly lane: LaneId; readonly now: number },
+): RestoredState {
+  if (read.kind === 'none') return { kind: 'unavailable', why: 'nothing is kept there' };
+  if (read.kind === 'unavailable') return read;
+  const places = { decides: place, copies: '', standsIn: false };
+  return judgeRecord(laneIn(read.snapshot, lane), null, { lane, places, now });
+}
+
+async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: number): Promise<PlaceReport> {
+  const read = await store.read();
+  const restored = laneAt(place, read, { lane, now });
+  const counters = read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : null;
   switch (restored.kind) {
     case 'unavailable':
       return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${sentence(restored.why)}` };
@@ -59,7 +75,8 @@ interface Found {
   readonly orders: readonly Order[];
   readonly lease: Lease | null;
   readonly warnings: readonly string[];
-  readonly counters: ReadBudget;
+  /** null: they cannot be read. */
+  readonly counters: ParsedBudget | null;
   readonly now: number;
 }
 
@@ -71,14 +88,14 @@ function reportOf(
   { orders, lease, warnings, counters, now }: Found,
 ): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
   const state = applyOrders(
-    counters.kind === 'budget' ? withAnswers(stored, counters.budget.waiting, []) : stored,
+    counters?.kind === 'budget' ? withAnswers(stored, counters.budget.waiting, []) : stored,
     orders,
   );
   const { circuit, pause, park, session, lastRun } = state;
   const problem =
-    counters.kind === 'unavailable'
-      ? `The repository's usage counters cannot be read: ${sentence(counters.why)}`
-      : counters.problem;
+    counters?.kind === 'budget'
+      ? counters.problem
+      : "The repository's usage counters cannot be read: a newer version of this program wrote them.";
   return {
     working:
       lease === null || !keepsOut(lease, nobody, now)
@@ -103,7 +120,7 @@ function reportOf(
             at: iso(lastRun.at),
             pullRequest: lastRun.published?.pullRequest?.url ?? null,
           },
-    usage: counters.kind === 'budget' ? usageOf(counters.budget, now) : null,
+    usage: counters?.kind === 'budget' ? usageOf(counters.budget, now) : null,
     feedback: Object.entries(state.feedback.items).map(([id, { kind, title, answer }]) => ({
       id,
       kind,

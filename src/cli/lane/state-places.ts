@@ -1,11 +1,10 @@
 import type { LaneId } from '../../core/tasks/ids.ts';
-import type { BudgetStore, StateStore, Unavailable } from '../../ports/state.ts';
+import type { StateStore, Unavailable } from '../../ports/state.ts';
 
 /** A place that keeps lanes' states: `ref` on the remote, `directory` in the checkout. */
 export interface StatePlace {
   readonly name: string;
-  readonly store: StateStore;
-  readonly budget: BudgetStore;
+  readonly store: Pick<StateStore, 'read' | 'update'>;
   /** The lanes of which it keeps anything, or that have a branch there. */
   lanes(): Promise<FoundLanes>;
 }

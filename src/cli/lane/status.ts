@@ -15,7 +15,7 @@ const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [
 Shows the status of the queue, or of an issue with its own branch: its saved state and where that was found, which run
 works on it now, circuit, pause, park, session, what the repository used of its hour and day, tasks, the last
 changes with who asked for them, and the settings of its workflows (without a workflow, those of ralph run), each with
-its origin: an input, the environment, a file, or (with --json) its default. It reads the ref refs/ralph/state/LANE of the
+its origin: an input, the environment, a file, or (with --json) its default. It reads the ref refs/ralph/v2/state of the
 checkout's remote, with your own git credentials, and the checkout's folder .ralph/state if there is one. The two are
 separate.
 

@@ -13,7 +13,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { DEFAULT_BRANCH_PREFIX, DEFAULT_OPTIONAL_SECTIONS, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
 import type { LookAtGitHub, Viewer } from '../github.ts';
-import { newer } from '../lane/read-lane.ts';
+import { laneAt, newer } from '../lane/read-lane.ts';
 import type { StatePlace } from '../lane/state-places.ts';
 import { plainLine } from '../plain-line.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
@@ -36,7 +36,7 @@ export interface Looked {
   readonly log: (line: string) => void;
 }
 
-type Stored = Awaited<ReturnType<StatePlace['store']['restore']>>;
+type Stored = ReturnType<typeof laneAt>;
 
 interface FoundLane {
   readonly lane: LaneId;
@@ -46,20 +46,16 @@ interface FoundLane {
 
 /** Every lane of the repository, in each place. Every text in it is one clean line. */
 export async function readOverview({ folder, remote, places, look, log }: Looked, now: number): Promise<Overview> {
-  const listed = await Promise.all(places.map(async (place) => ({ place, found: await place.lanes() })));
+  const listed = await Promise.all(
+    places.map(async (place) => ({ place, found: await place.lanes(), read: await place.store.read() })),
+  );
   const unlisted = listed.flatMap(({ place, found }) =>
     found.kind === 'unavailable' ? [`The ${place.name} cannot be reached: ${sentence(found.why)}`] : [],
   );
-  const lanes = await Promise.all(
-    listed
-      .flatMap(({ place, found }, index) =>
-        found.kind === 'lanes' ? namesOf(found.lanes, index).map((lane) => ({ lane, place })) : [],
-      )
-      .map(async ({ lane, place }): Promise<FoundLane> => ({
-        lane,
-        place: place.name,
-        stored: await place.store.restore(lane),
-      })),
+  const lanes = listed.flatMap(({ place: { name: place }, found, read }, index) =>
+    found.kind === 'lanes'
+      ? namesOf(found.lanes, index).map((lane) => ({ lane, place, stored: laneAt(place, read, { lane, now }) }))
+      : [],
   );
   const [found, seen] = await Promise.all([
     readTasks(folder, { sources: files, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') }),

@@ -131,15 +131,9 @@ function believableBudget(budget: Budget, now: number): ParsedBudget {
   };
 }
 
-/** The document to store. Always as short as one that is read again: what has waited longest goes first. */
-export function serializeBudget(budget: Budget): string {
-  const reservations = budget.reservations.map(withStoredTag);
-  let { waiting } = budget;
-  for (;;) {
-    const document = `${JSON.stringify({ ...budget, reservations, waiting }, null, 1)}\n`;
-    if (document.length <= MAX_BUDGET_CHARS || waiting.length === 0) return document;
-    waiting = waiting.slice(Math.ceil(waiting.length / 4));
-  }
+/** The file to store: what is used and reserved. How issues and lanes stand is in files of their own. */
+export function serializeUsage({ windows, reservations }: Pick<Budget, 'windows' | 'reservations'>): string {
+  return `${JSON.stringify({ version: 1, windows, reservations: reservations.map(withStoredTag) }, null, 1)}\n`;
 }
 
 /** The windows as the run with this tag must see them: what is used, and what others have reserved. */

@@ -6,17 +6,20 @@ import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts
 import type { LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { cut } from '../text/cut.ts';
+import { lookSchema } from './waiting-pulls.ts';
 
 /** More are not kept. A paused lane saves nothing, so orders pile up that no document has obeyed yet. */
 export const MAX_ORDERS = 30;
-/** A document is at most 64 KiB, doubled at worst when it is a string in JSON; lease and orders need a few KiB. */
-const MAX_RECORD_CHARS = 160 * 1024;
-/** 2: orders `stop` and `retry`, and such that an event gives. An older action must not take the record for an unreadable one and begin another. */
-const RECORD_VERSION = 2;
+/** A document is at most 64 KiB, with a line for each of its values; lease and orders need a few KiB. */
+const MAX_RECORD_CHARS = 400 * 1024;
+/** 2: orders `stop` and `retry`, and such that an event gives. 3: a file of the snapshot, in which the state stands as it is and not as a text. */
+const RECORD_VERSION = 3;
 
 const head = z.object({ version: z.int().min(1) });
 const schema = z.object({
-  version: z.union([z.literal(1), z.literal(RECORD_VERSION)]).transform((): typeof RECORD_VERSION => RECORD_VERSION),
+  version: z
+    .union([z.literal(1), z.literal(2), z.literal(RECORD_VERSION)])
+    .transform((): typeof RECORD_VERSION => RECORD_VERSION),
   lane: z.string().max(120),
   /** Of `document`; 0 while there is none. */
   sequence: z.int().min(0),
@@ -27,10 +30,14 @@ const schema = z.object({
   lease: leaseSchema.nullable(),
   /** Newest last, always with the newest of all; the document says which of them it has obeyed. */
   orders: z.array(orderSchema).max(MAX_ORDERS),
+  /** Why a later run looks at the lane by itself: its work is not finished, or somebody asked something while no run could read it. Earlier versions kept that elsewhere. */
+  goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
+  /** How its pull request stood when a run last looked after it; null: nobody did. */
+  looked: lookSchema.nullable().default(null),
 });
 
 /**
- * What a compare-and-swap store keeps of a lane: the newest document, which run may write it, and what people ordered.
+ * What the snapshot keeps of a lane: the newest document, which run may write it, and what people ordered.
  * The document belongs to the run that holds the lease; everybody else may only leave an order.
  */
 export type LaneRecord = Immutable<z.infer<typeof schema>>;
@@ -42,7 +49,8 @@ export type ParsedRecord =
 
 /** The record of a lane that nobody ever saved or claimed. */
 export function emptyRecord(lane: LaneId): LaneRecord {
-  return { version: RECORD_VERSION, lane, sequence: 0, document: null, savedBy: null, lease: null, orders: [] };
+  const record = { version: RECORD_VERSION, lane, sequence: 0, document: null, savedBy: null, lease: null } as const;
+  return { ...record, orders: [], goesOn: null, looked: null };
 }
 
 /** Reads a stored record. Any string is answered. */
@@ -53,16 +61,24 @@ export function parseRecord(text: string, lane: LaneId): ParsedRecord {
   const version = head.safeParse(json);
   if (!version.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version' };
   if (version.data.version > RECORD_VERSION) return { kind: 'newer', version: version.data.version };
-  const parsed = schema.safeParse(json);
+  const parsed = schema.safeParse(version.data.version < RECORD_VERSION ? json : withDocument(json));
   if (!parsed.success)
     return { kind: 'unreadable', why: `${parsed.error.issues[0]?.path.join('.') || 'it'} does not match the schema` };
   if (parsed.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another branch' };
   return { kind: 'record', record: parsed.data };
 }
 
-export function serializeRecord(record: LaneRecord): string {
+/** The file to store: the state stands in it as it is, so that people can read what changed from one version to the next. */
+export function serializeRecord({ document, ...record }: LaneRecord): string {
   const lease = record.lease && withStoredTag(record.lease);
-  return `${JSON.stringify({ ...record, lease }, null, 1)}\n`;
+  const state: unknown = document === null ? null : (tryJson(document) ?? document);
+  return `${JSON.stringify({ ...record, lease, state }, null, 1)}\n`;
+}
+
+/** A stored record with its state as a text. What is not an object is left for the schema to refuse. */
+function withDocument(json: unknown): unknown {
+  const { state = null, ...record } = json as { readonly state?: unknown };
+  return { ...record, document: state === null || typeof state === 'string' ? state : JSON.stringify(state) };
 }
 
 /** The record with this run as the lane's only one, or whose lease is in the way. */

@@ -10,12 +10,10 @@ export const MAX_LOOKED = 50;
 /** After this a pull request is looked at again although it stands as it did: a task that was set aside may have another turn. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
 
-export const lookedSchema = z.object({
-  lane: z.string().max(120),
-  /** How the pull request stood: its head, its base, and what GitHub said of them. */
-  seen: z.string().max(200),
-  at: instant,
-});
+/** How a pull request stood: its head, its base, and what GitHub said of them. */
+export const lookSchema = z.object({ seen: z.string().max(200), at: instant });
+
+export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
 
 /** A pull request that a run worked on, or had nothing to do for. */
 export type Looked = Immutable<z.infer<typeof lookedSchema>>;

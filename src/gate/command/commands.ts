@@ -168,7 +168,7 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   const { branchPrefix, stateStore } = deps.config;
   if ((await deps.remote.branches(branchPrefix))[branchPrefix + own] !== undefined) return own;
   if (stateStore === 'none') return QUEUE;
-  const kept = await deps.store.restore(own);
+  const { lane: kept } = await deps.store.restore(own);
   const isKnown =
     kept.kind === 'found' ||
     kept.kind === 'unreadable' ||
@@ -176,7 +176,7 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
     (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
   if (!isKnown) return QUEUE;
   const { state, claimedBy } = judgeLane(
-    { restored: kept, budget: null, left: null },
+    { restored: kept, snapshot: null, budget: null, left: null },
     { lane: own, expected: false, elsewhere: [], deps },
   );
   const wasPublished = (state.lastRun?.published ?? null) !== null;

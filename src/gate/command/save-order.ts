@@ -1,7 +1,10 @@
 import { withAsked, type Budget } from '../../core/sharing/budget.ts';
 import { applyOrders, tasksToRetry, type OrderGiven, type OrderKind } from '../../core/sharing/orders.ts';
 import { type LaneState, serializeState } from '../../core/lane/state.ts';
+import { order, save } from '../../core/snapshot/changes.ts';
+import { leaseOf } from '../../config/config.ts';
 import { UserError } from '../../errors.ts';
+import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { loadLane, judgeLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
@@ -30,29 +33,29 @@ export async function saveOrder(
     );
     return null;
   }
-  const ordered = await store.order(lane, given);
-  if (ordered.kind === 'not-kept') throw notKept(given, ordered.why, 'infrastructure');
-  if (ordered.kind === 'unsupported') {
+  const isCopied = config.stateStore === 'cache';
+  if (isCopied) {
     const obeyed = await saveObeyed(deps, restored.state, given);
     await confirmSigned(deps, obeyed, given);
+  } else {
+    // What waits for the probe of the circuit waits no more, wherever it is worked on next.
+    const change = (budget: Budget): Budget =>
+      given.kind === 'reset-circuit' ? withAsked(budget, openedIn(budget, lane), given.at) : budget;
+    const why = notKeptOf(await store.update(order(lane, given, { now: given.at, change })));
+    if (why !== null) throw notKept(given, why, 'infrastructure');
   }
-  if (given.kind === 'reset-circuit') await openCircuitsTasks(deps, lane, kept);
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
   // A cache ends no run, since a run does not read it again.
-  const order = ordered.kind === 'unsupported' && given.kind === 'stop' ? 'pause' : given.kind;
-  return { order, changed: changesAnything(restored, given) };
+  return { order: isCopied && given.kind === 'stop' ? 'pause' : given.kind, changed: changesAnything(restored, given) };
 }
 
-/** What waits for the probe of the circuit waits no more, wherever it is worked on next. */
-async function openCircuitsTasks(
-  { budget, clock }: GateDeps,
-  lane: LaneId,
-  { budget: known }: KeptLane,
-): Promise<void> {
-  const opened = ({ waiting }: Budget): readonly TaskId[] =>
-    waiting.filter((one) => one.lane === lane && one.progress.state === 'stuck').map(({ task }) => task);
-  if (known !== null && opened(known.budget).length > 0)
-    await budget?.update((newest) => withAsked(newest, opened(newest), clock.now()));
+function openedIn({ waiting }: Budget, lane: LaneId): readonly TaskId[] {
+  return waiting.filter((one) => one.lane === lane && one.progress.state === 'stuck').map(({ task }) => task);
+}
+
+/** Why an order was not kept; null: it was. */
+export function notKeptOf(updated: Updated<string | null>): string | null {
+  return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
 /** The cache alone keeps no orders, so there every attempt but the first is taken for a second one. */
@@ -63,12 +66,15 @@ function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolea
 }
 
 /** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */
-async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: OrderGiven): Promise<LaneState> {
+async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, given: OrderGiven): Promise<LaneState> {
   const sequence = state.sequence + 1;
   const obeyed = applyOrders({ ...state, transcript: null, sequence, savedAt: clock.now() }, [
     { ...given, number: Math.max(given.at, state.ordersApplied + 1) },
   ]);
-  const saved = await store.save({ lane: state.lane, sequence, document: serializeState(obeyed), transcript: null });
+  const copy = { lane: state.lane, sequence, document: serializeState(obeyed) };
+  const now = clock.now();
+  const change = save({ ...copy, saver: leaseOf(run, now), now, run: null });
+  const saved = await store.save({ ...copy, transcript: null }, change, run.runTag);
   if (saved.kind === 'not-kept')
     throw notKept(
       given,
@@ -81,7 +87,7 @@ async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: O
 async function confirmSigned({ store }: GateDeps, obeyed: LaneState, given: OrderGiven): Promise<void> {
   const part = SIGNED_PARTS[given.kind];
   if (part === null || obeyed[part] === null) return;
-  const back = await store.restore(obeyed.lane);
+  const { lane: back } = await store.restore(obeyed.lane);
   if (back.kind === 'found' && back.state[part] === null)
     throw notKept(
       given,

@@ -1,5 +1,6 @@
-import { withAnswering, withUnanswered } from '../../core/sharing/budget.ts';
-import { isLaneId, issueLane, issueOfId, QUEUE } from '../../core/tasks/ids.ts';
+import { count } from '../../core/snapshot/changes.ts';
+import { withAnswering, withUnanswered, type Budget } from '../../core/sharing/budget.ts';
+import { isLaneId, issueLane, issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
@@ -47,7 +48,11 @@ async function goOn(deps: GateDeps, number: number, purpose: Purpose): Promise<I
   // Whatever keeps it from being answered now, the schedule's next run looks again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = issueLane(number);
-  if (isLeft) await deps.budget?.update((budget) => withUnanswered(budget, lane));
-  if (intake.kind === 'work') await deps.budget?.update((budget) => withAnswering(budget, lane));
+  const remember = async (change: (budget: Budget) => Budget, what: string): Promise<void> => {
+    const message = `${nameOfLane(lane)}: ${what} by run ${deps.context.runId}`;
+    await deps.store.update(count(change, { message, now: deps.clock.now() }));
+  };
+  if (isLeft) await remember((budget) => withUnanswered(budget, lane), 'asked, and not answered yet');
+  if (intake.kind === 'work') await remember((budget) => withAnswering(budget, lane), 'answered');
   return intake;
 }

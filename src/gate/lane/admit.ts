@@ -50,7 +50,10 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
       );
     const claim = await claimLane(
       { ...deps, config: { ...deps.config, policy } },
-      { lane: request.id, windows: decided.ownWindows, named: namedBy(request), tasks: reach },
+      {
+        ...{ lane: request.id, seen: decided.snapshot, sequence: decided.state.sequence },
+        ...{ windows: decided.ownWindows, named: namedBy(request), tasks: reach },
+      },
     );
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.

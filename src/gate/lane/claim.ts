@@ -1,14 +1,16 @@
-import { jobsOf } from '../../config/config.ts';
+import { jobsOf, leaseOf } from '../../config/config.ts';
 import {
+  type Budget,
   boundBy,
   reservationFor,
   reserve,
   seededWith,
-  settleBudget,
   tasksElsewhere,
   windowsFor,
   withAsked,
 } from '../../core/sharing/budget.ts';
+import { claim, mayHold, release } from '../../core/snapshot/changes.ts';
+import { budgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { expiryOf, leaseMs, type Lease } from '../../core/sharing/lease.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
@@ -40,62 +42,82 @@ interface Granted {
 interface Wanted {
   readonly lane: LaneId;
   readonly windows: Windows;
+  /** What this run decided by; null: nothing that keeps runs apart. */
+  readonly seen: Snapshot | null;
+  /** Of the state that it decided by. */
+  readonly sequence: number;
   /** Tasks that a person asks for by name: they wait no more. */
   readonly named: readonly TaskId[];
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
 
-type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag'>;
+type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>;
 
 const nowhere: ReadonlyMap<TaskId, number> = new Map();
 
-/** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when a store does not answer: then nobody knows who else works, or what is left. */
+/** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when the store does not answer: then nobody knows who else works, or what is left. */
 export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
-  const { lane } = wanted;
+  const { lane, seen } = wanted;
+  const { config, store } = deps;
   const at = deps.clock.now();
-  const { policy } = deps.config;
-  if (deps.config.stateStore === 'none')
-    return { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
-  const claimed = await deps.store.claim(lane);
-  switch (claimed.kind) {
-    case 'leased':
-      return { kind: 'refused', outcome: anotherRun(lane, claimed.lease) };
-    case 'changed':
-      return claimed;
-    case 'unavailable':
-      throw new UserError(
-        'infrastructure',
-        `This run cannot claim ${nameOfLane(lane)}, so no call is made: ${sentence(claimed.why)}`,
-      );
-    case 'unguarded':
-      // For the cache alone this is reported where it is chosen.
+  const { policy } = config;
+  const unguarded = { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: nowhere } as const;
+  if (config.stateStore === 'none') return { ...unguarded, warnings: [] };
+  const updated = await store.update(
+    claim({
+      ...{ lane, seen: seen ?? emptySnapshot, lease: leaseOf(deps, at), now: at },
+      reserve: (budget) => reservedFor(deps, wanted, { budget, now: at }),
+    }),
+  );
+  switch (updated.kind) {
+    case 'updated': {
+      const { answer, snapshot } = updated;
+      if (answer.kind === 'leased') return { kind: 'refused', outcome: anotherRun(lane, answer.lease) };
+      if (answer.kind === 'changed') return answer;
+      const { sequence, problem } = answer;
       return {
         kind: 'claimed',
         at,
-        sequence: 0,
-        windows: null,
-        policy,
-        elsewhere: nowhere,
-        warnings:
-          deps.config.stateStore === 'cache'
-            ? []
-            : [
-                `Nothing keeps a second run from working on ${nameOfLane(lane)} at the same time, and limits are counted for ${nameOfLane(lane)} only: ${sentence(claimed.why)} Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
-              ],
+        sequence,
+        warnings: problem === null ? [] : [problem],
+        ...granted(deps, lane, { snapshot, now: at }),
       };
-    case 'claimed':
-      return { kind: 'claimed', at, sequence: claimed.sequence, ...(await reserveFor(deps, wanted)) };
+    }
+    case 'unavailable':
+      throw new UserError(
+        'infrastructure',
+        `This run cannot claim ${nameOfLane(lane)}, so no call is made: ${sentence(updated.why)}`,
+      );
+    case 'unguarded':
+      // For the cache alone this is reported where it is chosen.
+      if (config.stateStore === 'cache') return { ...unguarded, warnings: [] };
+      // Only now it is known that a copy may be where this lane's runs save.
+      if (await standsElsewhere(deps, wanted)) return { kind: 'changed' };
+      return {
+        ...unguarded,
+        warnings: [
+          `Nothing keeps a second run from working on ${nameOfLane(lane)} at the same time, and limits are counted for ${nameOfLane(lane)} only: ${sentence(updated.why)} Let this token write refs/ralph/v2/, or set \`state-store: cache\`.`,
+        ],
+      };
   }
 }
 
-/** Gives back what `claimLane` claimed and reserved, for a run that ends without publishing. Never throws. */
+async function standsElsewhere({ store }: ClaimDeps, { lane, sequence }: Wanted): Promise<boolean> {
+  const { lane: restored } = await store.restore(lane);
+  return restored.kind === 'found' && restored.state.sequence > sequence;
+}
+
+/** Gives back what `claimLane` claimed, for a run that ends without publishing; with `isUnused` also what it reserved. Never throws. */
 export async function releaseLane(
-  { store, budget, clock, runTag }: Pick<GateDeps, 'store' | 'budget' | 'clock' | 'runTag'>,
+  { store, clock, ...run }: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>,
   lane: LaneId,
+  isUnused = true,
 ): Promise<Released> {
-  const released = await store.release(lane);
-  await budget?.update((newest) => settleBudget(newest, runTag, { calls: 0, tokens: 0, costUsd: 0 }, clock.now()));
-  return released;
+  const now = clock.now();
+  const updated = await store.update(release(lane, { holder: leaseOf(run, now), isUnused, now }));
+  return updated.kind === 'updated' || !mayHold(updated, lane, run.runTag)
+    ? { kind: 'free' }
+    : { kind: 'claimed', why: updated.why };
 }
 
 /** The end of a run that found another one at work. */
@@ -107,30 +129,32 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   };
 }
 
-async function reserveFor(
-  { config, context: { runUrl, runId, runAttempt }, budget, clock, runTag }: ClaimDeps,
+/** The counters with what this run may use, in place of an earlier reservation of its own. */
+function reservedFor(
+  { config, context: { runUrl, runId, runAttempt }, runTag }: ClaimDeps,
   { lane, windows, named, tasks }: Wanted,
-): Promise<Granted> {
+  { budget, now }: { readonly budget: Budget; readonly now: number },
+): Budget {
   const { policy } = config;
-  if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
-  const now = clock.now();
-  const reserved = await budget.update((stored) => {
-    const newest = withAsked(seededWith(stored, windows), named, now);
-    const elsewhere = tasksElsewhere(newest, lane, now);
-    const holder = { runTag, lane, runUrl, runId, runAttempt };
-    const run = { ...holder, expiresAt: now + leaseMs(policy.maxRunMs, jobsOf(config)), tasks: tasks(elsewhere) };
-    return reserve(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
-  });
-  if (reserved.kind === 'unavailable')
-    throw new UserError(
-      'infrastructure',
-      `What this run may use cannot be reserved, so no call is made: the repository's counters cannot be written (${reserved.why}).`,
-    );
-  const own = reserved.budget.reservations.find((reservation) => reservation.runTag === runTag);
+  const newest = withAsked(seededWith(budget, windows), named, now);
+  const holder = { runTag, lane, runUrl, runId, runAttempt };
+  const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
+  const run = { ...holder, expiresAt, tasks: tasks(tasksElsewhere(newest, lane, now)) };
+  return reserve(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
+}
+
+function granted(
+  { config: { policy }, runTag }: ClaimDeps,
+  lane: LaneId,
+  { snapshot, now }: { readonly snapshot: Snapshot; readonly now: number },
+): Pick<Granted, 'windows' | 'policy' | 'elsewhere'> {
+  const counted = budgetIn(snapshot, now);
+  if (counted.kind === 'newer') return { windows: null, policy, elsewhere: nowhere };
+  const { budget } = counted;
+  const own = budget.reservations.find((reservation) => reservation.runTag === runTag);
   return {
-    windows: windowsFor(reserved.budget, runTag, now),
+    windows: windowsFor(budget, runTag, now),
     policy: own === undefined ? policy : boundBy(policy, own),
-    elsewhere: tasksElsewhere(reserved.budget, lane, now),
-    warnings: reserved.problem === null ? [] : [reserved.problem],
+    elsewhere: tasksElsewhere(budget, lane, now),
   };
 }

@@ -11,10 +11,12 @@ import type { LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
+import { count } from '../../core/snapshot/changes.ts';
+import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import { lanesToGoOn, reservedByOthers, withAsked, type Budget } from '../../core/sharing/budget.ts';
 import { issuesToGoOn, waitForOthers } from '../../core/sharing/elsewhere.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
-import { taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
+import { nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { wakeEdited } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
@@ -49,6 +51,8 @@ export interface Admissible {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   readonly ownWindows: Windows;
+  /** What this was decided by; null: nothing that keeps runs apart. */
+  readonly snapshot: Snapshot | null;
   /** Whether people wait for words of an earlier run. */
   readonly owes: boolean;
   /** What people have decided of its open pull request; null: there is none, or it could not be read. */
@@ -108,7 +112,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   if (stopped !== null) return ended(await stop(deps, request, { look, intake: place.end(stopped) }));
 
   await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch, branches: look.branches });
-  return admissible(deps, { restored, said, owes, work, place });
+  return admissible(deps, { look, restored, said, owes, work, place });
 }
 
 /** The tasks that a person asks for by name. */
@@ -358,14 +362,16 @@ function allMerged({ lastRun }: LaneState): Outcome {
 
 /** What a person asked for and this run cannot do now is for the next run, wherever it waited; and what others reserved may be free before the limit is over. */
 async function stop(
-  { budget, clock, runTag }: GateDeps,
+  { store, context, clock, runTag }: GateDeps,
   request: Request,
   { look, intake }: { readonly look: Look; readonly intake: EndIntake },
 ): Promise<EndIntake> {
   const known = look.kept.budget?.budget ?? null;
   if (known === null) return intake;
-  const asked = (stored: Budget): Budget => withAsked(stored, namedBy(request), clock.now());
-  if (asked(known) !== known) await budget?.update(asked);
+  const now = clock.now();
+  const asked = (stored: Budget): Budget => withAsked(stored, namedBy(request), now);
+  const message = `${nameOfLane(request.id)}: asked for in run ${context.runId}, which cannot work on it now`;
+  if (asked(known) !== known) await store.update(count(asked, { message, now }));
   const waits = waitForOthers(intake.outcome, reservedByOthers(known, runTag, clock.now()));
   return waits === null ? intake : { ...withWarning(intake, waits.why), outcome: waits.outcome };
 }
@@ -377,18 +383,13 @@ function withWarning(intake: EndIntake, warning: string): EndIntake {
 async function admissible(
   deps: GateDeps,
   {
+    look,
     restored,
     said,
     owes,
     work,
     place,
-  }: {
-    readonly restored: RestoredLane;
-    readonly said: ReadFeedback;
-    readonly owes: boolean;
-    readonly work: Work;
-    readonly place: Place;
-  },
+  }: Restored & { readonly said: ReadFeedback; readonly owes: boolean; readonly work: Work; readonly place: Place },
 ): Promise<Admissible> {
   const { lane } = place;
   const { judged } = work;
@@ -400,5 +401,6 @@ async function admissible(
   };
   const { ownWindows } = restored;
   const { standing } = said;
-  return { kind: 'admissible', lane, ...eligible, ownWindows, owes, standing, end: endOn(lane, eligible) };
+  const { snapshot } = look.kept;
+  return { kind: 'admissible', lane, ...eligible, ownWindows, snapshot, owes, standing, end: endOn(lane, eligible) };
 }

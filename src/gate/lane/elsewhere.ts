@@ -1,8 +1,9 @@
 import { needsAtRest } from '../../core/people/needs.ts';
 import { aboutLane } from '../../core/people/notifications.ts';
+import { count } from '../../core/snapshot/changes.ts';
 import { withNothingToDo } from '../../core/sharing/budget.ts';
 import { hasTimeForOthers } from '../../core/sharing/elsewhere.ts';
-import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
+import { issueLane, nameOfLane, type LaneId } from '../../core/tasks/ids.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import { byItself, forTasks, type Request } from '../tasks/sources.ts';
@@ -26,7 +27,11 @@ export async function goOnElsewhere(
     else if (own.outcome.reason === 'all_done') resting.push(issueLane(issue.number));
   }
   // No run looks at them again before something is asked of them.
-  if (resting.length > 0) await deps.budget?.update((newest) => withNothingToDo(newest, resting));
+  if (resting.length > 0) {
+    const message = `${resting.map(nameOfLane).join(', ')}: nothing to do, says run ${deps.context.runId}`;
+    const change = count((newest) => withNothingToDo(newest, resting), { message, now: deps.clock.now() });
+    await deps.store.update(change);
+  }
   return unheard;
 }
 

@@ -5,6 +5,8 @@ import type { BranchDeleted } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Intent } from '../event/intent.ts';
+import { order } from '../../core/snapshot/changes.ts';
+import { notKeptOf } from '../command/save-order.ts';
 import { restoreLane } from './restore.ts';
 import { updated } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
@@ -116,17 +118,13 @@ async function endSession(
   { lane, session }: LaneState,
   by: string,
 ): Promise<string | null> {
-  if (session === null || config.stateStore === 'none') return null;
-  const ordered = await store.order(lane, {
-    kind: 'reset-session',
-    task: null,
-    by,
-    from: 'event',
-    run: context.runId,
-    at: clock.now(),
-  });
-  return ordered.kind === 'not-kept'
-    ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${sentence(ordered.why)} Comment \`/ralph reset session\` to end it.`
+  // Copies take no orders.
+  if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
+  const now = clock.now();
+  const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
+  const ordered = notKeptOf(await store.update(order(lane, given, { now, change: (budget) => budget })));
+  return ordered !== null
+    ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${sentence(ordered)} Comment \`/ralph reset session\` to end it.`
     : null;
 }
 

@@ -1,5 +1,8 @@
 import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import { initialState, serializeState, type LaneState } from '../../core/lane/state.ts';
+import { leaseOf } from '../../config/config.ts';
+import { amend } from '../../core/snapshot/changes.ts';
+import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import type { Intake, Lane } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { KeptLane } from './restore.ts';
@@ -9,7 +12,7 @@ import type { KeptLane } from './restore.ts';
  * stands sees it. Where the store cannot keep two runs apart, or another run has the lane, the next run reads the file again.
  */
 export async function keepLeftCircuit(
-  { store, clock, claiming }: Pick<GateDeps, 'store' | 'clock' | 'claiming'>,
+  { store, clock, ...run }: Pick<GateDeps, 'store' | 'clock' | 'config' | 'context' | 'runTag'>,
   { lane, outcome }: Pick<Extract<Intake, { kind: 'end' }>, 'lane' | 'outcome'>,
   kept: KeptLane,
 ): Promise<void> {
@@ -21,14 +24,16 @@ export async function keepLeftCircuit(
     stored === null ? { state: null, warning: null } : honourLeftCircuit(stored, kept.left, now);
   // Honoured before.
   if (state === null || warning === null) return;
-  claiming(lane.id);
-  const claimed = await store.claim(lane.id);
-  if (claimed.kind !== 'claimed') return;
-  await store.advance(lane.id, {
-    after: state.sequence,
-    document: (sequence) => serializeState({ ...state, sequence, savedAt: now }),
-  });
-  await store.release(lane.id);
+  await store.update(
+    amend({
+      lane: lane.id,
+      seen: kept.snapshot ?? emptySnapshot,
+      document: (sequence) => serializeState({ ...state, sequence, savedAt: now }),
+      holder: leaseOf(run, now),
+      now,
+      why: 'a circuit that another Ralph left open',
+    }),
+  );
 }
 
 /** Without what this run decided by: people's orders, and other lanes' usage. A state that was lost is not replaced. */

@@ -1,5 +1,8 @@
 import { jobsOf } from '../../config/config.ts';
 import { reserve, seededWith, spentBetween, type Budget } from '../../core/sharing/budget.ts';
+import { count } from '../../core/snapshot/changes.ts';
+import { budgetIn } from '../../core/snapshot/snapshot.ts';
+import { nameOfLane } from '../../core/tasks/ids.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
 import { renew, type Renewal } from '../../core/sharing/renewal.ts';
 import { openWindows } from '../../core/lane/windows.ts';
@@ -15,16 +18,15 @@ export async function renewReservation(
   {
     config,
     context: { runUrl, runId, runAttempt },
-    budget,
+    store,
     clock,
     runTag,
-  }: Pick<GateDeps, 'config' | 'context' | 'budget' | 'clock' | 'runTag'>,
+  }: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>,
   { lane, startedAt, tasks, stateBefore, state }: Work,
   maxRunMs: number,
 ): Promise<Renewed> {
   const { policy } = config;
   const now = clock.now();
-  if (budget === null) return { kind: 'renewed', windows: openWindows(state.windows, now), policy };
   // What others have reserved and used decides, so asking a budget with the new reservation gives the same.
   const renewed = (stored: Budget): Renewal => {
     const newest = seededWith(stored, state.windows);
@@ -37,8 +39,15 @@ export async function renewReservation(
     };
     return renew(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
   };
-  const written = await budget.update((stored) =>
-    reserve(seededWith(stored, state.windows), renewed(stored).reservation, now),
-  );
-  return written.kind === 'unavailable' ? written : { kind: 'renewed', ...renewed(written.budget) };
+  const change = (stored: Budget): Budget =>
+    reserve(seededWith(stored, state.windows), renewed(stored).reservation, now);
+  const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves anew`;
+  const written = await store.update(count(change, { message, now }));
+  // Nothing is counted for the whole repository.
+  if (written.kind === 'unguarded') return { kind: 'renewed', windows: openWindows(state.windows, now), policy };
+  if (written.kind === 'unavailable') return { kind: 'unavailable', why: written.why };
+  const counted = budgetIn(written.snapshot, now);
+  return counted.kind === 'newer' || written.answer !== null
+    ? { kind: 'unavailable', why: written.answer ?? '' }
+    : { kind: 'renewed', ...renewed(counted.budget) };
 }

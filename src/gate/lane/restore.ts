@@ -1,4 +1,6 @@
-import { seededWith, takeOver, windowsFor, type Budget } from '../../core/sharing/budget.ts';
+import { seededWith, takeOver, windowsFor, type Budget, type ParsedBudget } from '../../core/sharing/budget.ts';
+import { count } from '../../core/snapshot/changes.ts';
+import { budgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
@@ -6,7 +8,7 @@ import { initialState, probeState, type LaneState } from '../../core/lane/state.
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
-import type { ReadBudget, RestoredState } from '../../ports/state.ts';
+import type { RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { isPromptTask, nameOfLane, QUEUE, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
@@ -30,34 +32,37 @@ interface RestoreRequest {
   readonly expected: boolean;
   /** Issues that are worked on branches of their own, as far as that matters; none for the lane of an issue. */
   readonly elsewhere: readonly TaskId[];
-  readonly deps: Pick<
-    GateDeps,
-    'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag' | 'readLeftCircuit' | 'sha256'
-  >;
+  readonly deps: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag' | 'readLeftCircuit' | 'sha256'>;
 }
 
 /** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */
 export interface KeptLane {
   readonly restored: RestoredState | null;
-  readonly budget: Extract<ReadBudget, { kind: 'budget' }> | null;
+  /** As it was then; null: there is none. */
+  readonly snapshot: Snapshot | null;
+  readonly budget: KnownBudget | null;
   /** What another Ralph left of its circuit in the checkout, which is the queue's; null: nothing, or another lane. */
   readonly left: LeftCircuit | null;
 }
+
+type KnownBudget = Extract<ParsedBudget, { kind: 'budget' }>;
 
 /** Restores a lane's state, with the repository's usage windows in it. Throws a UserError when a newer version wrote it. */
 export async function restoreLane(request: RestoreRequest): Promise<RestoredLane> {
   return judgeLane(await loadLane(request), request);
 }
 
-/** Asks the stores, and the checkout. Throws a UserError when the one that decides does not answer: then nothing else needs to be asked. */
+/** Asks the store, and the checkout. Throws a UserError when what decides does not answer: then nothing else needs to be asked. */
 export async function loadLane({ lane, deps }: Pick<RestoreRequest, 'lane' | 'deps'>): Promise<KeptLane> {
   const left = await leftTo(lane, deps);
-  if (deps.config.stateStore === 'none') return { restored: null, budget: null, left };
-  const [restored, counted] = await Promise.all([deps.store.restore(lane), deps.budget?.read() ?? null]);
-  const budget = counted?.kind === 'budget' ? await takeOverEarlier(deps, counted) : counted;
+  if (deps.config.stateStore === 'none') return { restored: null, snapshot: null, budget: null, left };
+  const { lane: restored, snapshot } = await deps.store.restore(lane);
   if (restored.kind === 'unavailable' && deps.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
-  if (budget?.kind === 'unavailable') throw unreachable(lane, budget.why);
-  return { restored, budget, left };
+  return {
+    restored,
+    left,
+    ...(snapshot === null ? { snapshot, budget: null } : await countedIn(snapshot, lane, deps)),
+  };
 }
 
 async function leftTo(lane: LaneId, { readLeftCircuit, sha256 }: RestoreRequest['deps']): Promise<LeftCircuit | null> {
@@ -65,14 +70,33 @@ async function leftTo(lane: LaneId, { readLeftCircuit, sha256 }: RestoreRequest[
   return found === null ? null : { ...found, hash: sha256(found.text) };
 }
 
-/** Written at once: other runs must not wait for an attempt of this one that is gone, whether or not this one works. */
-async function takeOverEarlier(
-  { budget, context, clock }: RestoreRequest['deps'],
-  counted: Extract<ReadBudget, { kind: 'budget' }>,
-): Promise<ReadBudget> {
-  const change = (newest: Budget): Budget => takeOver(newest, context, clock.now());
-  if (budget === null || change(counted.budget) === counted.budget) return counted;
-  return budget.update(change);
+/**
+ * The counters, as they are to be. Written at once: other runs must not wait for an attempt of this one that is gone, whether
+ * or not this one works; and "used up from now on" must not begin again with every look.
+ */
+async function countedIn(
+  snapshot: Snapshot,
+  lane: LaneId,
+  { store, context, clock }: RestoreRequest['deps'],
+): Promise<{ readonly snapshot: Snapshot; readonly budget: KnownBudget }> {
+  const now = clock.now();
+  const known = budgetOf(snapshot, lane, now);
+  const change = (newest: Budget): Budget => takeOver(newest, context, now);
+  if (known.problem === null && change(known.budget) === known.budget) return { snapshot, budget: known };
+  const message = `usage: reservations of earlier attempts of run ${context.runId} end`;
+  const updated = await store.update(count(change, { message, now }));
+  // Who may not write here works without it, as it does without a claim.
+  if (updated.kind === 'unguarded') return { snapshot, budget: { ...known, budget: change(known.budget) } };
+  if (updated.kind === 'unavailable') throw unreachable(lane, updated.why);
+  const budget = budgetOf(updated.snapshot, lane, now);
+  return { snapshot: updated.snapshot, budget: { ...budget, problem: known.problem } };
+}
+
+function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
+  const budget = budgetIn(snapshot, now);
+  if (budget.kind === 'newer')
+    throw unreachable(lane, `it was written by a newer version of this action (version ${String(budget.version)})`);
+  return budget;
 }
 
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
@@ -179,8 +203,8 @@ function unreachable(lane: LaneId, why: string): UserError {
 function newer(lane: LaneId, version: number, origin: string): UserError {
   const advice =
     origin === 'directory'
-      ? `Use that version, or delete the files .ralph/state/${lane}.*.json.`
-      : `Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries that begin with ralph-state-v1/${lane}/.`;
+      ? 'Use that version, or delete the files .ralph/state/snapshot.*.json.'
+      : `Use that version in \`uses:\`, or delete the ref refs/ralph/v2/state and the cache entries that begin with ralph-state-v1/.`;
   return new UserError(
     'configuration',
     `The state of ${nameOfLane(lane)} (${origin}) was written by a newer version of this action (version ${String(version)}), which this version cannot read and does not overwrite. ${advice}`,

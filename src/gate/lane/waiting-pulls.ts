@@ -1,7 +1,9 @@
 import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { hasLabel } from '../../core/people/labels.ts';
-import { withAnswering } from '../../core/sharing/budget.ts';
-import { lanesInNeed, withLook, type LaneInNeed, type Looked } from '../../core/sharing/waiting-pulls.ts';
+import { count } from '../../core/snapshot/changes.ts';
+import { budgetIn } from '../../core/snapshot/snapshot.ts';
+import { withAnswering, type Budget } from '../../core/sharing/budget.ts';
+import { lanesInNeed, withLook, type LaneInNeed } from '../../core/sharing/waiting-pulls.ts';
 import { issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { UserError } from '../../errors.ts';
@@ -58,12 +60,12 @@ export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<Lo
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: it conflicts, or a check fails.`);
         // If this run gets nowhere, the next ones work on the queue for some hours; if it dies, the next one resumes this lane.
-        await remember(deps, one);
-        await deps.budget?.update((budget) => withAnswering(budget, one.lane));
+        await remember(deps, one, (budget) => withAnswering(budget, one.lane));
         return { ...notLookedAfter, work: own };
       }
       if (isUnheard(deps, own)) unheard ??= own;
-      else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked') await remember(deps, one);
+      else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked')
+        await remember(deps, one, (budget) => budget);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       problem ??= error;
@@ -80,14 +82,14 @@ async function listTwice({ forge, config }: GateDeps): Promise<readonly WaitingP
 }
 
 async function inNeedOf(
-  { budget, clock, config }: GateDeps,
+  { store, clock, config }: GateDeps,
   open: readonly WaitingPullRequest[],
 ): Promise<readonly LaneInNeed[]> {
   const at = { prefix: config.branchPrefix, now: clock.now() };
   if (lanesInNeed(open, { ...at, looked: [] }).length === 0) return [];
-  const known = await budget?.read();
-  const looked: readonly Looked[] = known?.kind === 'budget' ? known.budget.looked : [];
-  return lanesInNeed(open, { ...at, looked });
+  const known = await store.read();
+  const counted = known.kind === 'snapshot' ? budgetIn(known.snapshot, at.now) : null;
+  return lanesInNeed(open, { ...at, looked: counted?.kind === 'budget' ? counted.budget.looked : [] });
 }
 
 /** Returns null if the run decides on the queue anyway, or the issue is gone. */
@@ -103,7 +105,14 @@ async function requestFor(deps: GateDeps, { lane }: LaneInNeed, queue: Queue): P
   return byItself(issue, purpose);
 }
 
-async function remember({ budget, clock }: GateDeps, { lane, seen }: LaneInNeed): Promise<void> {
-  const look = { lane, seen, at: clock.now() };
-  await budget?.update((newest) => ({ ...newest, looked: withLook(newest.looked, look) }));
+async function remember(
+  { store, context, clock }: GateDeps,
+  { lane, seen }: LaneInNeed,
+  also: (budget: Budget) => Budget,
+): Promise<void> {
+  const now = clock.now();
+  const look = { lane, seen, at: now };
+  const change = (newest: Budget): Budget => also({ ...newest, looked: withLook(newest.looked, look) });
+  const message = `${nameOfLane(lane)}: run ${context.runId} looked after its pull request`;
+  await store.update(count(change, { message, now }));
 }

@@ -1,5 +1,6 @@
 import { definitionOf, labelChange, type LifecycleLabel } from '../../core/people/labels.ts';
 import { jobsOf } from '../../config/config.ts';
+import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
 import { needsOfTask } from '../../core/people/notifications.ts';
 import { issueLane, taskIdOfIssue } from '../../core/tasks/ids.ts';
@@ -47,8 +48,9 @@ export async function withdraw(
 }
 
 /** What becomes of the issue in a run that works now, as a sentence: that run looks at the issue itself, by itself. */
-async function whoWorksOnIt({ budget, config, clock, runTag }: GateDeps, number: number): Promise<string> {
-  const read = (await budget?.read().catch(() => null)) ?? null;
+async function whoWorksOnIt({ store, config, clock, runTag }: GateDeps, number: number): Promise<string> {
+  const known = await store.read();
+  const read = known.kind === 'snapshot' ? budgetIn(known.snapshot, clock.now()) : null;
   if (read?.kind !== 'budget')
     return 'A run that works on it now makes no further call for it, and does not call it done.';
   const id = taskIdOfIssue(number);

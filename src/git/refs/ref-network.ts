@@ -43,6 +43,14 @@ type NetworkCommand = keyof typeof protocols;
 /** Version 2 fetches without listing every ref of the repository; version 0 lists in one request instead of two, and push knows no other. */
 const protocols = { fetch: 2, push: 0, 'ls-remote': 0 } as const;
 
+/** Objects come as a file each, whatever a person's own configuration says. */
+const settings = [
+  'fetch.unpackLimit=1000000',
+  'transfer.unpackLimit=1000000',
+  'fetch.fsckObjects=false',
+  'transfer.fsckObjects=false',
+].flatMap((setting) => ['-c', setting]);
+
 export interface RefNetwork {
   /** Outlives the operations: what was read is there when it is built on. */
   readonly objectsFolder: string;
@@ -102,7 +110,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
     const startedAt = performance.now();
     const limitMs = Math.min(timeoutMs, Math.floor(endsAt - startedAt));
     if (limitMs <= 0) return notAnswered(`no time is left for git ${command}`);
-    const answer = await git.answer(['-c', `protocol.version=${protocols[command]}`, command, ...args], {
+    const answer = await git.answer([...settings, '-c', `protocol.version=${protocols[command]}`, command, ...args], {
       variables,
       timeoutMs: limitMs,
     });
@@ -127,8 +135,8 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   }
 }
 
-/** Fetches refs of the state by their last name, each without its past. One that does not exist is left out; where none does, git ends with 1 and no word. */
-export function fetchRefs({ ask }: Connection, url: string, names: readonly string[]): Promise<GitAnswer> {
+/** Fetches refs, each without its past and with each object in a file of its own. One that does not exist is left out; where none does, git ends with 1 and no word. */
+export function fetchRefs({ ask }: Connection, url: string, refs: readonly string[]): Promise<GitAnswer> {
   return ask('fetch', [
     '--quiet',
     '--depth=1',
@@ -138,7 +146,7 @@ export function fetchRefs({ ask }: Connection, url: string, names: readonly stri
     '--no-write-fetch-head',
     url,
     // A ref that is named outright must exist; a pattern need not match, and these match only the one.
-    ...names.map((name) => `+refs/ralph/state*/${name}:refs/ralph/state*/${name}`),
+    ...refs.map((ref) => ref.replace('refs/ralph/', 'refs/ralph*/')).map((pattern) => `+${pattern}:${pattern}`),
   ]);
 }
 

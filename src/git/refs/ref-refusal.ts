@@ -28,12 +28,12 @@ export function explainStateRefusal(
   if (refusal.kind === 'name')
     return {
       kind: 'refused',
-      why: `another ref has a name that git does not allow beside refs/ralph/state/**: rename or delete it with \`git push <remote> --delete <ref>\`, or set \`state-store: cache\` (git said: ${answer})`,
+      why: `another ref has a name that git does not allow beside refs/ralph/v2/**: rename or delete it with \`git push <remote> --delete <ref>\`, or set \`state-store: cache\` (git said: ${answer})`,
     };
   if (isByRule(refusal) || /hook declined|deny updating/i.test(meant))
     return {
       kind: 'refused',
-      why: `a rule or hook of the repository refuses it: exempt refs/ralph/state/** from it, or set \`state-store: cache\` (git said: ${answer})`,
+      why: `a rule or hook of the repository refuses it: exempt refs/ralph/v2/** from it, or set \`state-store: cache\` (git said: ${answer})`,
     };
   const known = answers.find(({ pattern }) => pattern.test(meant));
   if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${answer})` };

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Log } from '../../ports/machine.ts';
-import type { BranchDeleted, PushedOn, PushObstacle, PushResult, Remote } from '../../ports/repository.ts';
-import type { CellHead, CellWritten, Passenger } from '../../ports/state.ts';
+import type { BranchDeleted, PushedWithState, PushObstacle, PushResult, Remote } from '../../ports/repository.ts';
+import type { Head, Written } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { authorization, basicCredentials, lastWords, remoteWords, type Git, type GitAnswer } from '../git.ts';
@@ -16,7 +16,7 @@ import { receiveBranch } from './receive.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 import type { Folder } from '../../core/folder.ts';
 import { foldersOf } from '../../core/refusals/branch-names.ts';
-import { explain, isWeather, parseRefusal, UNKNOWN_RULE, whyOf } from '../../core/refusals/refusal.ts';
+import { explain, isStale, isWeather, parseRefusal, UNKNOWN_RULE, whyOf } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -56,7 +56,8 @@ export function createRemote(options: RemoteOptions): Remote {
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
     pushObstacle: (newBranch) => run((git) => pushObstacle(git, options, newBranch)),
     push: (push) => run((git) => publish(git, options, push)),
-    pushOn: (push) => run((git, gitFolder) => pushAlong({ git, gitFolder }, options, push)),
+    pushOn: (push) => run((git) => inspectAndPush(git, options, push)),
+    pushWithState: (push) => run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push)),
     probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
     probeMerge: (branch, merge) => run((git) => probeMerge(git, options, { ...merge, branch })),
     pathsByTask: (commits) => run((git) => pathsByTask(git, commits)),
@@ -208,35 +209,47 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
 }
 
 type PushingOn = Parameters<Remote['pushOn']>[0];
+type PushingWithState = Parameters<Remote['pushWithState']>[0];
 
-/** One request for the branch and what goes along. Where that is refused the branch goes alone: it must not wait for what somebody else changed or forbids. */
-async function pushAlong(
+async function inspectAndPush(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
+  const problem = await outgoingProblem(git, options, push);
+  return problem === null ? pushOn(git, options, push) : rejected(problem);
+}
+
+/** One request for the branch and what goes along. Where that is forbidden the branch goes alone: it must not wait for what somebody else forbids. */
+async function pushWithState(
   { git, gitFolder }: { readonly git: Git; readonly gitFolder: string },
   options: RemoteOptions,
-  push: PushingOn,
-): Promise<PushedOn> {
+  push: PushingWithState,
+): Promise<PushedWithState> {
   const problem = await outgoingProblem(git, options, push);
   if (problem !== null) return rejected(problem);
   const { along } = push;
-  const alone = async (left: CellWritten | null): Promise<PushedOn> => {
+  const alone = async (state: Written | null): Promise<PushedWithState> => {
     const pushed = await pushOn(git, options, push);
-    return pushed.kind === 'pushed' ? { kind: 'pushed', along: left } : pushed;
+    return pushed.kind === 'pushed' ? { kind: 'pushed', state } : pushed;
   };
-  if (along === null) return alone(null);
   const head = await along.board({ gitFolder });
   const both = await sendBoth(git, options, { ...push, along, head });
-  if (both.exitCode === 0) return { kind: 'pushed', along: { kind: 'written', head } };
+  if (both.exitCode === 0) return { kind: 'pushed', state: { kind: 'written', head } };
   const refused = refusedBy(both);
   if (refused.kind === 'unreachable') return refused;
+  if (refused.kind !== 'moved') return alone({ kind: 'refused', why: explain(refused.refusal) });
   // Where the branch itself is to blame, it is so alone as well.
-  return alone(refused.kind === 'moved' ? { kind: 'conflict' } : { kind: 'refused', why: explain(refused.refusal) });
+  return isBranchMoved(both, push.branch) ? alone(null) : { kind: 'overtaken' };
+}
+
+/** Git says of each ref why it was not taken; of one that did nothing wrong, that the push was atomic. */
+function isBranchMoved({ stdout }: GitAnswer, branch: string): boolean {
+  const lines = stdout.toString().split('\n');
+  return lines.some((line) => line.includes(`:refs/heads/${branch}\t`) && isStale(line) && !/atomic/i.test(line));
 }
 
 /** Both refs or neither; each only from where this run knows it to be. */
 function sendBoth(
   git: Git,
   options: RemoteOptions,
-  { branch, commit, at, along, head }: PushingOn & { readonly along: Passenger; readonly head: CellHead },
+  { branch, commit, at, along, head }: PushingWithState & { readonly head: Head },
 ): Promise<GitAnswer> {
   const ref = `refs/heads/${branch}`;
   return ask(
@@ -267,11 +280,7 @@ async function outgoingProblem(
 }
 
 /** One request: the server refuses it unless the branch is where it was left. */
-async function pushOn(
-  git: Git,
-  options: RemoteOptions,
-  { branch, commit, since, at }: Omit<PushingOn, 'along'>,
-): Promise<PushResult> {
+async function pushOn(git: Git, options: RemoteOptions, { branch, commit, since, at }: PushingOn): Promise<PushResult> {
   const question = { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) };
   const first = await sendOn(git, question, { commit, at });
   if (first.kind !== 'moved') return first;

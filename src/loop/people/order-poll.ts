@@ -1,6 +1,7 @@
 import { openOrders, type Order } from '../../core/sharing/orders.ts';
 import type { LaneState } from '../../core/lane/state.ts';
-import type { OrdersNow } from '../../ports/state.ts';
+import { recordIn } from '../../core/snapshot/snapshot.ts';
+import type { ReadSnapshot } from '../../ports/state.ts';
 import type { LoopDeps } from '../deps.ts';
 import { textOf } from '../../errors.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -18,8 +19,8 @@ export function createOrderPoll({
   let isWarned = false;
   return async (state) => {
     if (config.stateStore === 'none') return [];
-    const answer = await ordersWithin(store.orders(state.lane), signal);
-    if (answer.kind === 'orders') return openOrders(state, answer.orders);
+    const answer = await readWithin(store.read(), signal);
+    if (answer.kind === 'snapshot') return openOrders(state, recordIn(answer.snapshot, state.lane)?.orders ?? []);
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
       log.warning(
@@ -31,10 +32,10 @@ export function createOrderPoll({
 }
 
 /** What the store answers in time; a cancelled run does not wait for it. */
-async function ordersWithin(asked: Promise<OrdersNow>, signal: AbortSignal): Promise<OrdersNow> {
-  const { promise: given, resolve: giveUp } = Promise.withResolvers<OrdersNow>();
+async function readWithin(asked: Promise<ReadSnapshot>, signal: AbortSignal): Promise<ReadSnapshot> {
+  const { promise: given, resolve: giveUp } = Promise.withResolvers<ReadSnapshot>();
   const onCancel = (): void => {
-    giveUp({ kind: 'unsupported' });
+    giveUp({ kind: 'none' });
   };
   const timer = setTimeout(() => {
     giveUp({ kind: 'unavailable', why: `the store did not answer within ${String(LIMIT_MS / 1000)} s` });

@@ -100,11 +100,11 @@ async function work(
   }: { readonly gateDeps: GateDeps; readonly intake: WorkIntake; readonly prompt: UserPrompt },
 ): Promise<RunReport> {
   const { connect, clock, log, redact, config, context, journalHash, runTag, signal, ending, show, sayLeft } = deps;
-  const { budget, store } = gateDeps;
+  const { store } = gateDeps;
   const { pipeline } = intake;
   const begun = beginWork(intake, { state: intake.state, agent: { name: '', version: '' }, now: clock.now() });
-  const outletDeps = { config: { ...config, policy: intake.policy }, clock, log, redact, journalHash, runTag };
-  const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store, budget }, begun);
+  const outletDeps = { config: { ...config, policy: intake.policy }, context, clock, log, redact, journalHash, runTag };
+  const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store }, begun);
   let exportSessions: (state: LaneState) => Promise<Transcript | null> = () => Promise.resolve(null);
   const finish = async (ended: Work): Promise<RunReport> => {
     const { work: last, headSha, saved } = await outlet.end(ended, exportSessions);
@@ -132,7 +132,7 @@ async function work(
         patience: {
           policy,
           renew: (unfinished, maxRunMs) =>
-            renewReservation({ ...deps, config: { ...config, policy }, budget }, unfinished, maxRunMs),
+            renewReservation({ ...deps, config: { ...config, policy }, store }, unfinished, maxRunMs),
         },
         showLive: (unfinished, { task }) => {
           show({ ...shown, doing: pipeline === null ? 'agent' : 'steps', work: unfinished, task });
@@ -150,7 +150,7 @@ async function work(
     const outcome = failureOf(error, deps.debug);
     const unfinished = recording.work();
     if (unfinished === null) {
-      await releaseLane({ store, budget, clock, runTag }, intake.lane.id);
+      await releaseLane(gateDeps, intake.lane.id);
       return reportWithoutWork(deps, outcome, deps.startedAt);
     }
     return finish({ ...unfinished, outcome, endedAt: clock.now() });
@@ -206,14 +206,9 @@ export async function gateOf(
   recording: Pick<Recording, 'claiming'>,
 ): Promise<GateDeps> {
   const { config, context, forge, findStart, connect, clock, log, redact, runTag, variables, machine } = deps;
-  const [repository, remote, store, budget] = await Promise.all([
-    connect.repository(),
-    connect.remote(),
-    connect.store(),
-    connect.budget(),
-  ]);
+  const [repository, remote, store] = await Promise.all([connect.repository(), connect.remote(), connect.store()]);
   return {
-    ...{ config, context, forge, findStart, repository, remote, store, budget, clock, log, sha256, runTag, variables },
+    ...{ config, context, forge, findStart, repository, remote, store, clock, log, sha256, runTag, variables },
     readLeftCircuit: machine.readLeftCircuit,
     examine: () => Promise.resolve([]),
     claiming: recording.claiming,

@@ -1,5 +1,6 @@
 import { endRun, loseProgress, recordPublished } from '../../core/lane/settle.ts';
-import { settleRun } from '../../core/sharing/budget.ts';
+import { leaseOf } from '../../config/config.ts';
+import { advance, save } from '../../core/snapshot/changes.ts';
 import { hasConversation } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -12,12 +13,11 @@ import type { Work } from '../../handover/work.ts';
 import { documentOnTheWay } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { PushResult, Remote } from '../../ports/repository.ts';
-import type { BudgetStore, StateStore, Transcript } from '../../ports/state.ts';
+import type { StateStore, Transcript } from '../../ports/state.ts';
 
-interface OutletDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' | 'redact' | 'journalHash'> {
+interface OutletDeps extends Pick<LoopDeps, 'config' | 'context' | 'clock' | 'log' | 'redact' | 'journalHash'> {
   readonly remote: Pick<Remote, 'push' | 'pushOn'>;
-  readonly store: Pick<StateStore, 'advance' | 'save'>;
-  readonly budget: BudgetStore | null;
+  readonly store: Pick<StateStore, 'update' | 'save'>;
   readonly runTag: string;
 }
 
@@ -38,7 +38,7 @@ interface EndedAtHome {
 
 /** `begun`: the work before its first call. */
 export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
-  const { remote, store, budget, clock, log, redact, config, runTag } = deps;
+  const { remote, store, clock, log, redact, config, runTag } = deps;
   const { branch, start, id: lane } = begun.lane;
   /** What the branch holds in the person's repository; null: it is not there. */
   let there = start.kind === 'continue' ? start.remoteHead : start.kind === 'fresh' ? null : start.mergedHead;
@@ -48,7 +48,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 
   async function push({ head }: Work): Promise<PushResult> {
     if (head === since) return { kind: 'pushed' };
-    const pushed = await remote.pushOn({ branch, commit: head, since, at: there, along: null }).catch(unanswered);
+    const pushed = await remote.pushOn({ branch, commit: head, since, at: there }).catch(unanswered);
     if (pushed.kind !== 'pushed') return pushed;
     there = head;
     since = head;
@@ -65,11 +65,10 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       }
       if (pushed.kind !== 'pushed') throw refused(branch, whyOf(pushed));
       safe = { state: { ...work.state, sequence }, iterations: work.journal.length };
-      const kept = await store.advance(lane, {
-        after: sequence,
-        document: (next) => documentOnTheWay(deps, { ...work, remoteHead: there }, next),
-      });
-      sequence = kept ?? sequence;
+      const document = (next: number): string => documentOnTheWay(deps, { ...work, remoteHead: there }, next);
+      const holder = leaseOf(deps, clock.now());
+      const kept = await store.update(advance({ lane, after: sequence, document, holder }));
+      sequence = (kept.kind === 'updated' ? kept.answer : null) ?? sequence;
     },
     end: async (unchecked, session) => {
       const now = clock.now();
@@ -85,14 +84,10 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const transcript = hasConversation(published) ? await session(published) : null;
       const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
       const document = documentOf(published, { transcript: named, redact });
-      const saved = await store.save({ lane, sequence: next, document, transcript });
-      const settled = await budget?.update((newest) =>
-        settleRun(newest, runTag, { before: work.stateBefore, after: state, isPublished: isThere }, clock.now()),
-      );
-      if (settled?.kind === 'unavailable')
-        log.warning(
-          `What this run used could not be counted: ${sentence(settled.why)} What it had reserved counts instead.`,
-        );
+      const copy = { lane, sequence: next, document };
+      const run = { before: work.stateBefore, after: state, isPublished: isThere };
+      const change = save({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run });
+      const saved = await store.save({ ...copy, transcript }, change, runTag);
       if (saved.kind !== 'saved') log.warning(`The state was not saved: ${sentence(saved.why)}`);
       return {
         work,
@@ -109,7 +104,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   async function keptElsewhere(work: Work, why: string): Promise<Outcome> {
     const beside = `${branch}-${work.head.slice(0, 7)}`;
     const kept = await remote
-      .pushOn({ branch: beside, commit: work.head, since: begun.base, at: null, along: null })
+      .pushOn({ branch: beside, commit: work.head, since: begun.base, at: null })
       .catch(unanswered);
     const where = kept.kind === 'pushed' ? ` They are on ${beside} instead.` : '';
     const message = `The newest commits of this run are not on ${branch}: ${sentence(why)}${where}`;

@@ -159,9 +159,8 @@ function handOverPatches(
 /** What the loop asks of a store, from what the gate handed over: nobody can be asked for orders here. */
 function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['store'] {
   return {
-    orders: () => Promise.resolve({ kind: 'unsupported' }),
-    renew: () => Promise.resolve(),
-    ride: () => Promise.resolve(null),
+    read: () => Promise.resolve({ kind: 'none' }),
+    update: () => Promise.resolve({ kind: 'unguarded', why: 'this job cannot reach it', last: null }),
     transcript: async () => {
       const transcript = await namedFile(folder, 'gate/session.sealed', handed.session);
       return transcript === null ? { kind: 'absent' } : { kind: 'found', transcript };

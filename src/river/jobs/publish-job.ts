@@ -59,13 +59,20 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
 }
 
 /** The branch and the state in one push, as main does it after each iteration: whoever is killed behind it, both say the same. */
-async function pushWithState({ config, clock, log, redact }: RiverDeps, stages: Stages, work: Work): Promise<Work> {
+async function pushWithState(
+  { config, context, runTag, clock, log, redact }: RiverDeps,
+  stages: Stages,
+  work: Work,
+): Promise<Work> {
   const { remote, store, forge } = stages;
   const outlet = { kind: 'push', remote, forge } as const;
   const journalHash = (): string | null => work.state.journalHash;
   // The work tree is in the job of the loop, and so is its journal.
   const elsewhere = { repository: null, appendJournal: null, record: null };
-  const pushed = await pushIteration({ config, outlet, store, clock, log, redact, journalHash, ...elsewhere }, work);
+  const pushed = await pushIteration(
+    { config, context, runTag, outlet, store, clock, log, redact, journalHash, ...elsewhere },
+    work,
+  );
   return pushed.end === null ? pushed.work : { ...pushed.work, outcome: pushed.end };
 }
 

@@ -27,6 +27,7 @@ import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import type { Workflow } from '../../core/doctor/workflow.ts';
 import { fromRoot } from '../../core/folder.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { workingDirectoryProblem } from '../../git/checkout/working-directory.ts';
@@ -171,10 +172,12 @@ async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
   if (opened.kind === 'missing') return { kind: 'unknown', why: opened.why };
   const [place] = opened.places;
   if (place === undefined) return { kind: 'unknown', why: 'there is no state.' };
-  const read = await place.budget.read();
-  return read.kind === 'unavailable'
-    ? { kind: 'unknown', why: `the ${place.name} cannot be reached: ${read.why}` }
-    : { kind: 'known', value: windowsFor(read.budget, '', now()).day?.costUsd ?? 0 };
+  const read = await place.store.read();
+  if (read.kind === 'unavailable') return { kind: 'unknown', why: `the ${place.name} cannot be reached: ${read.why}` };
+  const counted = read.kind === 'snapshot' ? budgetIn(read.snapshot, now()) : null;
+  return counted?.kind === 'budget'
+    ? { kind: 'known', value: windowsFor(counted.budget, '', now()).day?.costUsd ?? 0 }
+    : { kind: 'unknown', why: 'a newer version wrote the counters.' };
 }
 
 /** Runs the first workflow's verify commands where its runs do, in a clone of HEAD that is removed again. */

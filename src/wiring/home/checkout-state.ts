@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { checkOwnFolder } from '../../home/own-folder.ts';
 import { STATE } from '../../home/run-claim.ts';
-import type { CellStore } from '../../ports/state.ts';
-import { createDirectoryCells } from '../../state/directory-cells.ts';
+import { createGenerationFiles, type GenerationFiles } from '../../state/generation-files.ts';
 import { systemClock } from '../world.ts';
 
 /** `.ralph/state` of a checkout; `check` throws where a part of the way there is a link or not a folder. */
@@ -15,7 +14,7 @@ export function stateFolder(top: string): { readonly folder: string; readonly ch
   };
 }
 
-/** The cells of a checkout, which are never read or written through a link. */
-export function checkoutCells(top: string): CellStore {
-  return createDirectoryCells({ ...stateFolder(top), now: systemClock.now });
+/** What a checkout keeps, which is never read or written through a link. */
+export function checkoutFiles(top: string): GenerationFiles {
+  return createGenerationFiles({ ...stateFolder(top), now: systemClock.now });
 }

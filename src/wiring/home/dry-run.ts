@@ -23,9 +23,10 @@ import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
 import { resumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
-import type { BudgetStore } from '../../ports/state.ts';
+import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
+import type { StateStore } from '../../ports/state.ts';
 import { askedOf, gateOf, type HomeDeps } from '../../river/home/at-home.ts';
-import { checkoutCells } from './checkout-state.ts';
+import { checkoutFiles } from './checkout-state.ts';
 import { connect } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
@@ -71,13 +72,13 @@ export async function showWhatWouldRun(
       { info: () => undefined, warning: log.warning },
     );
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run') });
-    const cells = checkoutCells(checkout.top);
+    const kept = checkoutFiles(checkout.top);
     const wired = connect(world, { patience: null, isolated: nothingToIsolate });
-    const connections = homeConnections(world, { cells, top: checkout.top, place, gate }, wired);
-    const budget = readOnly(await connections.budget());
+    const connections = homeConnections({ kept, top: checkout.top, place, gate }, wired);
+    const store = readOnly(await connections.store());
     const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
     const gateDeps = await gateOf(
-      { ...world, ...gate, machine, connect: { ...connections, budget: () => Promise.resolve(budget) } },
+      { ...world, ...gate, machine, connect: { ...connections, store: () => Promise.resolve(store) } },
       { claiming: () => undefined },
     );
     const userPrompt = await machine.readPrompt();
@@ -169,10 +170,17 @@ export async function showWhatWouldRun(
   }
 }
 
-/** Who only looks changes no counter. */
-function readOnly(budget: BudgetStore | null): BudgetStore | null {
-  if (budget === null) return null;
-  return { read: budget.read, update: budget.read };
+/** Who only looks changes nothing: what would be changed is seen as if it were. */
+function readOnly(store: StateStore): StateStore {
+  return {
+    ...store,
+    update: async (change) => {
+      const read = await store.read();
+      if (read.kind === 'unavailable') return { ...read, last: null };
+      const { snapshot, answer } = change(read.kind === 'snapshot' ? read.snapshot : emptySnapshot);
+      return { kind: 'updated', place: '', snapshot, answer };
+    },
+  };
 }
 
 function ended(

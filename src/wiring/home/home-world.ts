@@ -2,10 +2,11 @@ import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { fileURLToPath } from 'node:url';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
 import type { Config, RunContext } from '../../config/config.ts';
-import { leaseMs } from '../../core/sharing/lease.ts';
 import type { Log } from '../../ports/machine.ts';
-import type { CellStore, Seal, StateStore } from '../../ports/state.ts';
-import { createDirectoryBlobs } from '../../home/directory-blobs.ts';
+import type { Seal, StateStore } from '../../ports/state.ts';
+import { createDirectoryConversations } from '../../home/directory-conversations.ts';
+import type { GenerationFiles } from '../../state/generation-files.ts';
+import { realPace } from '../state.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
 import { createPersonClock } from './person-clock.ts';
 import { stateFolder } from './checkout-state.ts';
@@ -78,25 +79,18 @@ export function homeWorld(setting: HomeSetting): World {
 }
 
 /** The state in `.ralph/state`, transcripts beside it. */
-export async function homeStore(
-  { config, context, runTag }: World,
-  cells: CellStore,
-  top: string,
-): Promise<StateStore> {
-  const [{ createGuardedStore }, { createLayeredStore }] = await Promise.all([
-    import('../../state/guarded-store.ts'),
-    import('../../state/layered-store.ts'),
+export async function homeStore(files: GenerationFiles, top: string): Promise<StateStore> {
+  const [{ createSnapshotStore }, { createDirectorySnapshot }] = await Promise.all([
+    import('../../state/snapshot-store.ts'),
+    import('../../state/directory-snapshot.ts'),
   ]);
-  const lease = () => ({
-    ...{ runTag, runId: context.runId, runAttempt: context.runAttempt, runUrl: '' },
-    acquiredAt: personClock.now(),
-    durationMs: leaseMs(config.policy.maxRunMs, 'one'),
-  });
-  return createLayeredStore({
-    guarded: createGuardedStore({ cells, carry: null, lease, now: personClock.now }),
+  const { now } = personClock;
+  return createSnapshotStore({
+    place: createDirectorySnapshot(files, now),
     copies: null,
-    blobs: createDirectoryBlobs({ ...stateFolder(top), maxBytes: MAX_CLOSED_BYTES }),
-    now: personClock.now,
+    conversations: createDirectoryConversations({ ...stateFolder(top), maxBytes: MAX_CLOSED_BYTES }),
+    now,
+    pace: realPace,
   });
 }
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { LastRun } from '../../cli/monitor/screen-port.ts';
 import { lastRun } from '../../home/run-claim.ts';
-import { createDirectoryCells } from '../../state/directory-cells.ts';
+import { createGenerationFiles } from '../../state/generation-files.ts';
 
 /** The last `ralph run` of the checkout with this top folder; null: nothing is known of one. */
 export function lastRunIn(top: string): Promise<LastRun | null> {
-  return lastRun(createDirectoryCells({ folder: join(top, '.ralph', 'state'), now: () => Date.now() }));
+  return lastRun(createGenerationFiles({ folder: join(top, '.ralph', 'state'), now: () => Date.now() }));
 }

@@ -2,27 +2,26 @@ import type { RunReport } from '../../handover/report.ts';
 import type { CountdownLine } from '../../home/countdown-line.ts';
 import type { Interruption } from '../../home/interruption.ts';
 import type { StatusFiles } from '../../home/status-files.ts';
-import type { CellStore } from '../../ports/state.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
 import type { Verifier } from '../../ports/agent.ts';
 import type { Connections } from '../../river/deps.ts';
 import { runAtHome, type HomeDeps, type Shown } from '../../river/home/at-home.ts';
 import { renderStatusDocument } from '../../report/pages/run-status.ts';
 import { createJournalFile, type JournalFile } from '../../runner/journal-file.ts';
-import { createBudgetStore } from '../../state/budget-store.ts';
+import type { GenerationFiles } from '../../state/generation-files.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { connect } from '../connect.ts';
 import { createGuard, guardedConnections } from '../guard.ts';
 import { isolatedRun } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
-import { systemClock, type World } from '../world.ts';
+import type { World } from '../world.ts';
 import { homeSeal, homeStore } from './home-world.ts';
 import type { Place } from './place.ts';
 
 interface Play {
   readonly top: string;
   readonly place: Place;
-  readonly cells: CellStore;
+  readonly kept: GenerationFiles;
   readonly gate: Pick<HomeDeps, 'forge' | 'findStart'>;
   readonly interruption: Interruption;
   readonly startedAt: number;
@@ -43,7 +42,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   const { log } = world;
   const isolated = isolatedRun(world);
   const wired = connect(world, { patience: null, isolated });
-  const connections = homeConnections(world, play, wired);
+  const connections = homeConnections(play, wired);
   const guard = createGuard(world, {
     putBack: () => [],
     write: (act) => {
@@ -88,20 +87,18 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   }
 }
 
-/** State, budget and seal of this machine in place of GitHub's. */
+/** State and seal of this machine in place of GitHub's. */
 export function homeConnections(
-  world: World,
-  { cells, top, place, gate }: Pick<Play, 'cells' | 'top' | 'place' | 'gate'>,
+  { kept, top, place, gate }: Pick<Play, 'kept' | 'top' | 'place' | 'gate'>,
   wired: Connections,
 ): Connections {
-  const store = homeStore(world, cells, top);
+  const store = homeStore(kept, top);
   return {
     ...wired,
     forge: () => Promise.resolve(gate.forge),
     requests: () => null,
     refusedWishes: () => [],
     store: () => store,
-    budget: () => Promise.resolve(createBudgetStore(cells, systemClock.now)),
     seal: () => Promise.resolve(homeSeal(place, top)),
   };
 }

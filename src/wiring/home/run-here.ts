@@ -29,7 +29,7 @@ import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { costOrNull } from '../../report/sentences/unknown-cost.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { endAgent } from '../agent.ts';
-import { checkoutCells } from './checkout-state.ts';
+import { checkoutFiles } from './checkout-state.ts';
 import { cleanUpAfter } from './killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
@@ -188,12 +188,12 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     sayFirst();
     return showWhatWouldRun(
       { config, checkout, environment, leaveOut, wanted: asked.task },
-      { setting: setting(log, await nextNumber(checkoutCells(top))), gate, print },
+      { setting: setting(log, await nextNumber(checkoutFiles(top))), gate, print },
     );
   }
 
-  const cells = checkoutCells(top);
-  const { claim, killed } = await claimRun(cells, {
+  const kept = checkoutFiles(top);
+  const { claim, killed } = await claimRun(kept, {
     ...{ runTag, startedAt, folder: config.workingDirectory },
     runFolderOf: (number) => runFolderOf(place, number),
   });
@@ -216,7 +216,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {
-      ...{ top, place, cells, gate, interruption, startedAt, status, countdown },
+      ...{ top, place, kept, gate, interruption, startedAt, status, countdown },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
       journalFolder: () => openJournalFolder(worked, { instead: runFolderOf(place, claim.number), warn: log.warning }),
@@ -231,7 +231,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     await endAgent(runTag).catch(() => undefined);
     await removeTree(place.temp).catch(() => undefined);
     await removeTree(join(place.base, 'work')).catch(() => undefined);
-    await releaseRun(cells, claim);
+    await releaseRun(kept, claim);
     // Until here, nothing that ends a run may leave the claim behind.
     interruption.stop();
     // The broker still listens, and a socket may hang: neither keeps this process alive.

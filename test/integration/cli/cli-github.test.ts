@@ -7,9 +7,10 @@ import { addIssue } from '../../../sandbox/github/state.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
 import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
 import type { LedgerDay } from '../../../src/core/lane/ledger.ts';
-import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptySnapshot, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import { DAY_MS } from '../../../src/core/time.ts';
-import { createRefCells } from '../../../src/git/refs/ref-cells.ts';
+import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { now, openForge, TOKEN } from '../github/github-fixture.ts';
 
@@ -62,9 +63,10 @@ async function server(
   const url = join(folder, 'server.git');
   await runGit(folder, ['init', '-q', '--bare', url]);
   await runGit(folder, ['config', `url.${url}.pushInsteadOf`, 'git@github.com:octo/demo.git']);
-  const workFolder = join(folder, 'cells');
+  const workFolder = join(folder, 'snapshot');
   await mkdir(workFolder);
-  const cells = createRefCells({ url, access: { kind: 'own' }, workFolder, env: process.env, now: () => now });
+  const place = createRefSnapshot({ url, access: { kind: 'own' }, workFolder, env: process.env, now: () => now });
+  let snapshot = emptySnapshot;
   for (const state of states) {
     const record = {
       ...emptyRecord(state.lane),
@@ -72,8 +74,10 @@ async function server(
       document: serializeState(state),
       ...records[state.lane],
     };
-    expect(await cells.write(state.lane, null, serializeRecord(record))).toMatchObject({ kind: 'written' });
+    snapshot = withRecord(snapshot, record);
   }
+  const from = { kind: 'snapshot', head: null, snapshot: emptySnapshot } as const;
+  expect(await place.write({ from, snapshot, message: 'states' })).toMatchObject({ kind: 'written' });
 }
 
 describe('ralph status --all', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claimRun } from '../../../src/home/run-claim.ts';
-import { checkoutCells } from '../../../src/wiring/home/checkout-state.ts';
+import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { workflowFiles } from '../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../src/wiring/settings/effective-settings.ts';
 import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
@@ -49,7 +49,7 @@ test('where no workflow uses the action they are those of ralph run: environment
 
 test('those of ralph run are read where the last run worked', async () => {
   await commit({ '.ralphrc': 'MAX_CALLS_PER_HOUR=7\n', 'packages/api/.ralphrc': 'MAX_CALLS_PER_HOUR=9\n' });
-  await claimRun(checkoutCells(folder), {
+  await claimRun(checkoutFiles(folder), {
     ...{ runTag: 'tag', folder: 'packages/api', startedAt: 0 },
     runFolderOf: () => '/nowhere',
   });

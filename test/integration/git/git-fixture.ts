@@ -12,7 +12,18 @@ import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
 import type { RepositoryRoom } from '../../../src/git/checkout/tree/hand-over.ts';
 import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
 import { createRemote, type RemoteOptions } from '../../../src/git/remote/remote.ts';
-import { createRefCells, type RefCells, type RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
+import { emptySnapshot } from '../../../src/core/snapshot/snapshot.ts';
+import type { RefNetworkOptions } from '../../../src/git/refs/ref-network.ts';
+import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
+import type {
+  Head,
+  PlacedSnapshot,
+  SnapshotPlace,
+  StateUpdate,
+  Swap,
+  Unavailable,
+  Written,
+} from '../../../src/ports/state.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { IterationCommit, PushResult, Remote } from '../../../src/ports/repository.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
@@ -251,14 +262,28 @@ export async function runGit(
   return await git(folder, args, { env });
 }
 
-/** The cells of a remote, as a machine of its own would have them: each call makes another work folder below `root`. */
-export async function openCells(
+/** The state of a remote, whose one file is the text of a lane. */
+export interface OneText {
+  readonly place: SnapshotPlace;
+  read(): Promise<
+    { readonly kind: 'found'; readonly head: Head; readonly text: string } | { readonly kind: 'absent' } | Unavailable
+  >;
+  /** Replaces what is at `expected`; null: creates it. */
+  write(expected: Head | null, text: string): Promise<Written>;
+  carry(expected: Head | null, text: string): StateUpdate;
+}
+
+/** The file that holds the text. */
+export const TEXT_FILE = 'lanes/queue.json';
+
+/** The state of a remote as a machine of its own would have it: each call makes another work folder below `root`. */
+export async function openState(
   remote: { readonly url: string },
   root: string,
-  change: Partial<RefCellsOptions> = {},
-): Promise<RefCells> {
+  change: Partial<RefNetworkOptions> = {},
+): Promise<OneText> {
   const workFolder = await mkdtemp(join(root, 'machine-'));
-  return createRefCells({
+  const place = createRefSnapshot({
     url: remote.url,
     access: { kind: 'token', token: TOKEN },
     workFolder,
@@ -267,6 +292,34 @@ export async function openCells(
     retryAfterMs: 1,
     ...change,
   });
+  const seen = new Map<Head | null, PlacedSnapshot>();
+  const swapOf = (head: Head | null, text: string): Swap => {
+    const from = seen.get(head) ?? { kind: 'snapshot', head, snapshot: emptySnapshot };
+    return { from, snapshot: new Map([...from.snapshot, [TEXT_FILE, text]]), message: 'queue: a text' };
+  };
+  return {
+    place,
+    read: async () => {
+      const read = await place.read(null);
+      if (read.kind === 'known') throw new Error('nothing was known');
+      if (read.kind === 'unavailable') return read;
+      seen.set(read.head, read);
+      if (read.head === null) return { kind: 'absent' };
+      return { kind: 'found', head: read.head, text: read.snapshot.get(TEXT_FILE) ?? '' };
+    },
+    write: async (expected, text) => {
+      const swap = swapOf(expected, text);
+      const written = await place.write(swap);
+      if (written.kind === 'written')
+        seen.set(written.head, { kind: 'snapshot', head: written.head, snapshot: swap.snapshot });
+      return written;
+    },
+    carry: (expected, text) => {
+      const update = place.carry(swapOf(expected, text));
+      if (update === null) throw new Error('it cannot go along');
+      return update;
+    },
+  };
 }
 
 /** What becomes of a request: passed on, answered with a status (a redirect leads to the server), cut, never answered, or done with its answer lost. */

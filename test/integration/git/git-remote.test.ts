@@ -536,13 +536,13 @@ describe('deleteBranch()', () => {
 
 describe('pushOn()', () => {
   const since = (scene: Scene) => tipOf(scene, 'main');
-  const pushed = { kind: 'pushed', along: null };
+  const pushed = { kind: 'pushed' };
 
   test('makes the branch, and continues from where it left it, in one request each', async () => {
     await using scene = await setScene();
     const base = await since(scene);
     const first = await work(scene);
-    const on = { branch: BRANCH, since: base, along: null };
+    const on = { branch: BRANCH, since: base };
     expect(await scene.remote().pushOn({ ...on, commit: base, at: null })).toEqual(pushed);
     expect(await scene.remote().pushOn({ ...on, commit: first, at: base })).toEqual(pushed);
     expect(await tipOf(scene, BRANCH)).toBe(first);
@@ -553,7 +553,7 @@ describe('pushOn()', () => {
     const base = await since(scene);
     const first = await work(scene);
     const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
-    const on = { branch: BRANCH, since: base, at: null, along: null };
+    const on = { branch: BRANCH, since: base, at: null };
     expect(await scene.remote().pushOn({ ...on, commit: first })).toEqual(pushed);
     expect(await scene.remote().pushOn({ ...on, commit: first })).toEqual(pushed);
     expect(await scene.remote().pushOn({ ...on, commit: second })).toEqual(pushed);
@@ -565,9 +565,9 @@ describe('pushOn()', () => {
     const base = await since(scene);
     const first = await work(scene);
     const theirs = await personPushes(scene);
-    expect(
-      await scene.remote().pushOn({ branch: BRANCH, since: base, commit: first, at: base, along: null }),
-    ).toMatchObject({ kind: 'moved' });
+    expect(await scene.remote().pushOn({ branch: BRANCH, since: base, commit: first, at: base })).toMatchObject({
+      kind: 'moved',
+    });
     expect(await tipOf(scene, BRANCH)).toBe(theirs);
   });
 
@@ -579,9 +579,7 @@ describe('pushOn()', () => {
     await scene.quarantineGit('update-index', '--add', '--cacheinfo', `100644,${blob},.github/workflows/ci.yml`);
     const tree = await scene.quarantineGit('write-tree');
     const forged = await scene.quarantineGit('commit-tree', tree, '-p', base, '-m', 'forged');
-    expect(
-      await scene.remote().pushOn({ branch: BRANCH, since: base, commit: forged, at: null, along: null }),
-    ).toMatchObject({
+    expect(await scene.remote().pushOn({ branch: BRANCH, since: base, commit: forged, at: null })).toMatchObject({
       kind: 'rejected',
       why: expect.stringContaining('.github/workflows/ci.yml (it is a protected path') as string,
     });

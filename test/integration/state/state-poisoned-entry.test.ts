@@ -5,11 +5,11 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../../sandbox/git-remote.ts';
 import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
-import { createRefBlobs } from '../../../src/git/refs/ref-blobs.ts';
-import { createRefCells } from '../../../src/git/refs/ref-cells.ts';
-import { createGuardedStore } from '../../../src/state/guarded-store.ts';
-import { createLayeredStore } from '../../../src/state/layered-store.ts';
+import { createRefConversations } from '../../../src/git/refs/ref-conversations.ts';
+import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
+import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { createSeal } from '../../../src/state/seal.ts';
+import { verbsOf } from '../../unit/state/place-fixtures.ts';
 import { cacheFixture, copyOf, KEY } from './state-cache-fixture.ts';
 
 const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
@@ -175,20 +175,19 @@ test('beside a ref at #3, an entry #900 with a consent, a pause and a conversati
       access: { kind: 'token', token: TOKEN } as const,
       env: { PATH: process.env['PATH'] },
     };
-    const lease = () => ({
-      runTag: machine,
-      runId: machine,
-      runAttempt: 1,
-      runUrl: '',
-      acquiredAt: now(),
-      durationMs: 1,
-    });
-    return createLayeredStore({
-      guarded: createGuardedStore({ cells: createRefCells({ ...network, workFolder, now }), carry: null, lease, now }),
+    const state = createSnapshotStore({
+      place: createRefSnapshot({ ...network, workFolder, now }),
       copies: { place: 'cache', store: cache.store() },
-      blobs: createRefBlobs({ ...network, workFolder: `${workFolder}-blobs`, now, maxBytes: 1_000_000 }),
+      conversations: createRefConversations({
+        ...network,
+        workFolder: `${workFolder}-conversations`,
+        now,
+        maxBytes: 1_000_000,
+      }),
       now,
+      pace: { random: () => 0, sleep: () => Promise.resolve() },
     });
+    return { ...verbsOf(state, machine, now), transcript: state.transcript };
   };
   const of = { lane: 'queue', sessionId: '0f0e0d0c-1111-4222-8333-444455556666' };
   const own = await createSeal({ credential: KEY, repository: 'octo/app' }).close(Buffer.from('what was said'), of);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseBudget } from '../../../src/core/sharing/budget.ts';
+import { lanesToGoOn } from '../../../src/core/sharing/budget.ts';
 import { usageLimited } from '../stage/behaviours.ts';
 import {
   commented,
@@ -7,6 +7,7 @@ import {
   labeled,
   runOnce,
   savedState,
+  storedBudget,
   schedule,
   warningsIn,
   type Event,
@@ -37,9 +38,8 @@ function repliesOf({ forge }: Project): readonly number[] {
   return forge.replies.map(({ replyTo }) => replyTo);
 }
 
-function toGoOn({ kept, clock }: Project): unknown {
-  const parsed = parseBudget(kept.refs.cells.get('budget')?.text ?? '', clock.now());
-  return parsed.kind === 'budget' ? [...parsed.budget.unanswered, ...parsed.budget.unfinished] : parsed.kind;
+function toGoOn(project: Project): unknown {
+  return lanesToGoOn(storedBudget(project));
 }
 
 describe("a review of an issue's own pull request", () => {

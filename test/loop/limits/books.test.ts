@@ -48,7 +48,7 @@ const faults: readonly (readonly [string, Fault])[] = [
   [
     'pushing',
     ({ remote }) => {
-      for (const push of ['push', 'pushOn'] as const) remote.faults.set(push, bug);
+      for (const push of ['push', 'pushOn', 'pushWithState'] as const) remote.faults.set(push, bug);
     },
   ],
   [

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_USAGE_WAIT_MS } from '../../../src/core/agents/providers.ts';
-import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
 import { expiryOf } from '../../../src/core/sharing/lease.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { createProject, runOnce, savedState } from '../stage/river.ts';
+import { createProject, runOnce, savedState, storedRecord } from '../stage/river.ts';
 
 const waiting = {
   'on-limit': 'wait',
@@ -148,8 +147,8 @@ describe('on-limit: wait at home, where waiting is no time of the run', () => {
   });
 });
 
-function claimEnds({ kept }: Project): number {
-  const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
-  if (parsed.kind !== 'record' || parsed.record.lease === null) throw new Error('The lane is not claimed.');
-  return expiryOf(parsed.record.lease);
+function claimEnds(project: Project): number {
+  const { lease } = storedRecord(project);
+  if (lease === null) throw new Error('The lane is not claimed.');
+  return expiryOf(lease);
 }

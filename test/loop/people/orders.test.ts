@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
 import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, stuck } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -9,16 +8,16 @@ import {
   createProject,
   labeled,
   runOnce,
+  putRecord,
   savedState,
+  storedRecord,
   schedule,
   senderOf,
   type Event,
 } from '../stage/river.ts';
 
-const ordersOf = ({ kept }: Project, lane: string): readonly string[] => {
-  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
-  return parsed.kind === 'record' ? parsed.record.orders.map(({ kind }) => kind) : [];
-};
+const ordersOf = (project: Project, lane: string): readonly string[] =>
+  storedRecord(project, lane).orders.map(({ kind }) => kind);
 const answerOn = ({ forge }: Project, issue: number): string =>
   [...(forge.comments.get(issue)?.values() ?? [])].join('\n');
 
@@ -46,9 +45,8 @@ describe('whom a command on an issue is about', () => {
 
   test('its own lane, though its state cannot be read', async () => {
     const project = await withoutBranch();
-    const { refs, cache } = project.kept;
-    const record = JSON.parse(refs.cells.get('issue-2')?.text ?? '{}') as object;
-    refs.put('issue-2', JSON.stringify({ ...record, document: '{"version":3,"lane":"issue-2"}' }));
+    const { cache } = project.kept;
+    putRecord(project, { ...storedRecord(project, 'issue-2'), document: '{"version":3,"lane":"issue-2"}' });
     cache.saved.clear();
     await runOnce(project, { event: commented('/ralph pause', { issue: 2 }) });
     expect([ordersOf(project, 'issue-2'), ordersOf(project, 'queue')]).toEqual([['pause'], []]);

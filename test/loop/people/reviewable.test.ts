@@ -58,7 +58,7 @@ describe('a task that was set aside', () => {
     project.clock.advance(HOUR);
     const reserved: string[] = [];
     const onRecord = () => {
-      reserved.push(project.kept.refs.cells.get('budget')?.text ?? '');
+      reserved.push(project.kept.refs.textAt('usage.json'));
     };
     expect(await runOnce(project, { onRecord })).toMatchObject({ calls: 1 });
     expect(project.script.calls.at(-1)?.prompt).toContain('Body 1');

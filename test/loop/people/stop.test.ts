@@ -1,25 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { orderRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { orderRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { OrderKind } from '../../../src/core/sharing/orders.ts';
 import { initialState } from '../../../src/core/lane/state.ts';
 import { createOrderPoll } from '../../../src/loop/people/order-poll.ts';
-import type { OrdersNow } from '../../../src/ports/state.ts';
+import type { ReadSnapshot } from '../../../src/ports/state.ts';
 import { noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import { createLog } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { configOf, createProject, runOnce, savedState } from '../stage/river.ts';
+import { configOf, createProject, putRecord, runOnce, savedState, storedRecord } from '../stage/river.ts';
 
 /** What a person does elsewhere while the agent works. */
-function orderNow({ kept, clock }: Project, kind: OrderKind, lane = 'queue'): void {
-  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
-  if (parsed.kind !== 'record') throw new Error(`The lane ${lane} has no record: ${parsed.kind}`);
-  kept.refs.put(
-    lane,
-    serializeRecord(
-      orderRecord(parsed.record, { kind, task: null, by: 'ann', from: 'comment', run: null, at: clock.now() }),
-    ),
-  );
+function orderNow(project: Project, kind: OrderKind, lane = 'queue'): void {
+  const order = { kind, task: null, by: 'ann', from: 'comment', run: null, at: project.clock.now() } as const;
+  putRecord(project, orderRecord(storedRecord(project, lane), order));
 }
 
 /** In its second call something happens. */
@@ -83,7 +77,7 @@ describe('while a run works', () => {
     const project = createProject({ inputs: { 'max-iterations': '4' } });
     project.script.behaviours = [
       meanwhile(() => {
-        project.kept.refs.outages.set('readHead', 'no answer');
+        project.kept.refs.outages.set('readAgain', 'no answer');
       }),
     ];
     const run = await runOnce(project);
@@ -96,7 +90,7 @@ describe('while a run works', () => {
   test('nobody is asked where nothing takes orders', async () => {
     const project = createProject({ inputs: { 'max-iterations': '3', 'state-store': 'cache' } });
     project.script.behaviours = [steadyWorker];
-    project.kept.refs.outages.set('readHead', 'no answer').set('read', 'no answer');
+    project.kept.refs.outages.set('read', 'no answer');
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 3 });
     expect(run.log.join('\n')).not.toContain('ordered this run to stop');
@@ -111,7 +105,7 @@ describe('the question what was ordered', () => {
     vi.useRealTimers();
   });
   const poll = (
-    answer: () => Promise<OrdersNow>,
+    answer: () => Promise<ReadSnapshot>,
     signal = new AbortController().signal,
     inputs: Readonly<Record<string, string>> = {},
   ) => {
@@ -119,10 +113,9 @@ describe('the question what was ordered', () => {
     const ask = createOrderPoll({
       config: configOf(inputs),
       store: {
-        orders: answer,
+        read: answer,
+        update: () => Promise.reject(new Error('not asked for')),
         transcript: () => Promise.resolve({ kind: 'absent' }),
-        renew: () => Promise.resolve(),
-        ride: () => Promise.resolve(null),
       },
       log,
       signal,
@@ -130,7 +123,7 @@ describe('the question what was ordered', () => {
     return { log, ask: () => ask(initialState('queue', noon)) };
   };
 
-  test.each<[string, () => Promise<OrdersNow>, RegExp]>([
+  test.each<[string, () => Promise<ReadSnapshot>, RegExp]>([
     ['hangs', () => new Promise(() => undefined), /did not answer within 15 s/],
     ['throws', () => Promise.reject(new Error('on fire')), /on fire/],
     ['says that it cannot be reached', () => Promise.resolve({ kind: 'unavailable', why: 'no route' }), /no route\./],
@@ -154,7 +147,7 @@ describe('the question what was ordered', () => {
   });
 
   test('is not asked where nothing is kept', async () => {
-    const asked = vi.fn(() => Promise.resolve<OrdersNow>({ kind: 'unsupported' }));
+    const asked = vi.fn(() => Promise.resolve<ReadSnapshot>({ kind: 'none' }));
     expect(await poll(asked, undefined, { 'state-store': 'none' }).ask()).toEqual([]);
     expect(asked).not.toHaveBeenCalled();
   });

@@ -75,7 +75,7 @@ function everything({ forge, kept }: Project): string {
     forge.pulls,
     [...forge.comments].map(([, texts]) => [...texts.values()]),
     [...forge.notifications].map(([, texts]) => [...texts.values()]),
-    [...kept.refs.cells.values()],
+    [...kept.refs.shared.snapshot.values()],
   ]);
 }
 

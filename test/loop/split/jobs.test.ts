@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { parseBudget } from '../../../src/core/sharing/budget.ts';
-import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
 import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { asker, claimsBlocked, finisher, silent, steadyWorker, stuck, usageLimited } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -12,6 +10,8 @@ import {
   runOnce,
   savedDocument,
   savedState,
+  storedBudget,
+  storedRecord,
   schedule,
   finishOnce,
   type Event,
@@ -30,7 +30,7 @@ function outlives(project: Project, lane: string): unknown {
     comments: [...forge.comments].map(([thread, texts]) => [thread, [...texts.values()]]),
     notifications: [...forge.notifications].map(([thread, texts]) => [thread, [...texts.values()]]),
     state: saved,
-    budget: budgetOf(project),
+    budget: storedBudget(project),
   };
   return JSON.parse(
     JSON.stringify(world, (key, value: unknown) => (['sequence', 'comment', 'journalHash'].includes(key) ? 0 : value))
@@ -39,15 +39,8 @@ function outlives(project: Project, lane: string): unknown {
   ) as unknown;
 }
 
-function budgetOf({ kept, clock }: Project) {
-  const parsed = parseBudget(kept.refs.cells.get('budget')?.text ?? '', clock.now());
-  if (parsed.kind !== 'budget') throw new Error(`The budget is ${parsed.kind}.`);
-  return parsed.budget;
-}
-
-function leaseOf({ kept }: Project, lane = 'queue') {
-  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
-  return parsed.kind === 'record' ? parsed.record.lease : null;
+function leaseOf(project: Project, lane = 'queue') {
+  return storedRecord(project, lane).lease;
 }
 
 describe('three jobs leave behind what one job does', () => {
@@ -143,7 +136,10 @@ describe('a job of the loop that left nothing usable', () => {
     const { publish } = await runSplit(project, { event: labeled(1), withoutLoop: true });
     expect(publish?.end).toBe('failed (infrastructure)');
     expect(leaseOf(project, 'issue-1')).toBeNull();
-    expect(budgetOf(project)).toMatchObject({ reservations: [], windows: { hour: { calls: 4 }, day: { costUsd: 2 } } });
+    expect(storedBudget(project)).toMatchObject({
+      reservations: [],
+      windows: { hour: { calls: 4 }, day: { costUsd: 2 } },
+    });
     expect([...project.origin.branches.keys()]).toEqual(['main']);
     expect(JSON.stringify([...project.forge.comments].map(([, texts]) => [...texts.values()]))).toContain(
       'ended without handing over its work',
@@ -159,7 +155,7 @@ describe('a job of the loop that left nothing usable', () => {
     const { loop, publish } = await runSplit(project, { event: labeled(1), loop: { hasProviderKey: false } });
     expect([loop?.end, publish?.end]).toEqual(['failed (configuration)', 'failed (configuration)']);
     expect(publish?.outcome).toMatchObject({ message: expect.stringContaining('There is no key for the agent.') });
-    expect(budgetOf(project)).toMatchObject({ reservations: [], windows: { hour: null } });
+    expect(storedBudget(project)).toMatchObject({ reservations: [], windows: { hour: null } });
     expect(leaseOf(project, 'issue-1')).toBeNull();
     expect(project.forge.writes.filter((write) => write.startsWith('notified'))).toEqual(['notified on #1']);
   });

@@ -1,11 +1,22 @@
-import { emptyRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { STATE_VERSION } from '../../../src/core/lane/state.ts';
 import { UserError } from '../../../src/errors.ts';
 import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { addCommit } from './in-memory.ts';
 import type { FaultRow } from './play-fault.ts';
 import type { Machine } from './machine.ts';
-import { addIssue, commented, cutOff, green, loseState, putDocument, runOnce, savedState } from './river.ts';
+import {
+  addIssue,
+  commented,
+  cutOff,
+  green,
+  loseState,
+  putDocument,
+  putRecord,
+  runOnce,
+  savedState,
+  storedRecord,
+} from './river.ts';
 import type { Project } from './project.ts';
 import { killAt } from './tap.ts';
 
@@ -74,12 +85,17 @@ const cacheRows: readonly FaultRow[] = [
   },
 ];
 
-const recordText = ({ kept }: Project): string => kept.refs.cells.get('queue')?.text ?? '';
+const QUEUE_FILE = 'lanes/queue.json';
+const recordText = ({ kept }: Project): string => kept.refs.textAt(QUEUE_FILE);
+
+function putText({ kept }: Project, path: string, text: string | null): void {
+  kept.refs.put((files) => (text === null ? files.delete(path) : files.set(path, text)));
+}
 const unreadable: readonly (readonly [string, (text: string) => string, RegExp])[] = [
   ['holds garbage', () => 'garbage \u0000', /it is not a JSON object/],
   ['holds nothing', () => '', /it is not a JSON object/],
   ['holds a truncated record', (text) => text.slice(0, text.length / 2), /it is not a JSON object/],
-  ['holds a huge record', (text) => text + ' '.repeat(200_000), /it is longer than/],
+  ['holds a huge record', (text) => text + ' '.repeat(500_000), /it is longer than/],
   ["holds another lane's record", () => serializeRecord(emptyRecord('issue-9')), /it belongs to another branch/],
 ];
 
@@ -87,8 +103,8 @@ const refRows: readonly FaultRow[] = [
   {
     title: 'ref',
     happened: 'is deleted',
-    inject: ({ kept }) => {
-      kept.refs.cells.delete('queue');
+    inject: (project) => {
+      putText(project, QUEUE_FILE, null);
     },
     ...probed,
     reported: /The cache holds #2 of this state and the ref none: it was reset[^]*lost: no copy of it is left/,
@@ -97,7 +113,7 @@ const refRows: readonly FaultRow[] = [
     title: 'ref',
     happened: 'cannot be reached',
     inject: ({ kept }) => {
-      for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, 'no answer');
+      for (const verb of ['read', 'write'] as const) kept.refs.outages.set(verb, 'no answer');
     },
     ...stopped('failed (infrastructure), 0 calls'),
     reported: /state of the queue cannot be read, so no call is made: no answer/,
@@ -151,7 +167,7 @@ const refRows: readonly FaultRow[] = [
     nextRun: 'parked (calls_per_hour), 0 calls',
     reported: /./,
     inject: (project) => {
-      project.kept.refs.cells.delete('budget');
+      putText(project, 'usage.json', null);
       project.inputs = { 'max-calls-per-hour': '1' };
     },
   },
@@ -159,7 +175,7 @@ const refRows: readonly FaultRow[] = [
     title: 'ref',
     happened,
     inject: (project) => {
-      project.kept.refs.put('queue', change(recordText(project)));
+      putText(project, QUEUE_FILE, change(recordText(project)));
     },
     ...probed,
     reported,
@@ -172,7 +188,7 @@ const refRows: readonly FaultRow[] = [
     inject: (project) => {
       const before = recordText(project);
       putDocument(project, { sequence: 3, document: JSON.stringify({ ...savedState(project), sequence: 3 }) });
-      project.kept.refs.put('queue', before);
+      putText(project, QUEUE_FILE, before);
     },
   },
   {
@@ -180,9 +196,9 @@ const refRows: readonly FaultRow[] = [
     happened: 'holds a record of a newer version',
     thisRun: 'failed (configuration), 0 calls',
     nextRun: 'failed (configuration), 0 calls',
-    reported: /newer version of this action \(version 3\).*does not overwrite.*Use that version/,
+    reported: /newer version of this action \(version 4\).*does not overwrite.*Use that version/,
     inject: (project) => {
-      project.kept.refs.put('queue', recordText(project).replace('"version": 2', '"version": 3'));
+      putText(project, QUEUE_FILE, recordText(project).replace('"version": 3', '"version": 4'));
     },
   },
   {
@@ -206,11 +222,7 @@ const refRows: readonly FaultRow[] = [
     reported: /one probe iteration[^]*saved #8 /,
     inject: (project) => {
       putDocument(project, { sequence: 5, document: JSON.stringify({ ...savedState(project), sequence: 5 }) });
-      const record = parseRecord(recordText(project), 'queue');
-      project.kept.refs.put(
-        'queue',
-        serializeRecord({ ...(record.kind === 'record' ? record.record : emptyRecord('queue')), document: '{' }),
-      );
+      putRecord(project, { ...storedRecord(project), document: '{' });
       for (const verb of ['restore', 'save'] as const) project.kept.cache.outages.set(verb, 'no result in time');
     },
   },
@@ -237,8 +249,8 @@ const refRows: readonly FaultRow[] = [
     thisRun: 'parked (cost_per_day), 0 calls',
     nextRun: 'complete (plan_complete), 1 call',
     reported: /count as used up/,
-    inject: ({ kept }) => {
-      kept.refs.put('budget', '{"version":1');
+    inject: (project) => {
+      putText(project, 'usage.json', '{"version":1');
     },
     later: ({ clock }) => {
       clock.advance(DAY);
@@ -398,7 +410,7 @@ const gitRows: readonly FaultRow[] = [
     title: 'push',
     happened: 'fails in main and works in post',
     inject: ({ remote }) => {
-      for (const push of ['push', 'pushOn'] as const)
+      for (const push of ['push', 'pushOn', 'pushWithState'] as const)
         remote.faults.set(push, new UserError('infrastructure', 'The remote does not answer.'));
     },
     endsBeforePost: true,
@@ -604,7 +616,7 @@ const releaseRows: readonly FaultRow[] = [
     title: 'ref',
     happened: 'cannot be read back after the save',
     meanwhile: ({ kept }) => {
-      kept.refs.outages.set('readHead', 'no answer');
+      kept.refs.outages.set('readAgain', 'no answer');
     },
     ...complete,
     reported: /ref ✗: it could not be read back: no answer/,

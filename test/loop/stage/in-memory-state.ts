@@ -1,43 +1,45 @@
 import { createHash } from 'node:crypto';
+import { emptySnapshot, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
 import type {
-  BlobStore,
-  CellHead,
-  CellName,
-  CellRead,
-  CellStore,
-  CellWritten,
+  Conversations,
   CopyStore,
   PartialCopy,
-  Passenger,
   RestoredCopy,
   SavedCopy,
   Seal,
   Sealed,
+  SnapshotPlace,
+  StateUpdate,
+  Swap,
+  Written,
 } from '../../../src/ports/state.ts';
-import { createCellPlace, createCells } from './in-memory-cells.ts';
+import { createMemoryPlace, createShared, writeTo, type SharedSnapshot } from './snapshot-place.ts';
 
-/** What is kept of a project between its runs: its refs, and the entries of its cache. */
+/** What is kept of a project between its runs: its state on a ref, its conversations, and the entries of its cache. */
 export interface Kept {
   readonly refs: FakeRefs;
   readonly cache: FakeCache;
-  readonly blobs: FakeBlobs;
+  readonly conversations: FakeConversations;
 }
 
-interface FakeBlobs extends BlobStore {
+interface FakeConversations extends Conversations {
   readonly contents: Map<string, Uint8Array>;
 }
 
-interface FakeRefs extends CellStore {
-  readonly cells: Map<CellName, { readonly head: string; readonly text: string }>;
-  /** Why a verb does not work now, until it is taken out again. */
-  readonly outages: Map<'read' | 'write' | 'readHead', string>;
+interface FakeRefs extends SnapshotPlace {
+  readonly shared: SharedSnapshot;
+  /** Why a verb does not work now, until it is taken out again. `readAgain`: the read of a machine that has read before. */
+  readonly outages: Map<'read' | 'readAgain' | 'write', string>;
   /** What the place says to every write, now and later; null: it takes them. */
   refusal: string | null;
-  /** Puts a text there as a person or another version would: without asking. */
-  put(name: CellName, text: string): void;
-  carry(name: CellName, expected: CellHead | null, text: string): Passenger;
-  /** The server's part in a push that takes a cell along. */
-  land(passenger: Passenger): Promise<CellWritten>;
+  /** Changes the files as a person or another version would: without asking. */
+  put(change: (files: Map<string, string>) => void): void;
+  /** What lies under a path; empty: nothing. */
+  textAt(path: string): string;
+  /** Whether nobody has written since. */
+  isCurrent(update: StateUpdate): boolean;
+  /** The server's part in a push that takes the state along. */
+  land(update: StateUpdate): Promise<Written>;
 }
 
 interface FakeCache extends CopyStore {
@@ -48,68 +50,62 @@ interface FakeCache extends CopyStore {
 }
 
 export function createKept(): Kept {
-  return { refs: createRefs(), cache: createCache(), blobs: createBlobs() };
+  return { refs: createRefs(), cache: createCache(), conversations: createConversations() };
 }
 
 function createRefs(): FakeRefs {
-  const shared = createCellPlace();
-  const cells = createCells(shared);
+  const shared = createShared();
+  const place = createMemoryPlace(shared);
   const outages: FakeRefs['outages'] = new Map();
-  const ask = async <Answer>(
-    verb: 'read' | 'write' | 'readHead',
-    unavailable: (why: string) => Answer,
-    call: () => Promise<Answer>,
-  ): Promise<Answer> => {
-    const why = outages.get(verb);
-    return why === undefined ? call() : unavailable(why);
-  };
-  const boarded = new Map<string, { readonly name: CellName; readonly text: string }>();
+  const boarded = new Map<string, Swap>();
   const refs: FakeRefs = {
-    place: 'ref',
-    carry: (name, expected, text) => ({
-      ref: `refs/ralph/state/${name}`,
-      expected,
+    name: 'ref',
+    shared,
+    outages,
+    refusal: null,
+    put: (change) => {
+      const files = new Map(shared.snapshot);
+      change(files);
+      shared.messages.push('by hand');
+      shared.head = `by-hand-${String(shared.messages.length)}`;
+      shared.snapshot = files;
+    },
+    textAt: (path) => shared.snapshot.get(path) ?? '',
+    carry: (swap) => ({
+      ref: 'refs/ralph/v2/state',
+      expected: swap.from.head,
       board: () => {
         const head = `boarded-${String(boarded.size + 1)}`;
-        boarded.set(head, { name, text });
+        boarded.set(head, swap);
         return Promise.resolve(head);
       },
     }),
-    land: async (passenger) => {
-      const boardedAs = boarded.get(await passenger.board({ gitFolder: '' }));
-      if (boardedAs === undefined) throw new Error('Nothing is on board.');
-      return refs.write(boardedAs.name, passenger.expected, boardedAs.text);
+    isCurrent: ({ expected }) => expected === shared.head,
+    land: async (update) => {
+      const swap = boarded.get(await update.board({ gitFolder: '' }));
+      if (swap === undefined) throw new Error('Nothing is on board.');
+      return refs.write(swap);
     },
-    cells: shared.texts,
-    outages,
-    refusal: null,
-    put: (name, text) => {
-      shared.written += 1;
-      shared.texts.set(name, { head: `by hand ${String(shared.written)}`, text });
+    read: async (known) => {
+      const why = outages.get('read') ?? (known === null ? undefined : outages.get('readAgain'));
+      return why === undefined ? place.read(known) : { kind: 'unavailable', why };
     },
-    read: (names) =>
-      ask<readonly CellRead[]>(
-        'read',
-        (why) => names.map(() => ({ kind: 'unavailable', why })),
-        () => cells.read(names),
-      ),
-    write: (name, expected, text) =>
-      ask<CellWritten>(
-        'write',
-        (why) => ({ kind: 'unavailable', why }),
-        () =>
-          refs.refusal === null
-            ? cells.write(name, expected, text)
-            : Promise.resolve<CellWritten>({ kind: 'refused', why: refs.refusal }),
-      ),
-    readHead: (name) =>
-      ask<Awaited<ReturnType<CellStore['readHead']>>>(
-        'readHead',
-        (why) => ({ kind: 'unavailable', why }),
-        () => cells.readHead(name),
-      ),
+    write: (swap) => {
+      const why = outages.get('write');
+      if (why !== undefined) return Promise.resolve({ kind: 'unavailable', why });
+      if (refs.refusal !== null) return Promise.resolve({ kind: 'refused', why: refs.refusal });
+      return Promise.resolve(writeTo(shared, swap));
+    },
+    settle: place.settle,
   };
   return refs;
+}
+
+/** Takes away everything. */
+export function forget({ shared }: FakeRefs): void {
+  const nothing: Snapshot = emptySnapshot;
+  shared.head = null;
+  shared.snapshot = nothing;
 }
 
 /** Closes by saying with which key and for what: the real one needs time that the stage does not give. */
@@ -133,8 +129,8 @@ export function sealWith(key: string | null): Seal {
   };
 }
 
-function createBlobs(): FakeBlobs {
-  const contents: FakeBlobs['contents'] = new Map();
+function createConversations(): FakeConversations {
+  const contents: FakeConversations['contents'] = new Map();
   return {
     contents,
     read: (name) => {

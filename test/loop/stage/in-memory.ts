@@ -19,7 +19,7 @@ import type {
 } from '../../../src/ports/forge.ts';
 import { taskInMessage } from '../../../src/core/text/commit-message.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
-import type { CellWritten, Passenger } from '../../../src/ports/state.ts';
+import type { StateUpdate, Written } from '../../../src/ports/state.ts';
 import type {
   CommittedIteration,
   WorkBeside,
@@ -388,7 +388,10 @@ export interface FakeRemote extends Remote {
 /** The server's side: a push is a compare-and-swap from the tip that the lane started from. */
 export function createRemote(
   { branches, commits, trees, bundles }: Origin,
-  land: (passenger: Passenger) => Promise<CellWritten>,
+  state: {
+    readonly isCurrent: (update: StateUpdate) => boolean;
+    readonly land: (update: StateUpdate) => Promise<Written>;
+  },
 ): FakeRemote {
   const remote: FakeRemote = {
     pushes: [],
@@ -412,13 +415,12 @@ export function createRemote(
         remote.pushes.push({ branch: push.branch, commit: push.commit, result: result.kind });
         return result;
       }),
-    pushOn: async ({ branch, commit, since, at, along }) => {
-      const result = await guarded(remote.faults, 'pushOn', () => {
-        const start = at === null ? { kind: 'fresh' as const } : { kind: 'continue' as const, remoteHead: at };
-        return tryPush({ branch, commit, since, start });
-      });
-      remote.pushes.push({ branch, commit, result: result.kind });
-      return result.kind === 'pushed' ? { ...result, along: along === null ? null : await land(along) } : result;
+    pushOn: (push) => guarded(remote.faults, 'pushOn', () => pushedOn(push)),
+    pushWithState: async ({ along, ...push }) => {
+      const result = await guarded(remote.faults, 'pushWithState', () =>
+        state.isCurrent(along) ? pushedOn(push) : ({ kind: 'overtaken' } as const),
+      );
+      return result.kind === 'pushed' ? { ...result, state: await state.land(along) } : result;
     },
     probePush: (_, at) =>
       guarded(remote.faults, 'probePush', () => {
@@ -483,6 +485,13 @@ export function createRemote(
       }),
   };
   return remote;
+
+  function pushedOn({ at, ...push }: Parameters<Remote['pushOn']>[0]): PushResult {
+    const start = at === null ? { kind: 'fresh' as const } : { kind: 'continue' as const, remoteHead: at };
+    const result = tryPush({ ...push, start });
+    remote.pushes.push({ branch: push.branch, commit: push.commit, result: result.kind });
+    return result;
+  }
 
   function tryPush({ branch, commit, start }: Parameters<Remote['push']>[0]): PushResult {
     const tip = branches.get(branch);

@@ -1,6 +1,5 @@
 import { isFeedback } from '../../../src/core/feedback/subject.ts';
-import { parseBudget, windowsFor } from '../../../src/core/sharing/budget.ts';
-import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
+import { windowsFor } from '../../../src/core/sharing/budget.ts';
 import { expiryOf, type Lease } from '../../../src/core/sharing/lease.ts';
 import { parseState, type LaneState } from '../../../src/core/lane/state.ts';
 import type { Work } from '../../../src/handover/work.ts';
@@ -19,6 +18,8 @@ import {
   schedule,
   type Event,
   type Run,
+  storedBudget,
+  storedRecord,
 } from './river.ts';
 import type { Project } from './project.ts';
 import { counting, killAt, type When } from './tap.ts';
@@ -347,27 +348,20 @@ function problemsOfEnd({ lane }: Scenario, project: Project): readonly string[] 
 }
 
 /** The lease on the scenario's lane that is not over. */
-export function leaseOn({ lane: id }: Scenario, { kept, clock }: Project): Lease | null {
-  const parsed = parseRecord(kept.refs.cells.get(id)?.text ?? '', id);
-  const lease = parsed.kind === 'record' ? parsed.record.lease : null;
-  return lease !== null && clock.now() < expiryOf(lease) ? lease : null;
+export function leaseOn({ lane: id }: Scenario, project: Project): Lease | null {
+  const { lease } = storedRecord(project, id);
+  return lease !== null && project.clock.now() < expiryOf(lease) ? lease : null;
 }
 
 /** What people ordered of the scenario's lane. */
-export function ordersOf({ lane }: Scenario, { kept }: Project): readonly string[] {
-  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
-  return parsed.kind === 'record' ? parsed.record.orders.map(({ kind }) => kind) : [];
+export function ordersOf({ lane }: Scenario, project: Project): readonly string[] {
+  return storedRecord(project, lane).orders.map(({ kind }) => kind);
 }
 
 /** What a new run would see used and reserved of the repository's hour; null: nothing is counted for the repository. */
-function chargedInHour({ kept, clock, inputs }: Project): number | null {
-  if (inputs['state-store'] === 'cache') return null;
-  const parsed = parseBudget(
-    kept.refs.cells.get('budget')?.text ?? '{"version":1,"windows":{"hour":null,"day":null},"reservations":[]}',
-    clock.now(),
-  );
-  if (parsed.kind !== 'budget' || parsed.problem !== null) throw new Error('The budget cannot be read.');
-  return windowsFor(parsed.budget, 'a new run', clock.now()).hour?.calls ?? 0;
+function chargedInHour(project: Project): number | null {
+  if (project.inputs['state-store'] === 'cache') return null;
+  return windowsFor(storedBudget(project), 'a new run', project.clock.now()).hour?.calls ?? 0;
 }
 
 /** Calls of the last hour. */

@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
-import { jobsOf, type Config, type RunContext } from '../../../src/config/config.ts';
-import { leaseMs } from '../../../src/core/sharing/lease.ts';
+import type { Config, RunContext } from '../../../src/config/config.ts';
 import type { McpServer } from '../../../src/core/mcp/server.ts';
 import type { Agent, CommandCall } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
 import type { HandoffFolder, HandoffName } from '../../../src/ports/handoff.ts';
 import type { AgentNeeds, Connections } from '../../../src/river/deps.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
-import { createBudgetStore } from '../../../src/state/budget-store.ts';
-import { createGuardedStore } from '../../../src/state/guarded-store.ts';
-import { createLayeredStore } from '../../../src/state/layered-store.ts';
+import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { createAgent, type AgentScript } from './behaviours.ts';
 import { sealWith } from './in-memory-state.ts';
 import { createCheckout, type Checkout } from './in-memory.ts';
@@ -87,28 +84,17 @@ export function createMachine(
 
 /** The ports of one process on the machine, main or post: the real stores over what is kept in memory. */
 export function connectionsOf(project: Project, machine: Machine, tap: Tap): Connections {
-  const { config, context, runTag, clock } = machine;
+  const { config, clock } = machine;
   const { stateStore } = config;
-  const refs = tapped('refs', project.kept.refs, tap);
-  const lease = () => ({
-    runTag,
-    runId: context.runId,
-    runAttempt: context.runAttempt,
-    runUrl: context.runUrl,
-    acquiredAt: clock.now(),
-    durationMs: leaseMs(config.policy.maxRunMs, jobsOf(config)),
-  });
-  const guarded =
-    stateStore === 'cache'
-      ? null
-      : createGuardedStore({ cells: refs, carry: project.kept.refs.carry, lease, now: clock.now });
-  const store = createLayeredStore({
-    guarded,
-    copies: stateStore === 'ref' ? null : { place: 'cache', store: tapped('cache', project.kept.cache, tap) },
-    blobs: stateStore === 'cache' ? null : tapped('blobs', project.kept.blobs, tap),
+  const isKept = stateStore === 'auto' || stateStore === 'ref';
+  const isCopied = stateStore === 'auto' || stateStore === 'cache';
+  const store = createSnapshotStore({
+    place: isKept ? tapped('refs', project.kept.refs, tap) : null,
+    copies: isCopied ? { place: 'cache', store: tapped('cache', project.kept.cache, tap) } : null,
+    conversations: isKept ? tapped('conversations', project.kept.conversations, tap) : null,
     now: clock.now,
+    pace: { random: () => 0, sleep: () => Promise.resolve() },
   });
-  const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
   const connectAgent = (needs: AgentNeeds) => {
     machine.mcpServers = needs.mcpServers;
     return Promise.resolve(tapped('agent', machine.agent, tap));
@@ -122,7 +108,6 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     repository: () =>
       Promise.resolve(tapped('repository', placedCheckout(machine.checkout, config.workingDirectory), tap)),
     store: () => Promise.resolve(store),
-    budget: () => Promise.resolve(budget),
     seal: () => Promise.resolve(sealWith(project.script.key)),
     agent: connectAgent,
     agents: [

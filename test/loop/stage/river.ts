@@ -20,7 +20,9 @@ import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import { replay } from '../../../src/core/journal/replay.ts';
-import { emptyRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import type { Budget } from '../../../src/core/sharing/budget.ts';
+import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { budgetIn, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
 import { rescueRun } from '../../../src/river/rescue.ts';
 import type { Work } from '../../../src/handover/work.ts';
@@ -49,7 +51,7 @@ import {
   type Checkout,
   type FakeForge,
 } from './in-memory.ts';
-import { createKept } from './in-memory-state.ts';
+import { createKept, forget } from './in-memory-state.ts';
 import { placedFiles } from './placed.ts';
 import type { Project } from './project.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
@@ -108,7 +110,7 @@ export function createProject(
   return {
     origin,
     forge,
-    remote: createRemote(origin, kept.refs.land),
+    remote: createRemote(origin, kept.refs),
     kept,
     clock: createClock(noon),
     script: createScript(setting.agent ?? []),
@@ -456,8 +458,29 @@ export async function publisherOf(
 /** The lane's saved document, from the place that decides; null when there is none. */
 export function savedDocument({ kept, inputs }: Project, lane = 'queue'): string | null {
   if (inputs['state-store'] === 'cache') return kept.cache.saved.get(lane)?.document ?? null;
-  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
+  const parsed = laneIn(kept.refs.shared.snapshot, lane);
   return parsed.kind === 'record' ? parsed.record.document : null;
+}
+
+/** What is kept of the lane; throws when it cannot be read. */
+export function storedRecord({ kept }: Project, lane = 'queue'): LaneRecord {
+  const parsed = laneIn(kept.refs.shared.snapshot, lane);
+  if (parsed.kind !== 'record') throw new Error(`No record of lane ${lane}: ${parsed.kind}`);
+  return parsed.record;
+}
+
+/** Puts a record there as a person or another machine would. */
+export function putRecord({ kept }: Project, record: LaneRecord): void {
+  kept.refs.put((files) => {
+    for (const [path, text] of withRecord(files, record)) files.set(path, text);
+  });
+}
+
+/** What all lanes share; throws when it cannot be read. */
+export function storedBudget({ kept, clock }: Project): Budget {
+  const parsed = budgetIn(kept.refs.shared.snapshot, clock.now());
+  if (parsed.kind !== 'budget' || parsed.problem !== null) throw new Error(JSON.stringify(parsed));
+  return parsed.budget;
 }
 
 /** The lane's saved state; throws when there is none that can be read. */
@@ -469,15 +492,13 @@ export function savedState(project: Project, lane = 'queue'): LaneState {
 
 /** Puts a document where the lane's state is kept, in both places, as a run before this one might have left it. */
 export function putDocument(
-  { kept }: Project,
+  project: Project,
   { document, sequence }: Pick<StateCopy, 'document' | 'sequence'>,
   lane = 'queue',
 ): void {
-  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
-  kept.refs.put(
-    lane,
-    serializeRecord({ ...(parsed.kind === 'record' ? parsed.record : emptyRecord(lane)), document, sequence }),
-  );
+  const parsed = laneIn(project.kept.refs.shared.snapshot, lane);
+  putRecord(project, { ...(parsed.kind === 'record' ? parsed.record : emptyRecord(lane)), document, sequence });
+  const { kept } = project;
   kept.cache.saved.set(lane, { lane, sequence, document, transcript: kept.cache.saved.get(lane)?.transcript ?? null });
 }
 
@@ -489,13 +510,13 @@ export function changeState(project: Project, change: (state: LaneState) => Lane
 
 /** Takes everything away that is kept of the project between runs. */
 export function loseState({ kept }: Project): void {
-  kept.refs.cells.clear();
+  forget(kept.refs);
   kept.cache.saved.clear();
 }
 
 /** Nothing that is kept can be reached any more. */
 export function cutOff({ kept }: Project, why: string): void {
-  for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, why);
+  for (const verb of ['read', 'write'] as const) kept.refs.outages.set(verb, why);
   for (const verb of ['restore', 'save'] as const) kept.cache.outages.set(verb, why);
 }
 

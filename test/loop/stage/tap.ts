@@ -32,7 +32,7 @@ export function tapped<Port extends object>(port: string, object: Port, tap: Tap
 type Method = (...values: readonly unknown[]) => Promise<unknown>;
 
 /** Methods that answer without a promise: nothing can happen in them. */
-const instant: ReadonlySet<string | symbol> = new Set(['requests', 'kindOfDenial', 'coAuthor']);
+const instant: ReadonlySet<string | symbol> = new Set(['requests', 'kindOfDenial', 'coAuthor', 'carry']);
 
 function throughTap(name: string, method: Method, tap: Tap): Method {
   return (...values) =>

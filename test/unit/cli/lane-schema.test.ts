@@ -19,12 +19,12 @@ describe('the published JSON Schema accepts', () => {
     JSON.parse((await ralph([...args, '--json'], '', at(...places))).out) as object;
 
   const unreachable = createPlace('directory');
-  unreachable.cells.outage = 'it is gone';
+  unreachable.place.outage = 'it is gone';
 
   test.each<[string, () => Promise<object>, object]>([
     [
       'a lane with everything',
-      async () => printed(['status'], await placeWith(richState, { lease }, richBudget)),
+      async () => printed(['status'], placeWith(richState, { lease }, richBudget)),
       {
         lane: 'queue',
         at: '2026-11-21T12:00:00.000Z',

@@ -21,8 +21,8 @@ test('the published JSON Schema accepts what is printed', async () => {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
   const validate = ajv.compile(overviewJsonSchema());
-  const place = await placeWith(richState, { lease });
-  await place.put('nonsense', 'issue-7');
+  const place = placeWith(richState, { lease });
+  place.put('nonsense', 'issue-7');
   const { out } = await ralph(['status', '--all', '--json'], '', at(place));
   const json = JSON.parse(out) as object;
   validate(json);
@@ -52,7 +52,7 @@ describe('who waits for whom', () => {
     answer: kind === null ? null : { kind, commit: null, words: null, isOurs: false, at: noon, posted: true },
   });
   const lines = async (change: Partial<LaneState>, record = {}): Promise<readonly string[]> => {
-    const place = await placeWith({ ...base, sequence: 1, ...change }, record);
+    const place = placeWith({ ...base, sequence: 1, ...change }, record);
     const { out } = await ralph(['status', '--all'], '', at(place));
     return out.split('\n').slice(2, out.split('\n').indexOf('', 2));
   };
@@ -123,7 +123,7 @@ describe('who waits for whom', () => {
 test('lanes of the checkout are shown beside those of the remote', async () => {
   const directory = createPlace('directory');
   const state = { ...initialState('issue-7', noon), sequence: 1 };
-  await directory.put(
+  directory.put(
     serializeRecord({ ...emptyRecord('issue-7'), sequence: 1, document: serializeState(state) }),
     'issue-7',
   );

@@ -1,15 +1,12 @@
 import { noFeedback } from '../../../src/core/feedback/memory.ts';
 import type { OpenPlaces, StatePlace } from '../../../src/cli/lane/state-places.ts';
-import { emptyBudget, serializeBudget, type Budget } from '../../../src/core/sharing/budget.ts';
-import { emptyRecord, parseRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyBudget, type Budget } from '../../../src/core/sharing/budget.ts';
+import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Lease } from '../../../src/core/sharing/lease.ts';
 import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
-import { isLaneId } from '../../../src/core/tasks/ids.ts';
-import type { CellStore } from '../../../src/ports/state.ts';
-import { createBudgetStore } from '../../../src/state/budget-store.ts';
-import { createGuardedStore } from '../../../src/state/guarded-store.ts';
-import { createLayeredStore } from '../../../src/state/layered-store.ts';
-import { createCellPlace, createCells, withFaults, type FaultyCells } from '../../loop/stage/in-memory-cells.ts';
+import { emptySnapshot, laneIn, lanesIn, withBudget } from '../../../src/core/snapshot/snapshot.ts';
+import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
+import { createMemoryPlace, createShared, withFaults, type FaultyPlace } from '../../loop/stage/snapshot-place.ts';
 import { noon } from '../core/core-fixtures.ts';
 
 export const MINUTE = 60_000;
@@ -100,47 +97,45 @@ export const richBudget: Budget = {
 
 /** A place in memory, with what can go wrong in it. */
 export interface Place {
-  readonly cells: FaultyCells;
+  readonly place: FaultyPlace;
   readonly at: StatePlace;
-  /** Writes the queue's cell, or another lane's. */
-  put(text: string, lane?: string): Promise<void>;
-  damageBudget(): Promise<void>;
+  /** Writes the queue's file, or another lane's. */
+  put(text: string, lane?: string): void;
+  damageBudget(): void;
   /** The queue's record. */
-  record(): Promise<LaneRecord>;
+  record(): LaneRecord;
 }
 
-export function createPlace(name: 'ref' | 'directory'): Place {
-  const kept = createCellPlace();
-  const cells: CellStore = { ...createCells(kept), place: name };
-  const faulty = withFaults(cells);
-  const now = (): number => noon;
+export function createPlace(name: 'ref' | 'directory', budget = emptyBudget): Place {
+  const shared = createShared(withBudget(emptySnapshot, budget, noon));
+  const place = withFaults({ ...createMemoryPlace(shared), name });
+  const pace = { random: () => 0, sleep: () => Promise.resolve() };
+  const store = createSnapshotStore({ place, copies: null, conversations: null, now: () => noon, pace });
+  const write = (path: string, text: string): void => {
+    shared.snapshot = new Map([...shared.snapshot, [path, text]]);
+    shared.messages.push('by hand');
+    shared.head = `by-hand-${String(shared.messages.length)}`;
+  };
   return {
-    cells: faulty,
+    place,
     at: {
       name,
-      store: createLayeredStore({
-        guarded: createGuardedStore({ cells: faulty, carry: null, lease: () => lease, now }),
-        copies: null,
-        blobs: null,
-        now,
-      }),
-      budget: createBudgetStore(faulty, now),
+      store,
       lanes: () =>
         Promise.resolve(
-          faulty.outage === null
-            ? { kind: 'lanes', lanes: [...kept.texts.keys()].filter(isLaneId), trace: JSON.stringify([...kept.texts]) }
-            : { kind: 'unavailable', why: faulty.outage },
+          place.outage === null
+            ? { kind: 'lanes', lanes: lanesIn(shared.snapshot), trace: shared.head ?? '' }
+            : { kind: 'unavailable', why: place.outage },
         ),
     },
-    async put(text, lane = 'queue') {
-      await write(cells, lane, text);
+    put: (text, lane = 'queue') => {
+      write(`lanes/${lane}.json`, text);
     },
-    async damageBudget() {
-      await write(cells, 'budget', 'nonsense');
+    damageBudget: () => {
+      write('usage.json', 'nonsense');
     },
-    async record() {
-      const [read] = await cells.read(['queue']);
-      const parsed = parseRecord(read?.kind === 'found' ? read.text : '', 'queue');
+    record: () => {
+      const parsed = laneIn(shared.snapshot, 'queue');
       if (parsed.kind !== 'record') throw new Error(`no record: ${JSON.stringify(parsed)}`);
       return parsed.record;
     },
@@ -148,17 +143,16 @@ export function createPlace(name: 'ref' | 'directory'): Place {
 }
 
 /** A place that holds a lane. */
-export async function placeWith(
+export function placeWith(
   state: LaneState,
   change: Partial<LaneRecord> = {},
   budget = emptyBudget,
   name: 'ref' | 'directory' = 'ref',
-): Promise<Place> {
-  const place = createPlace(name);
-  await place.put(
+): Place {
+  const place = createPlace(name, budget);
+  place.put(
     serializeRecord({ ...emptyRecord('queue'), sequence: state.sequence, document: serializeState(state), ...change }),
   );
-  await write(place.cells, 'budget', serializeBudget(budget));
   return place;
 }
 
@@ -170,10 +164,4 @@ export function at(...places: readonly Place[]): OpenPlaces {
       places: places.map((place) => place.at),
       person: 'Ann Other',
     });
-}
-
-async function write(cells: CellStore, name: string, text: string): Promise<void> {
-  const [read] = await cells.read([name]);
-  const written = await cells.write(name, read?.kind === 'found' ? read.head : null, text);
-  if (written.kind !== 'written') throw new Error(`${name} could not be written`);
 }

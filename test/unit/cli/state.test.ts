@@ -12,11 +12,11 @@ import { noon } from '../core/core-fixtures.ts';
 import { ralph, settingsOf } from './fixture.ts';
 import { at, createPlace, lease, MINUTE, placeWith, richBudget, richState } from './state-fixture.ts';
 
-const status = (place: Awaited<ReturnType<typeof placeWith>>) => ralph(['status'], '', at(place));
+const status = (place: ReturnType<typeof placeWith>) => ralph(['status'], '', at(place));
 
 describe('ralph status', () => {
   test('reports state and provenance, who works, pause, circuit, park, session, limits, tasks and the last ten changes', async () => {
-    const { code, out, error } = await status(await placeWith(richState, { lease }, richBudget));
+    const { code, out, error } = await status(placeWith(richState, { lease }, richBudget));
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out.split('\n')).toEqual([
       'queue (ref)',
@@ -55,7 +55,7 @@ describe('ralph status', () => {
 
   test('shows the lane as its next run will find it, and the orders that this run obeys first', async () => {
     const { out } = await status(
-      await placeWith(richState, {
+      placeWith(richState, {
         orders: [
           { number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon - MINUTE },
         ],
@@ -71,13 +71,13 @@ describe('ralph status', () => {
   test('and what waits for a person on another branch', async () => {
     const progress = { ...untouched, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
     const answer = { lane: 'issue-7', task: 'issue-7', progress, approval: null, notice: null, at: noon };
-    const { out } = await status(await placeWith(richState, {}, { ...richBudget, waiting: [answer] }));
+    const { out } = await status(placeWith(richState, {}, { ...richBudget, waiting: [answer] }));
     expect(out).toContain('    issue-7: blocked, 2 iterations\n');
   });
 
   test('an order that was obeyed does not wait', async () => {
     const { out } = await status(
-      await placeWith(
+      placeWith(
         { ...richState, ordersApplied: noon },
         { orders: [{ number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon }] },
       ),
@@ -90,12 +90,12 @@ describe('ralph status', () => {
     ['a lease that is over', { ...lease, acquiredAt: noon - 61 * MINUTE }],
     ['a lease of a clock that is days ahead', { ...lease, acquiredAt: noon + 48 * 60 * MINUTE }],
   ])('nobody works with %s', async (_, over) => {
-    expect((await status(await placeWith(richState, { lease: over }))).out).toMatch(/^ {2}works now: +nobody$/m);
+    expect((await status(placeWith(richState, { lease: over }))).out).toMatch(/^ {2}works now: +nobody$/m);
   });
 
   test('two places are two lanes of one name: both are reported', async () => {
-    const directory = await placeWith({ ...initialState('queue', noon), sequence: 2 }, {}, undefined, 'directory');
-    const { out } = await ralph(['status'], '', at(await placeWith(richState), directory));
+    const directory = placeWith({ ...initialState('queue', noon), sequence: 2 }, {}, undefined, 'directory');
+    const { out } = await ralph(['status'], '', at(placeWith(richState), directory));
     expect([...out.matchAll(/restored (#\d+ \(\w+\))/g)].map(([, from]) => from)).toEqual([
       '#41 (ref)',
       '#2 (directory)',
@@ -109,8 +109,8 @@ describe('ralph status', () => {
     [['--dir', "my brother's shop"], " --dir 'my brother'\\''s shop'"],
   ])('says what to type for this very lane: asked with %j', async (options, named) => {
     const issueLane = { ...richState, lane: 'issue-7' };
-    const place = await placeWith(richState);
-    await place.put(
+    const place = placeWith(richState);
+    place.put(
       serializeRecord({ ...emptyRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
       'issue-7',
     );
@@ -126,7 +126,7 @@ describe('ralph status', () => {
   ])('a circuit that another Ralph left open, %s', async (_title, minutes, ago, words) => {
     const left = { path: '.ralph/.circuit_breaker_state', hash: 'a'.repeat(64) };
     const text = JSON.stringify({ state: 'OPEN', opened_at: new Date(noon - ago * MINUTE).toISOString() });
-    const place = await placeWith(honourLeftCircuit(initialState('queue', noon), { ...left, text }, noon).state);
+    const place = placeWith(honourLeftCircuit(initialState('queue', noon), { ...left, text }, noon).state);
     const setting = {
       input: 'circuit-cooldown-minutes',
       text: minutes ?? '',
@@ -143,14 +143,14 @@ describe('ralph status', () => {
 
   test('what a server said is one sentence', async () => {
     const ref = createPlace('ref');
-    ref.cells.outage = 'there is no such repository (git said: make sure the repository exists.)';
+    ref.place.outage = 'there is no such repository (git said: make sure the repository exists.)';
     expect((await status(ref)).error).toBe(
       'ralph status: The ref cannot be reached: there is no such repository (git said: make sure the repository exists.)\n',
     );
   });
 
   test('what another person wrote cannot steer the terminal', async () => {
-    const { out } = await status(await placeWith(richState));
+    const { out } = await status(placeWith(richState));
     expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
   });
 
@@ -177,7 +177,7 @@ describe('ralph status', () => {
     ['a record that is garbage', 'nonsense', 'cannot be read'],
   ])('%s: why, and it ends with 1', async (_, text, why) => {
     const place = createPlace('ref');
-    await place.put(text);
+    place.put(text);
     const { code, out, error } = await status(place);
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(error).toMatch(/^ralph status: /);
@@ -186,20 +186,16 @@ describe('ralph status', () => {
 
   test('a place that cannot be reached does not hide the other one', async () => {
     const ref = createPlace('ref');
-    ref.cells.outage = 'the server cannot be reached';
-    const { code, out, error } = await ralph(
-      ['status'],
-      '',
-      at(ref, await placeWith(richState, {}, undefined, 'directory')),
-    );
+    ref.place.outage = 'the server cannot be reached';
+    const { code, out, error } = await ralph(['status'], '', at(ref, placeWith(richState, {}, undefined, 'directory')));
     expect(code).toBe(1);
     expect(out).toContain('restored #41 (directory)');
     expect(error).toContain('the server cannot be reached');
   });
 
   test('counters that cannot be read count as used up, and it says so', async () => {
-    const place = await placeWith(richState);
-    await place.damageBudget();
+    const place = placeWith(richState);
+    place.damageBudget();
     const { code, out } = await status(place);
     expect(code).toBe(0);
     expect(out).toMatch(/^ {2}this hour: +used up, until 2026-11-21 13:00 UTC/m);
@@ -209,7 +205,7 @@ describe('ralph status', () => {
 
   test('instants beyond every calendar are reported all the same', async () => {
     const { code } = await status(
-      await placeWith(
+      placeWith(
         richState,
         {},
         { ...richBudget, windows: { hour: { openedAt: 8.64e15, calls: 1, tokens: 0 }, day: null } },
@@ -221,19 +217,19 @@ describe('ralph status', () => {
 
 describe('orders', () => {
   test('ralph stop says that a run which works now ends after its iteration', async () => {
-    const place = await placeWith(richState, { lease });
+    const place = placeWith(richState, { lease });
     expect((await ralph(['stop'], '', at(place))).out).toMatch(
       /^Order kept \(ref\): stop\. The next run of queue obeys it before anything else; a run in progress now ends after its running iteration, and one of three jobs at its end\./,
     );
-    expect((await place.record()).orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
+    expect(place.record().orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
   });
 
   test.each([['12'], ['#12'], ['issue-12']])('ralph retry %s is about that task alone', async (name) => {
-    const place = await placeWith(richState);
+    const place = placeWith(richState);
     const { code, out } = await ralph(['retry', name], '', at(place));
     expect(code).toBe(0);
     expect(out).toMatch(/retry issue-12, by Ann Other/);
-    expect((await place.record()).orders).toMatchObject([{ kind: 'retry', task: 'issue-12' }]);
+    expect(place.record().orders).toMatchObject([{ kind: 'retry', task: 'issue-12' }]);
   });
 
   test.each([
@@ -245,19 +241,19 @@ describe('orders', () => {
     await writeFile(join(folder, '.ralph/fix_plan.md'), '# Plan\n- [ ] Add a cart\n');
     const failed = { state: 'failed', attempts: 8, startedTree: null, doneCommit: null } as const;
     const tasks = { 'prd-US-003': { ...failed, reason: 'max_iterations_per_task', setAside: null } } as const;
-    const place = await placeWith({ ...richState, tasks });
+    const place = placeWith({ ...richState, tasks });
     const open: OpenPlaces = async (asked) => ({ ...(await at(place)(asked)), folder });
     expect(await ralph(['retry', name], '', open)).toMatchObject({ code: 0, error: '' });
-    const [given] = (await place.record()).orders;
+    const [given] = place.record().orders;
     expect(given?.task).toMatch(id);
     await rm(folder, { recursive: true });
   });
 
   test('ralph retry of what can be no task is refused, and nothing is ordered', async () => {
-    const place = await placeWith(richState);
+    const place = placeWith(richState);
     const { code, error } = await ralph(['retry', ' '], '', at(place));
     expect({ code, error }).toMatchObject({ code: 2, error: expect.stringContaining('" " is not a task') });
-    expect((await place.record()).orders).toEqual([]);
+    expect(place.record().orders).toEqual([]);
   });
 
   test.each([
@@ -277,24 +273,24 @@ describe('orders', () => {
       ],
     ),
   ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {
-    const place = await placeWith(richState);
-    await place.put(serializeRecord(emptyRecord('issue-7')), 'issue-7');
+    const place = placeWith(richState);
+    place.put(serializeRecord(emptyRecord('issue-7')), 'issue-7');
     const { code, out, error } = await ralph(args, '', at(place));
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(error).toContain(`ralph ${args[0] ?? ''}: ${why}`);
-    expect((await place.record()).orders).toEqual([]);
+    expect(place.record().orders).toEqual([]);
   });
 
   test('of a task that a run may be working on now are kept', async () => {
     const [reservation] = richBudget.reservations;
     if (reservation === undefined) throw new Error('no reservation');
     const budget = { ...richBudget, reservations: [{ ...reservation, tasks: ['issue-99'] }] };
-    const place = await placeWith(richState, { lease }, budget);
+    const place = placeWith(richState, { lease }, budget);
     expect((await ralph(['retry', '99'], '', at(place))).code).toBe(0);
   });
 
   test('of a task of a place that cannot be read are not refused for that', async () => {
-    const place = await placeWith(richState, { document: 'nonsense' });
+    const place = placeWith(richState, { document: 'nonsense' });
     expect((await ralph(['retry', '99'], '', at(place))).error).not.toContain('There is no task');
   });
 
@@ -305,7 +301,7 @@ describe('orders', () => {
     [['reset', 'session'], 'reset session', 'reset-session'],
     [['retry'], 'retry', 'retry'],
   ] as const)('ralph %s leaves the order with who gave it', async (args, words, kind) => {
-    const place = await placeWith(richState, { lease });
+    const place = placeWith(richState, { lease });
     const { code, out, error } = await ralph(args, '', at(place));
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toMatch(
@@ -314,7 +310,7 @@ describe('orders', () => {
       ),
     );
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);
-    const { orders, lease: kept, document } = await place.record();
+    const { orders, lease: kept, document } = place.record();
     expect(orders).toEqual([
       { kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon },
     ]);
@@ -333,12 +329,12 @@ describe('orders', () => {
     const [ref, directory] = [createPlace('ref'), createPlace('directory')];
     const { out } = await ralph(['pause'], '', at(ref, directory));
     expect(out).toContain('Order kept (ref and directory): pause.');
-    expect((await ref.record()).orders).toEqual((await directory.record()).orders);
+    expect(ref.record().orders).toEqual(directory.record().orders);
   });
 
   test('say where they could not be kept, show the others, and end with 1', async () => {
     const ref = createPlace('ref');
-    ref.cells.outage = 'the server cannot be reached';
+    ref.place.outage = 'the server cannot be reached';
     const { code, out, error } = await ralph(['pause'], '', at(ref, createPlace('directory')));
     expect(code).toBe(1);
     expect(out).toContain(
@@ -351,7 +347,7 @@ describe('orders', () => {
 
   test('that are kept nowhere print nothing else', async () => {
     const place = createPlace('ref');
-    await place.put('{"version":9}');
+    place.put('{"version":9}');
     const { code, out, error } = await ralph(['reset', 'circuit'], '', at(place));
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(error).toContain('newer version');
@@ -359,8 +355,8 @@ describe('orders', () => {
 
   test('that are not kept everywhere report every place to a program', async () => {
     const [ref, newer] = [createPlace('ref'), createPlace('directory')];
-    ref.cells.outage = 'the server cannot be reached';
-    await newer.put('{"version":9}');
+    ref.place.outage = 'the server cannot be reached';
+    newer.put('{"version":9}');
     const { code, out, error } = await ralph(['pause', '--json'], '', at(ref, newer, createPlace('directory')));
     expect(code).toBe(1);
     expect(laneReportSchema.parse(JSON.parse(out)).places.map(({ kind }) => kind)).toEqual([
@@ -382,7 +378,7 @@ describe('orders', () => {
       }),
     );
     expect(code).toBe(0);
-    const [order] = (await place.record()).orders;
+    const [order] = place.record().orders;
     expect(order?.by).toBe(`${'界'.repeat(99)}…`);
   });
 });

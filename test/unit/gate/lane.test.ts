@@ -75,13 +75,13 @@ describe('the state', () => {
   });
 
   test.each([
-    ['directory', 'Use that version, or delete the files .ralph/state/queue.*.json.'],
-    ['ref', 'delete the ref refs/ralph/state/queue'],
+    ['directory', 'Use that version, or delete the files .ralph/state/snapshot.*.json.'],
+    ['ref', 'delete the ref refs/ralph/v2/state'],
   ])('of a newer version, in the %s: the advice is about that place', (origin, advice) => {
     const deps = { clock: { now: () => noon }, runTag: 'tag', context: { runId: '1', runAttempt: 1 } };
     const judged = () =>
       judgeLane(
-        { restored: { kind: 'newer', version: 9, origin }, budget: null, left: null },
+        { restored: { kind: 'newer', version: 9, origin }, snapshot: null, budget: null, left: null },
         { lane: 'queue', expected: true, elsewhere: [], deps },
       );
     expect(judged).toThrow(advice);
@@ -121,7 +121,7 @@ describe('the state', () => {
   test('state-store: none neither reads nor writes one', async () => {
     const project = createProject({ agent: [finisher], inputs: { 'state-store': 'none' } });
     expect(savedIn(await runOnce(project))).toEqual({ kind: 'not-saved', why: 'state-store is "none"' });
-    expect(project.kept).toMatchObject({ refs: { cells: new Map() }, cache: { saved: new Map() } });
+    expect([project.kept.refs.shared.snapshot.size, project.kept.cache.saved.size]).toEqual([0, 0]);
   });
 });
 

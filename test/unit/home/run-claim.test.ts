@@ -3,34 +3,44 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptySnapshot, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
+import type { NamedTexts } from '../../../src/ports/state.ts';
+import { createDirectorySnapshot } from '../../../src/state/directory-snapshot.ts';
 import { claimRun, nextNumber, releaseRun } from '../../../src/home/run-claim.ts';
-import { checkoutCells } from '../../../src/wiring/home/checkout-state.ts';
+import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { openPlaces } from '../../../src/wiring/lane-places.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
-import { put } from '../state/cell-fixtures.ts';
 
 /** A checkout whose queue is held by run 3 of this process. */
 async function heldCheckout() {
   const folder = await mkdtemp(join(tmpdir(), 'ralph-claim-'));
   execFileSync('git', ['init', '--quiet'], { cwd: folder });
-  const cells = checkoutCells(folder);
+  const files = checkoutFiles(folder);
   const lease = leaseOf('tag', { runId: 'local', runAttempt: 3, acquiredAt: Date.now() });
-  await put(cells, 'queue', serializeRecord({ ...emptyRecord('queue'), lease }));
+  const from = { kind: 'snapshot', head: null, snapshot: emptySnapshot } as const;
+  const snapshot = withRecord(emptySnapshot, { ...emptyRecord('queue'), lease });
+  await createDirectorySnapshot(files, Date.now).write({ from, snapshot, message: 'claimed' });
   const of = { runTag: 'tag', folder: '', startedAt: 0, runFolderOf: () => '/nowhere' };
-  await put(cells, 'run', JSON.stringify({ ...deadClaim, number: 2 }));
-  const { claim } = await claimRun(cells, of);
+  await put(files, { ...deadClaim, number: 2 });
+  const { claim } = await claimRun(files, of);
   return {
-    cells,
+    files,
     claim,
     lease: async () => {
       const opened = await openPlaces({ folder, remote: null });
       if (opened.kind === 'missing') throw new Error(opened.why);
-      const restored = await opened.places[0]?.store.restore('queue');
-      return restored !== undefined && 'lease' in restored ? restored.lease : 'unknown';
+      const read = await opened.places[0]?.store.read();
+      const parsed = read?.kind === 'snapshot' ? laneIn(read.snapshot, 'queue') : null;
+      return parsed?.kind === 'record' ? parsed.record.lease : 'unknown';
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
+}
+
+async function put(files: NamedTexts, claim: object): Promise<void> {
+  const found = await files.read('run');
+  await files.write('run', found.kind === 'found' ? found.head : null, JSON.stringify(claim));
 }
 
 const { pid } = spawnSync('true');
@@ -45,20 +55,20 @@ describe('what the last run of a checkout holds, for somebody who only looks', (
     expect(held.claim.number).toBe(3);
     expect(await held.lease()).toMatchObject({ runTag: 'tag' });
     // Not a later one than that of the lease.
-    expect(await nextNumber(held.cells)).toBe(1);
+    expect(await nextNumber(held.files)).toBe(1);
   });
 
   test('is free once it was killed', async () => {
     await using held = await heldCheckout();
-    await put(held.cells, 'run', JSON.stringify(deadClaim));
+    await put(held.files, deadClaim);
     expect(await held.lease()).toBeNull();
-    expect(await nextNumber(held.cells)).toBe(4);
+    expect(await nextNumber(held.files)).toBe(4);
   });
 
   test('is free once it has ended', async () => {
     await using held = await heldCheckout();
-    await releaseRun(held.cells, held.claim);
+    await releaseRun(held.files, held.claim);
     expect(await held.lease()).toBeNull();
-    expect(await nextNumber(held.cells)).toBe(4);
+    expect(await nextNumber(held.files)).toBe(4);
   });
 });

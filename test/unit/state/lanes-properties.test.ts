@@ -1,18 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
-import { createGuardedStore, type GuardedStore } from '../../../src/state/guarded-store.ts';
-import { paced, withFaults, type CellFault } from '../../loop/stage/in-memory-cells.ts';
-import { copyOf, places, textOf } from './cell-fixtures.ts';
+import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
+import { paced, withFaults, type PlaceFault } from '../../loop/stage/snapshot-place.ts';
+import { copyOf, places, recordIn, verbsOf, type Verbs } from './place-fixtures.ts';
 import { HOUR, MINUTE, noon } from '../core/core-fixtures.ts';
-import { leaseOf } from '../core/sharing/lease-fixtures.ts';
 import { runs } from '../../runs.ts';
 
 /** What a run does with the lane once it has it, and what happens to the answer to its claim. */
 interface Plan {
   readonly end: 'save' | 'release' | 'killed';
   readonly worksMs: number;
-  readonly fault: CellFault | null;
+  readonly fault: PlaceFault | null;
 }
 
 const plan: fc.Arbitrary<Plan> = fc.record({
@@ -37,14 +35,11 @@ test.each(places)(
 
         async function work({ end, worksMs, fault }: Plan, index: number): Promise<void> {
           const runTag = `run-${index}`;
-          const cells = withFaults(paced(shared.machine(), turn));
-          const store = createGuardedStore({
-            cells,
-            carry: null,
-            lease: () => leaseOf(runTag, { acquiredAt: now }),
-            now: () => now,
-          });
-          const sequence = await claim(store, () => fault !== null && cells.fail('write', fault));
+          const place = withFaults(paced(shared.machine(), turn));
+          const pace = { random: () => 0, sleep: () => Promise.resolve() };
+          const state = createSnapshotStore({ place, copies: null, conversations: null, now: () => now, pace });
+          const store = verbsOf(state, runTag, () => now);
+          const sequence = await claim(store, () => fault !== null && place.fail('write', fault));
           if (sequence === null) return;
           claims += 1;
           for (const [other, until] of holding) if (until <= now) holding.delete(other);
@@ -68,10 +63,9 @@ test.each(places)(
         await scheduler.waitFor(Promise.all(plans.map(work)));
         expect(claims).toBeGreaterThan(0);
         expect(new Set(saved).size).toBe(saved.length);
-        const parsed = parseRecord((await textOf(shared.machine(), 'queue')) ?? '', 'queue');
-        if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
-        expect(parsed.record.sequence).toBeGreaterThanOrEqual(Math.max(0, ...saved));
-        expect(parsed.record.orders.map(({ by }) => by).sort()).toEqual(ordered.sort());
+        const record = await recordIn(shared.machine());
+        expect(record.sequence).toBeGreaterThanOrEqual(Math.max(0, ...saved));
+        expect(record.orders.map(({ by }) => by).sort()).toEqual(ordered.sort());
       }),
       { numRuns: runs(place === 'memory' ? 200 : 25) },
     );
@@ -79,12 +73,13 @@ test.each(places)(
 );
 
 /** Restores and claims as the gate does, again when the lane changed meanwhile; the sequence of what the lane has, or null: another run has it. */
-async function claim(store: GuardedStore, before: () => unknown): Promise<number | null> {
+async function claim(store: Verbs, before: () => unknown): Promise<number | null> {
   for (let tried = 0; tried < 10; tried += 1) {
     await store.restore('queue');
     before();
     const claimed = await store.claim('queue');
-    if (claimed.kind !== 'changed') return claimed.kind === 'claimed' ? claimed.sequence : null;
+    if (claimed.kind !== 'changed')
+      return claimed.kind === 'claimed' && 'sequence' in claimed ? claimed.sequence : null;
   }
   return null;
 }

@@ -31,7 +31,7 @@ test.each<['push' | 'pushOn']>([['push'], ['pushOn']])(
     const pushed =
       how === 'push'
         ? await scene.remote().push({ ...push, start: { kind: 'continue', remoteHead: head } })
-        : await scene.remote().pushOn({ ...push, at: head, along: null });
+        : await scene.remote().pushOn({ ...push, at: head });
     expect(pushed).toMatchObject({ kind: 'pushed' });
     expect(await scene.serverGit('log', '-1', '--format=%P', BRANCH)).toBe(`${head} ${base}`);
     expect(await scene.serverGit('fsck', '--connectivity-only')).not.toContain('missing');
@@ -197,7 +197,7 @@ test.each<[string, (conflict: Conflict, merge: string) => Promise<string>, RegEx
   const refused = { kind: 'rejected', why: expect.stringMatching(why) as string };
   const push = { branch: BRANCH, commit, since: head };
   expect(await scene.remote().push({ ...push, start: { kind: 'continue', remoteHead: head } })).toMatchObject(refused);
-  expect(await scene.remote().pushOn({ ...push, at: head, along: null })).toMatchObject(refused);
+  expect(await scene.remote().pushOn({ ...push, at: head })).toMatchObject(refused);
 
   const { path, remote } = await handOver(conflict);
   const received = await remote.receive({ fork, base, since: head, bundle: { path, commit }, names: [] });

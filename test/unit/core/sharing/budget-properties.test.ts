@@ -5,7 +5,7 @@ import {
   parseBudget,
   reservationFor,
   reserve,
-  serializeBudget,
+  serializeUsage,
   settleRun,
   windowsFor,
   type Budget,
@@ -200,7 +200,7 @@ test('whatever came of it can be stored and read again', () => {
   fc.assert(
     fc.property(stepsOver(alsoBack), (steps) => {
       playRuns(steps, ({ budget, now }) => {
-        expect(parseBudget(serializeBudget(budget), now)).toEqual({ kind: 'budget', budget, problem: null });
+        expect(parseBudget(serializeUsage(budget), now)).toEqual({ kind: 'budget', budget, problem: null });
       });
     }),
     { numRuns: runs(50) },
@@ -208,7 +208,7 @@ test('whatever came of it can be stored and read again', () => {
 });
 
 test('no text makes parseBudget throw', () => {
-  const text = serializeBudget(
+  const text = serializeUsage(
     reserve(
       emptyBudget,
       {

@@ -10,7 +10,7 @@ import {
   reserve,
   reservedByOthers,
   seededWith,
-  serializeBudget,
+  serializeUsage,
   settleBudget,
   settleRun,
   spentBetween,
@@ -349,23 +349,23 @@ describe('the runs that still hold what they reserved', () => {
 describe('a stored budget', () => {
   const full: Budget = { ...used, reservations: [reserved('a', { calls: 10, tokens: 300, costUsd: 3.5 })] };
   const stored = (change: object): string =>
-    JSON.stringify({ ...(JSON.parse(serializeBudget(full)) as object), ...change });
+    JSON.stringify({ ...(JSON.parse(serializeUsage(full)) as object), ...change });
 
   test.each([
     ['unused', emptyBudget],
     ['in use', full],
   ])('%s is read back', (_, budget) => {
-    expect(parseBudget(serializeBudget(budget), noon)).toEqual({ kind: 'budget', budget, problem: null });
+    expect(parseBudget(serializeUsage(budget), noon)).toEqual({ kind: 'budget', budget, problem: null });
   });
 
   test.each<[string, string]>([
     ['nothing', ''],
-    ['half of it', serializeBudget(full).slice(0, 90)],
+    ['half of it', serializeUsage(full).slice(0, 90)],
     ['null', 'null'],
     ['no version', stored({ version: undefined })],
     ['a counter below zero', stored({ windows: { hour: { openedAt: noon, calls: -5, tokens: 0 }, day: null } })],
     ['a window without its start', stored({ windows: { hour: { calls: 1, tokens: 0 }, day: null } })],
-    ['a reservation of less than nothing', serializeBudget(budgetOf(reserved('a', { calls: -1 })))],
+    ['a reservation of less than nothing', serializeUsage(budgetOf(reserved('a', { calls: -1 })))],
     ['a megabyte', stored({ padding: 'x'.repeat(1024 * 1024) })],
   ])('%s cannot be read: this hour and this day are used up, and no longer', (_, text) => {
     const parsed = parseBudget(text, noon);
@@ -379,7 +379,7 @@ describe('a stored budget', () => {
     expect(callsRemaining(windowsFor(parsed.budget, 'a', noon + HOUR), defaults, noon + HOUR)).toBe(
       defaults.maxCallsPerHour,
     );
-    expect(parseBudget(serializeBudget(parsed.budget), noon)).toEqual({
+    expect(parseBudget(serializeUsage(parsed.budget), noon)).toEqual({
       kind: 'budget',
       budget: parsed.budget,
       problem: null,
@@ -409,9 +409,9 @@ describe('a stored budget', () => {
         budgetOf(reserved('gone', { expiresAt: noon, calls: 7 }), live),
       ],
     ])('%s', (_, stored, expected) => {
-      const parsed = parseBudget(serializeBudget(stored), noon);
+      const parsed = parseBudget(serializeUsage(stored), noon);
       expect(parsed).toEqual({ kind: 'budget', budget: expected, problem: expect.stringContaining('in the future') });
-      expect(parseBudget(serializeBudget(expected), noon + MINUTE)).toEqual({
+      expect(parseBudget(serializeUsage(expected), noon + MINUTE)).toEqual({
         kind: 'budget',
         budget: expected,
         problem: null,
@@ -423,7 +423,7 @@ describe('a stored budget', () => {
       ['for the length of the longest job and 26 hours', budgetOf(live)],
       ['not at all', at(noon, noon)],
     ])('%s stays as it is: the clock that is wrong may be this one', (_, stored) => {
-      expect(parseBudget(serializeBudget(stored), noon)).toEqual({ kind: 'budget', budget: stored, problem: null });
+      expect(parseBudget(serializeUsage(stored), noon)).toEqual({ kind: 'budget', budget: stored, problem: null });
     });
   });
 
@@ -431,7 +431,7 @@ describe('a stored budget', () => {
     ['a window', { ...emptyBudget, windows: { hour: { openedAt: 8.64e15, calls: 1, tokens: 0 }, day: null } }],
     ['a reservation', budgetOf(reserved('a', { expiresAt: 8.64e15 }))],
   ])('with %s at the end of the calendar cannot be read', (_, stored) => {
-    expect(parseBudget(serializeBudget(stored), noon)).toMatchObject({
+    expect(parseBudget(serializeUsage(stored), noon)).toMatchObject({
       problem: expect.stringContaining('cannot be read'),
     });
   });
@@ -449,7 +449,7 @@ describe('a stored budget', () => {
       }),
     );
     const budget = many.reduce((next, reservation) => reserve(next, reservation, noon), emptyBudget);
-    expect(parseBudget(serializeBudget(budget), noon)).toEqual({ kind: 'budget', budget, problem: null });
+    expect(parseBudget(serializeUsage(budget), noon)).toEqual({ kind: 'budget', budget, problem: null });
   });
 });
 
@@ -527,7 +527,7 @@ describe('a later attempt of a run', () => {
 });
 
 test('a reservation of an earlier version, which does not say of which run, is read', () => {
-  const text = serializeBudget(budgetOf(reserved('a'))).replace(/ *"run(Id|Attempt)": .*\n/g, '');
+  const text = serializeUsage(budgetOf(reserved('a'))).replace(/ *"run(Id|Attempt)": .*\n/g, '');
   expect(text).not.toMatch(/runId|runAttempt/);
   expect(parseBudget(text, noon)).toMatchObject({ budget: { reservations: [{ runId: '', runAttempt: 1 }] } });
 });

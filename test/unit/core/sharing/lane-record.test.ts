@@ -306,16 +306,26 @@ describe('a stored record', () => {
     expect(parseRecord(serializeRecord(record), 'queue')).toEqual({ kind: 'record', record });
   });
 
+  test('has the state in it as people can read it', () => {
+    const document = JSON.stringify({ version: 7, lane: 'queue', tasks: {} });
+    const text = serializeRecord({ ...full, document });
+    expect(JSON.parse(text)).toMatchObject({ version: 3, state: { version: 7, lane: 'queue', tasks: {} } });
+    expect(text.split('\n').length).toBeGreaterThan(15);
+    expect(parseRecord(text, 'queue')).toEqual({ kind: 'record', record: { ...full, document } });
+  });
+
   test('of version 1 is read with all that it holds; it is written in a version that an older action refuses, since it may hold orders that it does not know', () => {
     const old = stored({
       version: 1,
+      state: undefined,
+      document: full.document,
       orders: full.orders.map(({ number, kind, by, from, at }) => ({ number, kind, by, from, at })),
     });
     expect(parseRecord(old, 'queue')).toEqual({
       kind: 'record',
-      record: { ...full, version: 2, orders: full.orders.map((order) => ({ ...order, task: null, run: null })) },
+      record: { ...full, version: 3, orders: full.orders.map((order) => ({ ...order, task: null, run: null })) },
     });
-    expect(JSON.parse(serializeRecord(full))).toMatchObject({ version: 2 });
+    expect(JSON.parse(serializeRecord(full))).toMatchObject({ version: 3 });
   });
 
   test('loses what it should not have', () => {
@@ -342,16 +352,16 @@ describe('a stored record', () => {
       'orders',
     ],
     ['a sequence that counts back', stored({ sequence: -1 }), 'sequence'],
-    ['a document that is no text', stored({ document: {} }), 'document'],
+    ['a document that is no text', stored({ version: 2, document: {} }), 'document'],
     ['a megabyte', stored({ document: 'x'.repeat(1024 * 1024) }), 'longer than'],
   ])('%s is unreadable, with the reason', (_, text, why) => {
     expect(parseRecord(text, 'queue')).toEqual({ kind: 'unreadable', why: expect.stringContaining(why) });
   });
 
   test('of a newer version is told apart from an unreadable one', () => {
-    expect(parseRecord('{"version":3,"lane":7,"lease":"in another form"}', 'queue')).toEqual({
+    expect(parseRecord('{"version":4,"lane":7,"lease":"in another form"}', 'queue')).toEqual({
       kind: 'newer',
-      version: 3,
+      version: 4,
     });
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { emptyBudget, parseBudget, serializeBudget, withAsked } from '../../../../src/core/sharing/budget.ts';
+import { emptyBudget, withAsked } from '../../../../src/core/sharing/budget.ts';
+import { budgetIn, emptySnapshot, withBudget } from '../../../../src/core/snapshot/snapshot.ts';
 import {
   approvalThen,
   MAX_WAITING,
@@ -540,35 +541,9 @@ describe('in the document', () => {
     const waiting = fullOfWaiting();
     expect(waiting).toHaveLength(MAX_WAITING);
     expect(waiting.at(-1)?.task).toBe(`issue-${String(2 * MAX_WAITING - 1)}`);
-    const parsed = parseBudget(serializeBudget({ ...emptyBudget, waiting }), NOW);
-    expect(parsed).toEqual({ kind: 'budget', budget: { ...emptyBudget, waiting }, problem: null });
-  });
-
-  test('it is never longer than one that is read: what has waited longest goes first', () => {
-    const long = fullOfWaiting().map((one) => ({
-      ...one,
-      lane: 'l'.repeat(120),
-      approval: { ...approval, by: 'b'.repeat(100) },
-    }));
-    const tasks = Array.from({ length: 100 }, (_, index) => `prd-${'t'.repeat(80)}-${String(index)}`);
-    const reservation = {
-      runTag: 'tag',
-      lane: 'queue',
-      runUrl: '',
-      runId: '1',
-      runAttempt: 1,
-      expiresAt: NOW,
-      tasks,
-      calls: 1,
-      tokens: 0,
-      costUsd: 0,
-    };
-    const parsed = parseBudget(serializeBudget({ ...emptyBudget, reservations: [reservation], waiting: long }), NOW);
-    if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
-    expect(parsed.problem).toBeNull();
-    expect(parsed.budget.reservations).toEqual([reservation]);
-    expect(parsed.budget.waiting.length).toBeGreaterThan(20);
-    expect(parsed.budget.waiting).toEqual(long.slice(-parsed.budget.waiting.length));
+    const kept = withBudget(emptySnapshot, { ...emptyBudget, waiting }, NOW);
+    expect(kept.get('issues/150.json')).toContain('"task": "issue-150"');
+    expect(budgetIn(kept, NOW)).toEqual({ kind: 'budget', budget: { ...emptyBudget, waiting }, problem: null });
   });
 
   test('what a person asks for is open again, and what they were notified of is known', () => {

@@ -1,44 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import { emptyRecord, parseRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
-import type { CellStore } from '../../../src/ports/state.ts';
-import { createGuardedStore } from '../../../src/state/guarded-store.ts';
-import { withFaults } from '../../loop/stage/in-memory-cells.ts';
-import { copyOf, places, put, textOf } from './cell-fixtures.ts';
 import { noon } from '../core/core-fixtures.ts';
-import { leaseOf } from '../core/sharing/lease-fixtures.ts';
+import { copyOf, freeAt40, places, putRecord, putText, recordIn, startRun, textIn } from './place-fixtures.ts';
 
 const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
-/** A lane at #40 that nobody works on. */
-const free: LaneRecord = { ...emptyRecord('queue'), sequence: 40, document: copyOf(40).document, savedBy: 'old' };
-
-async function recordIn(cells: CellStore): Promise<LaneRecord> {
-  const parsed = parseRecord((await textOf(cells, 'queue')) ?? '', 'queue');
-  if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
-  return parsed.record;
-}
 
 describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => {
   /** Run a has restored the lane of #40, or claimed it. */
-  async function runAt(progress: 'restored' | 'claimed', text = serializeRecord(free)) {
+  async function runAt(progress: 'restored' | 'claimed', text = serializeRecord(freeAt40)) {
     const shared = await open();
     const elsewhere = shared.machine();
-    await put(elsewhere, 'queue', text);
-    const start = (runTag: string) => {
-      const cells = withFaults(shared.machine());
-      return {
-        cells,
-        store: createGuardedStore({ cells, carry: null, lease: () => leaseOf(runTag), now: () => noon }),
-      };
-    };
-    const a = start('a');
+    await putText(elsewhere, text);
+    const a = startRun('a', shared.machine());
     const restored = await a.store.restore('queue');
     if (progress === 'claimed') expect(await a.store.claim('queue')).toMatchObject({ kind: 'claimed' });
     return {
       ...a,
       restored,
       elsewhere,
-      other: start('b').store,
+      other: startRun('b', shared.machine()).store,
       [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
     };
   }
@@ -46,8 +27,8 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
   describe('a claim', () => {
     test('whose answer was taken for a conflict is a claim all the same', async () => {
       await using run = await runAt('restored');
-      run.cells.fail('write', 'taken-for-conflict');
-      expect(await run.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40 });
+      run.place.fail('write', 'taken-for-conflict');
+      expect(await run.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40, problem: null });
     });
 
     test.each([
@@ -55,7 +36,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       ['answer-lost', 'a'],
     ] as const)('%s: nobody knows who has the lane, with the reason; the save still works', async (fault, owner) => {
       await using run = await runAt('restored');
-      run.cells.fail('write', fault);
+      run.place.fail('write', fault);
       expect(await run.store.claim('queue')).toEqual({
         kind: 'unavailable',
         why: expect.stringContaining('the server'),
@@ -65,43 +46,40 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, lease: null });
     });
 
-    test('that lost against another one, when nobody answers any more, is to be tried again', async () => {
+    test('that lost against another one, when nobody answers any more, is not known', async () => {
       await using run = await runAt('restored');
-      run.cells.meanwhile('write', () => run.other.order('queue', pause));
-      run.cells.fail('read', 'refused');
-      expect(await run.store.claim('queue')).toEqual({ kind: 'changed' });
+      run.place.meanwhile('write', () => run.other.order('queue', pause));
+      run.place.fail('read', 'refused');
+      expect(await run.store.claim('queue')).toEqual({ kind: 'unavailable', why: 'the server refuses' });
     });
   });
 
   describe('a save', () => {
     test('whose answer was taken for a conflict is saved, once', async () => {
       await using run = await runAt('claimed');
-      run.cells.fail('write', 'taken-for-conflict');
+      run.place.fail('write', 'taken-for-conflict');
       expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
-      expect(run.cells.asked.slice(2)).toEqual(['write queue', 'read queue', 'readHead queue']);
+      expect(run.place.asked.slice(2)).toEqual(['write', 'read', 'read']);
     });
 
-    test.each([
-      ['refused', 'saved'],
-      ['answer-lost', 'already'],
-    ] as const)(
+    test.each(['refused', 'answer-lost'] as const)(
       '%s: not saved and perhaps still held, with the reason; saved when it is tried again',
-      async (fault, again) => {
+      async (fault) => {
         await using run = await runAt('claimed');
-        run.cells.fail('write', fault);
+        run.place.fail('write', fault);
         expect(await run.store.save(copyOf(41))).toEqual({
           kind: 'not-kept',
-          why: expect.stringContaining('the server'),
+          why: expect.stringContaining('✗: the server'),
           lane: { kind: 'claimed', why: expect.stringContaining('the server') },
         });
-        expect(await run.store.save(copyOf(41))).toEqual({ kind: again });
+        expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved', lane: { kind: 'free' } });
         expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, savedBy: 'a', lease: null });
       },
     );
 
     test('that cannot be read back is not called saved', async () => {
       await using run = await runAt('claimed');
-      run.cells.fail('readHead', 'refused');
+      run.place.fail('read', 'refused');
       expect(await run.store.save(copyOf(41))).toEqual({
         kind: 'not-kept',
         why: expect.stringContaining('read back'),
@@ -111,7 +89,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
 
     test('that somebody replaced before it was read back is not called saved', async () => {
       await using run = await runAt('claimed');
-      run.cells.meanwhile('readHead', () => put(run.elsewhere, 'queue', serializeRecord(free)));
+      run.place.meanwhile('read', () => putRecord(run.elsewhere, freeAt40));
       expect(await run.store.save(copyOf(41))).toEqual({
         kind: 'not-kept',
         why: expect.stringContaining('read back'),
@@ -121,7 +99,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
 
     test('is saved also when the next run claims the lane before it was read back', async () => {
       await using run = await runAt('claimed');
-      run.cells.meanwhile('readHead', async () => {
+      run.place.meanwhile('read', async () => {
         await run.other.restore('queue');
         await run.other.claim('queue');
       });
@@ -131,27 +109,29 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
 
     test('is saved also when a person leaves an order before it was read back', async () => {
       await using run = await runAt('claimed');
-      run.cells.meanwhile('readHead', () => run.other.order('queue', pause));
+      run.place.meanwhile('read', () => run.other.order('queue', pause));
       expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
     });
 
     test('that is overtaken again and again gives up with a reason', async () => {
       await using run = await runAt('claimed');
+      let others = 0;
       const overtake = async (): Promise<void> => {
-        run.cells.meanwhile('write', overtake);
-        await run.other.order('queue', pause);
+        others += 1;
+        run.place.meanwhile('write', overtake);
+        await run.other.order('queue', { ...pause, at: noon + others });
       };
-      run.cells.meanwhile('write', overtake);
+      run.place.meanwhile('write', overtake);
       expect(await run.store.save(copyOf(41))).toEqual({
         kind: 'not-kept',
-        why: expect.stringContaining('changed 5 times'),
-        lane: { kind: 'claimed', why: expect.stringContaining('changed 5 times') },
+        why: expect.stringContaining('changed 60 times'),
+        lane: { kind: 'claimed', why: expect.stringContaining('changed 60 times') },
       });
     });
 
     test('of a run that never had the lane, where nothing can be written, holds nothing', async () => {
       await using run = await runAt('restored');
-      run.cells.fail('write', 'refused');
+      run.place.fail('write', 'refused');
       expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'not-kept', lane: { kind: 'free' } });
     });
   });
@@ -161,48 +141,48 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       '%s: perhaps still held, with the reason; free when it is tried again',
       async (fault) => {
         await using run = await runAt('claimed');
-        run.cells.fail('write', fault);
+        run.place.fail('write', fault);
         expect(await run.store.release('queue')).toEqual({
           kind: 'claimed',
           why: expect.stringContaining('the server'),
         });
         expect(await run.store.release('queue')).toEqual({ kind: 'free' });
-        expect(await recordIn(run.elsewhere)).toEqual(free);
+        expect(await recordIn(run.elsewhere)).toEqual(freeAt40);
       },
     );
 
-    test('that was given back before asks nobody', async () => {
+    test('that was given back before writes nothing', async () => {
       await using run = await runAt('claimed');
       await run.store.release('queue');
-      const asked = run.cells.asked.length;
+      const asked = run.place.asked.length;
       expect(await run.store.release('queue')).toEqual({ kind: 'free' });
-      expect(run.cells.asked.length).toBe(asked);
+      expect(run.place.asked.slice(asked)).toEqual(['read']);
     });
   });
 
   describe('an order', () => {
     test('whose answer was taken for a conflict is kept once', async () => {
       await using run = await runAt('restored');
-      run.cells.fail('write', 'taken-for-conflict');
+      run.place.fail('write', 'taken-for-conflict');
       expect(await run.store.order('queue', pause)).toMatchObject({ kind: 'kept' });
       expect((await recordIn(run.elsewhere)).orders).toHaveLength(1);
     });
 
     test('that nobody took is reported', async () => {
       await using run = await runAt('restored');
-      run.cells.outage = 'the server is on fire';
+      run.place.outage = 'the server is on fire';
       expect(await run.store.order('queue', pause)).toEqual({ kind: 'not-kept', why: 'the server is on fire' });
     });
   });
 
   test('nobody answers: each method says so, and none throws', async () => {
     await using run = await runAt('claimed');
-    run.cells.outage = 'the server is on fire';
+    run.place.outage = 'the server is on fire';
     expect(await run.store.restore('queue')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
     expect(await run.store.claim('queue')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
     expect(await run.store.save(copyOf(41))).toEqual({
       kind: 'not-kept',
-      why: 'the server is on fire',
+      why: `${run.place.name} ✗: the server is on fire`,
       lane: { kind: 'claimed', why: 'the server is on fire' },
     });
     expect(await run.store.release('queue')).toEqual({ kind: 'claimed', why: 'the server is on fire' });
@@ -210,16 +190,14 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
 
   test.each([
     ['a blank', ' '],
-    ['half a record', serializeRecord(free).slice(0, 60)],
+    ['half a record', serializeRecord(freeAt40).slice(0, 60)],
     ['garbage', 'garbage'],
-    ['another lane', serializeRecord({ ...free, lane: 'issue-7' })],
+    ['another lane', serializeRecord({ ...freeAt40, lane: 'issue-7' })],
   ])('a record that cannot be read (%s) is reported and written again', async (_, text) => {
     await using run = await runAt('claimed', text);
-    expect(run.restored).toEqual({
-      kind: 'record',
-      head: expect.any(String),
-      record: emptyRecord('queue'),
-      problem: expect.any(String),
+    expect(run.restored).toMatchObject({
+      kind: 'unreadable',
+      warnings: [expect.stringContaining('It is written again.')],
     });
     expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
     expect(await recordIn(run.elsewhere)).toEqual({
@@ -231,20 +209,19 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
   });
 
   test('a record of a newer version is refused and never overwritten', async () => {
-    const newer = '{"version":3,"in":"another form"}';
+    const newer = '{"version":4,"in":"another form"}';
     await using run = await runAt('restored', newer);
-    expect(run.restored).toEqual({ kind: 'newer', version: 3 });
+    expect(run.restored).toEqual({ kind: 'newer', version: 4, origin: run.place.name });
     expect(await run.store.claim('queue')).toEqual({ kind: 'changed' });
-    expect(await run.store.save(copyOf(41))).toEqual({
+    expect(await run.store.save(copyOf(41))).toMatchObject({
       kind: 'not-kept',
       why: expect.stringContaining('newer version'),
-      lane: { kind: 'claimed', why: expect.stringContaining('newer version') },
     });
     expect(await run.store.order('queue', pause)).toEqual({
       kind: 'not-kept',
       why: expect.stringContaining('newer version'),
     });
     await run.store.release('queue');
-    expect(await textOf(run.elsewhere, 'queue')).toBe(newer);
+    expect(await textIn(run.elsewhere)).toBe(newer);
   });
 });

@@ -2,12 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link as hardLink, lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../ports/state.ts';
+import type { Head, NamedTexts, Unavailable, Written } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
 
-export interface DirectoryCellsOptions {
+export interface GenerationFilesOptions {
   /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */
   readonly folder: string;
   readonly now: () => number;
@@ -17,16 +17,24 @@ export interface DirectoryCellsOptions {
   readonly link?: (existing: string, name: string) => Promise<void>;
 }
 
+/** Texts as files of one folder. */
+export interface GenerationFiles extends NamedTexts {
+  /** Under which something is kept; none where there is no folder. Throws when it cannot be read. */
+  names(): Promise<readonly string[]>;
+  /** Takes away all that is kept under a name. */
+  remove(name: string): Promise<void>;
+}
+
 /** What is stored under a name. `damagedAt`: when its newest file got the size that no complete one has. */
 interface Stored {
   readonly generation: number;
-  readonly head: CellHead;
+  readonly head: Head;
   readonly text: string;
   readonly damagedAt: number | null;
 }
 
-/** Far more than any text of ours. */
-const MAX_BYTES = 256 * 1024;
+/** Far more than the state of any checkout. */
+const MAX_BYTES = 32 * 1024 * 1024;
 /** Newest generations that stay: more than others write between the `link` and the next look of a writer. */
 const KEPT = 8;
 /** Files may be removed between a look at the folder and the opening of one of them. */
@@ -38,33 +46,35 @@ const FILE_NAME = /^([^.]+)\.([1-9]\d{0,14})\.json$/;
 const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
 
 /**
- * Cells as files `<name>.<generation>.json`. A complete file gets the next generation's name by `link`, which fails when
+ * Texts as files `<name>.<generation>.json`. A complete file gets the next generation's name by `link`, which fails when
  * another process was faster: that is the compare-and-swap, and it needs no lock that a killed process could leave behind.
  */
-export function createDirectoryCells({
+export function createGenerationFiles({
   folder,
   now,
   check = () => undefined,
   link = hardLink,
-}: DirectoryCellsOptions): CellStore {
-  return { place: 'directory', read, write, readHead };
+}: GenerationFilesOptions): GenerationFiles {
+  return { read, write, names, remove };
 
-  async function read(names: readonly CellName[]): Promise<readonly CellRead[]> {
-    return Promise.all(
-      names.map((name) =>
-        answered<CellRead>(async () => {
-          const stored = await newest(name);
-          return stored === null ? { kind: 'absent' } : { kind: 'found', head: stored.head, text: stored.text };
-        }),
-      ),
-    );
+  async function read(name: string): ReturnType<NamedTexts['read']> {
+    return answered(async () => {
+      const stored = await newest(name);
+      return stored === null ? { kind: 'absent' } : { kind: 'found', head: stored.head, text: stored.text };
+    });
   }
 
-  async function readHead(name: CellName): ReturnType<CellStore['readHead']> {
-    return answered(async () => ({ kind: 'head', head: (await newest(name))?.head ?? null }));
+  async function names(): Promise<readonly string[]> {
+    check();
+    const found = (await entriesOf(folder)).flatMap((entry) => FILE_NAME.exec(entry.name)?.[1] ?? []);
+    return [...new Set(found)];
   }
 
-  async function write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten> {
+  async function remove(name: string): Promise<void> {
+    for (const generation of await generationsOf(name)) await rm(fileOf(name, generation), { force: true });
+  }
+
+  async function write(name: string, expected: Head | null, text: string): Promise<Written> {
     try {
       return await writeNewest(name, expected, Buffer.from(text));
     } catch (error) {
@@ -72,7 +82,7 @@ export function createDirectoryCells({
     }
   }
 
-  async function writeNewest(name: CellName, expected: CellHead | null, content: Buffer): Promise<CellWritten> {
+  async function writeNewest(name: string, expected: Head | null, content: Buffer): Promise<Written> {
     if (content.length > MAX_BYTES) throw new Error(`the text is larger than ${MAX_BYTES / 1024} KiB`);
     const stored = await newest(name);
     if ((stored?.head ?? null) !== expected || isBeingWritten(stored)) return { kind: 'conflict' };
@@ -88,7 +98,7 @@ export function createDirectoryCells({
     return { kind: 'written', head: headOf(generation, content) };
   }
 
-  async function newest(name: CellName): Promise<Stored | null> {
+  async function newest(name: string): Promise<Stored | null> {
     if (!NAME.test(name)) throw new Error(`${JSON.stringify(cut(name, 100))} cannot be the name of a state file`);
     for (let looked = 0; looked < MAX_LOOKS; looked += 1) {
       const [generation, previous] = await generationsOf(name);
@@ -111,12 +121,12 @@ export function createDirectoryCells({
   }
 
   /** Highest first. */
-  async function generationsOf(name: CellName): Promise<readonly number[]> {
+  async function generationsOf(name: string): Promise<readonly number[]> {
     const generations: number[] = [];
     check();
     for (const entry of await entriesOf(folder)) {
-      const [, cell, generation] = FILE_NAME.exec(entry.name) ?? [];
-      if (cell !== name) continue;
+      const [, text, generation] = FILE_NAME.exec(entry.name) ?? [];
+      if (text !== name) continue;
       if (!entry.isFile()) throw new Error(`${join(folder, entry.name)} is not a plain file; remove it`);
       generations.push(Number(generation));
     }
@@ -142,13 +152,13 @@ export function createDirectoryCells({
   }
 
   /** A process that slept before its `link` may have taken the name of a generation that others wrote and removed meanwhile: then there are `KEPT` newer ones. */
-  async function isInTime(name: CellName, generation: number): Promise<boolean> {
+  async function isInTime(name: string, generation: number): Promise<boolean> {
     const [top = 0] = await generationsOf(name);
     return top >= generation && top < generation + KEPT;
   }
 
   /** Removes old generations and what killed processes left. The state does not depend on it, so nobody hears of failures. */
-  async function tidy(name: CellName): Promise<void> {
+  async function tidy(name: string): Promise<void> {
     try {
       for (const generation of (await generationsOf(name)).slice(KEPT))
         await rm(fileOf(name, generation), { force: true });
@@ -169,25 +179,17 @@ export function createDirectoryCells({
     });
   }
 
-  function fileOf(name: CellName, generation: number): string {
+  function fileOf(name: string, generation: number): string {
     return join(folder, `${name}.${generation}.json`);
   }
 
-  async function answered<Answer>(
-    ask: () => Promise<Answer>,
-  ): Promise<Answer | { readonly kind: 'unavailable'; readonly why: string }> {
+  async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer | Unavailable> {
     try {
       return await ask();
     } catch (error) {
       return { kind: 'unavailable', why: describe(error, folder) };
     }
   }
-}
-
-/** Names of all cells of a folder; none where there is no folder. Throws when it cannot be read. */
-export async function directoryCellNames(folder: string): Promise<readonly CellName[]> {
-  const names = (await entriesOf(folder)).flatMap(({ name }) => FILE_NAME.exec(name)?.[1] ?? []);
-  return [...new Set(names)];
 }
 
 /** What the system says to a user who may not write there: later it says the same. */
@@ -197,7 +199,7 @@ const forbids: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS']);
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /** The content tells texts apart when a person removed files, so that a number came twice. */
-function headOf(generation: number, content: Buffer): CellHead {
+function headOf(generation: number, content: Buffer): Head {
   return `${generation}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
 }
 

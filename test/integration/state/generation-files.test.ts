@@ -4,18 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { CellStore } from '../../../src/ports/state.ts';
-import { createDirectoryCells, type DirectoryCellsOptions } from '../../../src/state/directory-cells.ts';
+import type { NamedTexts } from '../../../src/ports/state.ts';
+import {
+  createGenerationFiles,
+  type GenerationFiles,
+  type GenerationFilesOptions,
+} from '../../../src/state/generation-files.ts';
 
 const run = promisify(execFile);
-const source = new URL('../../../src/state/directory-cells.ts', import.meta.url).href;
+const source = new URL('../../../src/state/generation-files.ts', import.meta.url).href;
 
 /** A folder that does not exist yet, in one that goes away. */
-async function fixture(change: Partial<DirectoryCellsOptions> = {}) {
+async function fixture(change: Partial<GenerationFilesOptions> = {}) {
   const parent = await mkdtemp(join(tmpdir(), 'ralph-directory-'));
   const folder = join(parent, '.ralph', 'state');
-  const open = (more: Partial<DirectoryCellsOptions> = {}): CellStore =>
-    createDirectoryCells({ folder, now: Date.now, ...change, ...more });
+  const open = (more: Partial<GenerationFilesOptions> = {}): GenerationFiles =>
+    createGenerationFiles({ folder, now: Date.now, ...change, ...more });
   const file = (name: string): string => join(folder, name);
   /** The cells' files, without what is for git. */
   const files = async (): Promise<readonly string[]> =>
@@ -36,14 +40,12 @@ function generations(from: number, to: number): readonly string[] {
   return Array.from({ length: to - from + 1 }, (_, index) => `queue.${from + index}.json`).sort();
 }
 
-async function read(cells: CellStore, name = 'queue') {
-  const [found] = await cells.read([name]);
-  if (found === undefined) throw new Error('no answer');
-  return found;
+async function read(cells: NamedTexts, name = 'queue') {
+  return cells.read(name);
 }
 
 /** Replaces whatever is there. */
-async function replace(cells: CellStore, text: string, name = 'queue'): Promise<string> {
+async function replace(cells: NamedTexts, text: string, name = 'queue'): Promise<string> {
   const found = await read(cells, name);
   const written = await cells.write(name, found.kind === 'found' ? found.head : null, text);
   if (written.kind !== 'written') throw new Error(JSON.stringify(written));
@@ -54,7 +56,6 @@ describe('compare-and-swap', () => {
   test('a new cell is created once, then replaced by who has seen the newest', async () => {
     await using scene = await fixture();
     expect(await read(scene.cells)).toEqual({ kind: 'absent' });
-    expect(await scene.cells.readHead('queue')).toEqual({ kind: 'head', head: null });
     const first = await scene.cells.write('queue', null, 'one');
     if (first.kind !== 'written') throw new Error(JSON.stringify(first));
     expect(await scene.cells.write('queue', null, 'two')).toEqual({ kind: 'conflict' });
@@ -64,10 +65,6 @@ describe('compare-and-swap', () => {
       kind: 'found',
       head: second.kind === 'written' ? second.head : '',
       text: 'two',
-    });
-    expect(await scene.cells.readHead('queue')).toEqual({
-      kind: 'head',
-      head: second.kind === 'written' ? second.head : '',
     });
   });
 
@@ -103,10 +100,10 @@ describe('compare-and-swap', () => {
   test('processes that count together lose no count', async () => {
     await using scene = await fixture();
     const counter = `
-      import { createDirectoryCells } from ${JSON.stringify(source)};
-      const cells = createDirectoryCells({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
+      import { createGenerationFiles } from ${JSON.stringify(source)};
+      const cells = createGenerationFiles({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
       for (let counted = 0; counted < 20; ) {
-        const [found] = await cells.read(['queue']);
+        const found = await cells.read('queue');
         if (found.kind === 'unavailable') throw new Error(found.why);
         const written = await cells.write('queue', found.kind === 'found' ? found.head : null, String(found.kind === 'found' ? Number(found.text) + 1 : 1));
         if ('why' in written) throw new Error(written.why);
@@ -120,8 +117,8 @@ describe('compare-and-swap', () => {
   test('a process that is killed while it writes blocks nobody and leaves a whole text', async () => {
     await using scene = await fixture();
     const writer = `
-      import { createDirectoryCells } from ${JSON.stringify(source)};
-      const cells = createDirectoryCells({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
+      import { createGenerationFiles } from ${JSON.stringify(source)};
+      const cells = createGenerationFiles({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
       let head = null;
       for (let written = 0; ; written += 1) {
         head = (await cells.write('queue', head, String(written % 10).repeat(100_000))).head;
@@ -158,11 +155,11 @@ describe('what is kept', () => {
     expect(await read(scene.open())).toMatchObject({ kind: 'found', text });
   });
 
-  test('more than 256 KiB are not', async () => {
+  test('more than 32 MiB are not', async () => {
     await using scene = await fixture();
-    expect(await scene.cells.write('queue', null, '€'.repeat(100_000))).toEqual({
+    expect(await scene.cells.write('queue', null, '€'.repeat(12_000_000))).toEqual({
       kind: 'unavailable',
-      why: 'the text is larger than 256 KiB',
+      why: 'the text is larger than 32768 KiB',
     });
     expect(await read(scene.cells)).toEqual({ kind: 'absent' });
   });
@@ -172,11 +169,12 @@ describe('what is kept', () => {
     for (let written = 1; written <= 9; written += 1) await replace(scene.cells, String(written));
     await replace(scene.cells, 'another', 'issue-7');
     expect(await scene.files()).toEqual(['issue-7.1.json', ...generations(2, 9)]);
-    expect(await scene.cells.read(['budget', 'issue-7', 'queue'])).toMatchObject([
-      { kind: 'absent' },
-      { text: 'another' },
-      { text: '9' },
-    ]);
+    expect(await scene.cells.names()).toEqual(expect.arrayContaining(['issue-7', 'queue']));
+    expect(await scene.cells.read('budget')).toEqual({ kind: 'absent' });
+    expect(await scene.cells.read('issue-7')).toMatchObject({ text: 'another' });
+    expect(await scene.cells.read('queue')).toMatchObject({ text: '9' });
+    await scene.cells.remove('queue');
+    expect(await scene.files()).toEqual(['issue-7.1.json']);
   });
 
   test('the tenth generation is newer than the ninth', async () => {
@@ -201,7 +199,8 @@ describe('what is kept', () => {
 
   test('reading creates nothing', async () => {
     await using scene = await fixture();
-    await scene.cells.read(['queue', 'budget']);
+    await scene.cells.read('queue');
+    expect(await scene.cells.names()).toEqual([]);
     expect(await readdir(scene.parent)).toEqual([]);
   });
 

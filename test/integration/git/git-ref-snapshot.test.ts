@@ -1,19 +1,35 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { git } from '../../../sandbox/git.ts';
 import { startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
-import type { RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
+import { withUnanswered } from '../../../src/core/sharing/budget.ts';
+import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { count } from '../../../src/core/snapshot/changes.ts';
+import { emptySnapshot, laneIn, lanesIn, unreadableSnapshot } from '../../../src/core/snapshot/snapshot.ts';
+import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
+import type { RefNetworkOptions } from '../../../src/git/refs/ref-network.ts';
 import { explainStateRefusal } from '../../../src/git/refs/ref-refusal.ts';
-import type { CellRead, CellStore, CellWritten } from '../../../src/ports/state.ts';
+import type { Written } from '../../../src/ports/state.ts';
 import { IS_DEEP } from '../../runs.ts';
-import { openCells, READ_ONLY_TOKEN, runGit, startWay, TOKEN, type Passage } from './git-fixture.ts';
+import {
+  openState,
+  READ_ONLY_TOKEN,
+  runGit,
+  startWay,
+  TEXT_FILE,
+  TOKEN,
+  type OneText,
+  type Passage,
+} from './git-fixture.ts';
 
 /** A git server, and as many machines as a test wants. */
 interface Scene {
   readonly server: GitRemote;
   readonly root: string;
-  machine(change?: Partial<RefCellsOptions>): Promise<CellStore>;
+  machine(change?: Partial<RefNetworkOptions>): Promise<OneText>;
   serverGit(...args: string[]): Promise<string>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -24,7 +40,7 @@ async function setScene(): Promise<Scene> {
   return {
     server,
     root,
-    machine: (change) => openCells(server, root, change),
+    machine: (change) => openState(server, root, change),
     serverGit: (...args) => runGit(server.repositoryFolder, args),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
@@ -33,16 +49,14 @@ async function setScene(): Promise<Scene> {
   };
 }
 
-async function headAfter(writing: Promise<CellWritten>): Promise<string> {
+async function headAfter(writing: Promise<Written>): Promise<string> {
   const written = await writing;
   if (written.kind !== 'written') throw new Error(`not written: ${JSON.stringify(written)}`);
   return written.head;
 }
 
-async function readOne(cells: CellStore, name = 'queue'): Promise<CellRead> {
-  const [read] = await cells.read([name]);
-  if (read === undefined) throw new Error('no answer');
-  return read;
+function readOne(cells: OneText): ReturnType<OneText['read']> {
+  return cells.read();
 }
 
 const conflict = { kind: 'conflict' };
@@ -59,48 +73,73 @@ describe('a text is kept under its name', () => {
   test('absent, created, read, replaced and read by another machine; nobody has a checkout', async () => {
     await using scene = await setScene();
     const [one, other] = [await scene.machine(), await scene.machine()];
-    expect(one.place).toBe('ref');
+    expect(one.place.name).toBe('ref');
     expect(await readOne(one)).toEqual({ kind: 'absent' });
-    expect(await one.readHead('queue')).toEqual({ kind: 'head', head: null });
-    const first = await headAfter(one.write('queue', null, '{"n":1}\n'));
+    const first = await headAfter(one.write(null, '{"n":1}\n'));
     expect(await readOne(other)).toEqual({ kind: 'found', head: first, text: '{"n":1}\n' });
-    const second = await headAfter(other.write('queue', first, '{"n":2}\n'));
+    const second = await headAfter(other.write(first, '{"n":2}\n'));
     expect(await readOne(one)).toEqual({ kind: 'found', head: second, text: '{"n":2}\n' });
-    expect(await one.readHead('queue')).toEqual({ kind: 'head', head: second });
+    expect(await readOne(one)).toMatchObject({ kind: 'found', head: second });
   });
 
-  test('people find it as state.json of a commit on refs/ralph/state/<name>; branches and tags are not touched', async () => {
+  test('people find each file in the tree of a commit for each update; branches and tags are not touched', async () => {
     await using scene = await setScene();
-    const head = await headAfter((await scene.machine()).write('issue-7', null, 'text'));
+    const { place } = await scene.machine();
+    const files = [
+      ['lanes/queue.json', 'queue'],
+      ['lanes/issue-7.json', 'seven'],
+      ['issues/7.json', 'issue'],
+      ['usage.json', 'usage'],
+      ['runs/42.json', 'run'],
+    ] as const;
+    const from = { kind: 'snapshot', head: null, snapshot: emptySnapshot } as const;
+    const snapshot = new Map(files);
+    const head = await headAfter(place.write({ from, snapshot, message: 'queue: claimed by run 42' }));
     expect(
       await scene.serverGit(
         'for-each-ref',
         '--format=%(refname) %(objectname) %(contents:subject) %(committername) %(committerdate:unix)',
       ),
-    ).toBe(`refs/ralph/state/issue-7 ${head} ralph state issue-7 ralph 1790000000`);
-    expect(await scene.serverGit('ls-tree', '-r', '--name-only', head)).toBe('state.json');
+    ).toBe(`refs/ralph/v2/state ${head} queue: claimed by run 42 ralph 1790000000`);
+    expect(await scene.serverGit('ls-tree', '-r', '--name-only', head)).toBe(
+      files
+        .map(([path]) => path)
+        .toSorted()
+        .join('\n'),
+    );
     await scene.serverGit('fsck', '--strict');
+    expect(await (await scene.machine()).place.read(null)).toEqual({ kind: 'snapshot', head, snapshot });
   });
 
-  test("several names are read at once, in their order, and no other lane's", async () => {
+  test('of an update only what changed is sent, and only that is fetched by who knows the rest', async () => {
     await using scene = await setScene();
-    const cells = await scene.machine();
-    for (const name of ['queue', 'queue-2', 'issue-1', 'issue-11']) await cells.write(name, null, name);
-    const before = scene.server.requests.length;
-    const read = await (await scene.machine()).read(['issue-1', 'absent', 'queue', 'issue-1']);
-    expect(read.map((cell) => (cell.kind === 'found' ? cell.text : cell.kind))).toEqual([
-      'issue-1',
-      'absent',
-      'queue',
-      'issue-1',
-    ]);
-    expect(scene.server.requests.length - before).toBe(3);
-    expect(await cells.read([])).toEqual([]);
+    const workFolder = join(scene.root, 'own');
+    const [{ place }, other] = [await scene.machine(), await scene.machine({ workFolder })];
+    const lanes = Array.from(
+      { length: 20 },
+      (_, lane) => [`lanes/issue-${String(lane + 1)}.json`, randomText()] as const,
+    );
+    const from = { kind: 'snapshot', head: null, snapshot: emptySnapshot } as const;
+    const first = new Map(lanes);
+    const head = await headAfter(place.write({ from, snapshot: first, message: 'all' }));
+    expect(await other.place.read(null)).toMatchObject({ head });
+    const known = (await objectsIn(workFolder)).length;
+    expect(known).toBe(23);
+    const second = new Map([...lanes, ['lanes/issue-3.json', randomText()]]);
+    const swap = { from: { kind: 'snapshot', head, snapshot: first }, snapshot: second, message: 'one' } as const;
+    const next = await headAfter(place.write(swap));
+    expect(await scene.serverGit('rev-list', '--count', next)).toBe('2');
+    const read = await other.place.read(head);
+    expect(read).toMatchObject({ kind: 'snapshot', head: next });
+    expect(read.kind === 'snapshot' && [...read.snapshot].sort()).toEqual([...second].sort());
+    // A commit, two trees and a file.
+    expect((await objectsIn(workFolder)).length - known).toBe(4);
+    expect(await other.place.read(next)).toEqual({ kind: 'known' });
   });
 
   test.each([
     ['64 KiB', `{"document":"${'0123456789abcdef'.repeat(4096)}"}`],
-    ['the most that is kept', 'x'.repeat(256 * 1024)],
+    ['a file as large as any of ours', 'x'.repeat(400 * 1024)],
     ['nothing', ''],
     ['NUL', 'a\0b\0'],
     ['emoji and combining characters', '👩‍👩‍👧‍👦 é 𝄞 \u{10FFFF}'],
@@ -108,37 +147,17 @@ describe('a text is kept under its name', () => {
     ["what looks like more of git's input", 'x\ndata 3\nabc\ndeleteall\ncommit refs/heads/main\ndone\n'],
   ])('%s comes back as it was', async (_, text) => {
     await using scene = await setScene();
-    const head = await headAfter((await scene.machine()).write('queue', null, text));
+    const head = await headAfter((await scene.machine()).write(null, text));
     expect(await readOne(await scene.machine())).toEqual({ kind: 'found', head, text });
-    expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/ralph/state/queue');
+    expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/ralph/v2/state');
   });
-
-  test('one byte more than 256 KiB is not sent', async () => {
-    await using scene = await setScene();
-    expect(await (await scene.machine()).write('queue', null, `${'x'.repeat(256 * 1024 - 1)}é`)).toEqual(
-      unavailable('262145 bytes is too long'),
-    );
-    expect(scene.server.requests).toEqual([]);
-  });
-
-  test.each(['', 'Queue', '-queue', 'a/b', '..', 'queue*', 'a b', 'queue:main', 'a\nb', 'é', 'a'.repeat(101)])(
-    'the name %j is refused, the others are read',
-    async (name) => {
-      await using scene = await setScene();
-      const cells = await scene.machine();
-      expect(await cells.write(name, null, 'x')).toEqual(unavailable('cannot be the name'));
-      expect(await cells.readHead(name)).toEqual(unavailable('cannot be the name'));
-      expect(scene.server.requests).toEqual([]);
-      expect(await cells.read([name, 'queue'])).toEqual([unavailable('cannot be the name'), { kind: 'absent' }]);
-    },
-  );
 
   test('nothing of an operation is left behind but objects', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const cells = await scene.machine({ workFolder });
-    await cells.read(['queue']);
-    await cells.write('queue', await headAfter(cells.write('queue', null, '1')), '2');
+    await cells.read();
+    await cells.write(await headAfter(cells.write(null, '1')), '2');
     expect(await readdir(workFolder)).toEqual(['objects']);
   });
 });
@@ -151,29 +170,29 @@ describe('only who has read the newest may replace it', () => {
   ] as const)('%s: conflict, and nothing is overwritten', async (_, state) => {
     await using scene = await setScene();
     const [one, other] = [await scene.machine(), await scene.machine()];
-    const first = await headAfter(one.write('queue', null, '1'));
+    const first = await headAfter(one.write(null, '1'));
     await readOne(other);
-    if (state === 'first') await one.write('queue', first, '2');
-    if (state === 'removed') await scene.serverGit('update-ref', '-d', 'refs/ralph/state/queue');
+    if (state === 'first') await one.write(first, '2');
+    if (state === 'removed') await scene.serverGit('update-ref', '-d', 'refs/ralph/v2/state');
     const refs = await scene.serverGit('for-each-ref');
-    expect(await other.write('queue', state === null ? null : first, 'mine')).toEqual(conflict);
+    expect(await other.write(state === null ? null : first, 'mine')).toEqual(conflict);
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
   });
 
   test('the same text at the same moment from two machines: one of them loses', async () => {
     await using scene = await setScene();
     const machines = await Promise.all([scene.machine(), scene.machine()]);
-    const written = await Promise.all(machines.map((cells) => cells.write('queue', null, 'same')));
+    const written = await Promise.all(machines.map((cells) => cells.write(null, 'same')));
     expect(written.map(({ kind }) => kind).sort()).toEqual(['conflict', 'written']);
   });
 
   test('100 writers at once: one is written, 99 get to know that somebody was faster', async () => {
     await using scene = await setScene();
     const [one, other] = [await scene.machine({ timeoutMs: 100_000 }), await scene.machine({ timeoutMs: 100_000 })];
-    const first = await headAfter(one.write('queue', null, 'first'));
+    const first = await headAfter(one.write(null, 'first'));
     await readOne(other);
     const texts = Array.from({ length: 100 }, (_, i) => `writer ${i}`);
-    const written = await Promise.all(texts.map((text, i) => (i % 2 === 0 ? one : other).write('queue', first, text)));
+    const written = await Promise.all(texts.map((text, i) => (i % 2 === 0 ? one : other).write(first, text)));
     expect(written.filter(({ kind }) => kind === 'conflict')).toHaveLength(99);
     const winner = written.findIndex(({ kind }) => kind === 'written');
     expect(await readOne(other)).toMatchObject({ text: texts[winner] });
@@ -188,56 +207,69 @@ describe('only who has read the newest may replace it', () => {
         for (let lines = 0; lines < 3;) {
           const read = await readOne(cells);
           const [head, text] = read.kind === 'found' ? [read.head, read.text] : [null, ''];
-          const { kind } = await cells.write('queue', head, `${text}${name}${lines}\n`);
+          const { kind } = await cells.write(head, `${text}${name}${lines}\n`);
           expect(kind).not.toBe('unavailable');
           if (kind === 'written') lines += 1;
         }
       }),
     );
-    const text = await scene.serverGit('cat-file', 'blob', 'refs/ralph/state/queue:state.json');
+    const text = await scene.serverGit('cat-file', 'blob', 'refs/ralph/v2/state:lanes/queue.json');
     expect(text.split('\n').sort()).toEqual(names.flatMap((name) => [0, 1, 2].map((line) => `${name}${line}`)));
-    expect(await scene.serverGit('rev-list', '--count', 'refs/ralph/state/queue')).toBe('12');
+    expect(await scene.serverGit('rev-list', '--count', 'refs/ralph/v2/state')).toBe('12');
   }, 120_000);
 });
 
 describe('history', () => {
-  test('a person can look back, and never at more than 16 commits, in more writes than that of several machines', async () => {
+  test('a person can look back at each update of several machines', async () => {
     await using scene = await setScene();
     let [cells, head] = [await scene.machine(), null as string | null];
-    const lengths: number[] = [];
     const writes = IS_DEEP ? 60 : 20;
     for (let i = 0; i < writes; i += 1) {
       if (i % 7 === 6) {
         cells = await scene.machine();
         await readOne(cells);
       }
-      head = await headAfter(cells.write('queue', head, `${i}`));
-      lengths.push(Number(await scene.serverGit('rev-list', '--count', head)));
+      head = await headAfter(cells.write(head, `${i}`));
     }
-    expect(lengths).toEqual(Array.from({ length: writes }, (_, i) => (i % 16) + 1));
+    expect(await scene.serverGit('rev-list', '--count', head ?? '')).toBe(String(writes));
     await scene.serverGit('fsck', '--strict');
   }, 120_000);
+
+  test.each([
+    ['90 days', (made: string) => made.replace(/Ralph-Since: .*/, 'Ralph-Since: 2020-01-01T00:00:00.000Z')],
+    ['5,000 commits', (made: string) => made.replace(/Ralph-Depth: .*/, 'Ralph-Depth: 5000')],
+  ])('that is longer than %s begins again with its last state', async (_, age) => {
+    await using scene = await setScene();
+    const first = await headAfter((await scene.machine()).write(null, '1'));
+    const tree = await scene.serverGit('rev-parse', `${first}^{tree}`);
+    const message = age(await scene.serverGit('log', '-1', '--format=%B', first));
+    const old = await scene.serverGit('commit-tree', tree, '-p', first, '-m', message);
+    await scene.serverGit('update-ref', 'refs/ralph/v2/state', old);
+    const cells = await scene.machine();
+    expect(await readOne(cells)).toMatchObject({ head: old, text: '1' });
+    const squashed = await headAfter(cells.write(old, '2'));
+    expect(await scene.serverGit('rev-list', '--count', squashed)).toBe('1');
+    const next = await headAfter(cells.write(squashed, '3'));
+    expect(await scene.serverGit('rev-list', '--count', next)).toBe('2');
+  });
 
   test('it is fetched without its past', async () => {
     await using scene = await setScene();
     const cells = await scene.machine();
     let head: string | null = null;
-    for (const text of ['1', '2', '3']) head = await headAfter(cells.write('queue', head, text));
+    for (const text of ['1', '2', '3']) head = await headAfter(cells.write(head, text));
     const workFolder = join(scene.root, 'own');
     await readOne(await scene.machine({ workFolder }));
-    const objects = (await readdir(join(workFolder, 'objects'), { recursive: true })).filter((path) =>
-      /^[0-9a-f]{2}\/[0-9a-f]{38}$/.test(path),
-    );
-    expect(objects).toHaveLength(3);
+    expect(await objectsIn(workFolder)).toHaveLength(4);
   });
 
   test('begins again when what it would build on is not here any more', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const cells = await scene.machine({ workFolder });
-    const first = await headAfter(cells.write('queue', null, '1'));
+    const first = await headAfter(cells.write(null, '1'));
     await rm(workFolder, { recursive: true });
-    const second = await headAfter(cells.write('queue', first, '2'));
+    const second = await headAfter(cells.write(first, '2'));
     expect(await scene.serverGit('rev-list', '--parents', second)).toBe(second);
   });
 });
@@ -246,20 +278,20 @@ describe('what people do with the ref', () => {
   test('set back: the older text is read, and can be replaced', async () => {
     await using scene = await setScene();
     const cells = await scene.machine();
-    const first = await headAfter(cells.write('queue', null, '1'));
-    await cells.write('queue', first, '2');
-    await scene.serverGit('update-ref', 'refs/ralph/state/queue', first);
+    const first = await headAfter(cells.write(null, '1'));
+    await cells.write(first, '2');
+    await scene.serverGit('update-ref', 'refs/ralph/v2/state', first);
     expect(await readOne(cells)).toEqual({ kind: 'found', head: first, text: '1' });
-    expect(await cells.write('queue', first, '3')).toMatchObject({ kind: 'written' });
+    expect(await cells.write(first, '3')).toMatchObject({ kind: 'written' });
   });
 
   test('removed: absent, and can be created', async () => {
     await using scene = await setScene();
     const cells = await scene.machine();
-    await cells.write('queue', null, '1');
-    await scene.serverGit('update-ref', '-d', 'refs/ralph/state/queue');
+    await cells.write(null, '1');
+    await scene.serverGit('update-ref', '-d', 'refs/ralph/v2/state');
     expect(await readOne(cells)).toEqual({ kind: 'absent' });
-    expect(await cells.write('queue', null, '2')).toMatchObject({ kind: 'written' });
+    expect(await cells.write(null, '2')).toMatchObject({ kind: 'written' });
   });
 
   /** Makes the object that the ref shall point to. */
@@ -280,42 +312,128 @@ describe('what people do with the ref', () => {
   test.each<[string, Making]>([
     ['a blob', (scene) => blob(scene, '{"version":1}')],
     ['a tree', async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`)],
-    [
-      'a commit without state.json',
-      commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`)),
-    ],
-    [
-      'a commit whose state.json is a folder',
-      commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},state.json/x`)),
-    ],
-    [
-      'a commit whose state.json is a submodule',
-      commitOf((scene) => tree(scene, `160000,${'1'.repeat(40)},state.json`)),
-    ],
-    [
-      'a commit whose state.json is too long',
-      commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x'.repeat(256 * 1024 + 1))},state.json`)),
-    ],
-  ])('%s has no readable text, but a head, so that it can be replaced', async (_, make) => {
+  ])('%s is no state, but has a head, so that it can be replaced; the counters count as used up', async (_, make) => {
     await using scene = await setScene();
     const made = await make(scene);
-    await scene.serverGit('update-ref', 'refs/ralph/state/queue', made);
+    await scene.serverGit('update-ref', 'refs/ralph/v2/state', made);
     const cells = await scene.machine();
-    expect(await readOne(cells)).toEqual({ kind: 'found', head: made, text: '{}' });
-    const head = await headAfter(cells.write('queue', made, 'mended'));
+    expect(await cells.place.read(null)).toEqual({ kind: 'snapshot', head: made, snapshot: unreadableSnapshot });
+    const head = await headAfter(cells.write(made, 'mended'));
     expect(await readOne(await scene.machine())).toEqual({ kind: 'found', head, text: 'mended' });
-    expect(await scene.serverGit('ls-tree', '-r', '--name-only', head)).toBe('state.json');
+  });
+
+  test.each<[string, Making]>([
+    ['other files', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`))],
+    ['a folder', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},${TEXT_FILE}/x`))],
+    ['a submodule', commitOf((scene) => tree(scene, `160000,${'1'.repeat(40)},${TEXT_FILE}`))],
+    ['a link', commitOf(async (scene) => tree(scene, `120000,${await blob(scene, '/etc/passwd')},${TEXT_FILE}`))],
+  ])('a commit with %s where ours should be has none of ours', async (_, make) => {
+    await using scene = await setScene();
+    const made = await make(scene);
+    await scene.serverGit('update-ref', 'refs/ralph/v2/state', made);
+    const cells = await scene.machine();
+    expect(await readOne(cells)).toEqual({ kind: 'found', head: made, text: '' });
+    const head = await headAfter(cells.write(made, 'mended'));
+    expect(await scene.serverGit('ls-tree', '-r', '--name-only', head)).toBe(TEXT_FILE);
+  });
+});
+
+describe('what earlier versions kept', () => {
+  const record = (lane: string, change: Partial<LaneRecord> = {}): string => {
+    const { goesOn: _, looked: __, ...old } = { ...emptyRecord(lane), sequence: 7, savedBy: 'old', ...change };
+    return JSON.stringify({ ...old, version: 2 });
+  };
+  /** The refs of three lanes, a budget and a conversation. */
+  async function sceneOfBefore() {
+    const scene = await setScene();
+    const put = async (ref: string, file: string, text: string): Promise<void> => {
+      const folder = scene.server.repositoryFolder;
+      const id = await git(folder, ['hash-object', '-w', '--stdin'], { input: text });
+      const made = await git(folder, ['mktree'], { input: `100644 blob ${id}\t${file}\n` });
+      await git(folder, ['update-ref', ref, await git(folder, ['commit-tree', made, '-m', 'earlier'])]);
+    };
+    const document = JSON.stringify({ version: 7, lane: 'queue' });
+    await put('refs/ralph/state/queue', 'state.json', record('queue', { document }));
+    await put('refs/ralph/state/issue-7', 'state.json', record('issue-7'));
+    await put('refs/ralph/state/issue-8', 'state.json', 'garbage');
+    await put(
+      'refs/ralph/state/budget',
+      'state.json',
+      '{"version":1,"windows":{"hour":null,"day":null},"reservations":[],"unfinished":["issue-7"]}',
+    );
+    await put('refs/ralph/state/queue-transcript', 'transcript', 'sealed');
+    return { scene, put };
+  }
+  const storeOn = async (scene: Scene) =>
+    createSnapshotStore({
+      place: (await scene.machine()).place,
+      copies: null,
+      conversations: null,
+      now: () => 1_790_000_000_000,
+      pace: { random: () => 0, sleep: () => Promise.resolve() },
+    });
+  const refsOf = (scene: Scene): Promise<string> =>
+    scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/ralph');
+  const keep = count((budget) => withUnanswered(budget, 'issue-9'), { message: 'asked', now: 1_790_000_000_000 });
+
+  test('is read as one snapshot, and looking changes nothing', async () => {
+    const { scene } = await sceneOfBefore();
+    await using _ = scene;
+    const before = await refsOf(scene);
+    const read = await (await storeOn(scene)).read();
+    if (read.kind !== 'snapshot') throw new Error(read.kind);
+    expect(lanesIn(read.snapshot).toSorted()).toEqual(['issue-7', 'issue-8', 'queue']);
+    expect(laneIn(read.snapshot, 'issue-7')).toMatchObject({ record: { sequence: 7, goesOn: 'unfinished' } });
+    expect(laneIn(read.snapshot, 'issue-8')).toMatchObject({ kind: 'unreadable' });
+    expect(await refsOf(scene)).toBe(before);
+  });
+
+  test('is written with the first update, read back, and gone then; the conversation stays until there is a newer one', async () => {
+    const { scene } = await sceneOfBefore();
+    await using _ = scene;
+    expect(await (await storeOn(scene)).update(keep)).toMatchObject({ kind: 'updated' });
+    expect(await refsOf(scene)).toBe('refs/ralph/state/queue-transcript\nrefs/ralph/v2/state');
+    const read = await (await storeOn(scene)).read();
+    expect(read.kind === 'snapshot' && lanesIn(read.snapshot).toSorted()).toEqual([
+      'issue-7',
+      'issue-8',
+      'issue-9',
+      'queue',
+    ]);
+    expect(read.kind === 'snapshot' && laneIn(read.snapshot, 'queue')).toMatchObject({
+      record: { sequence: 7, document: '{"version":7,"lane":"queue"}' },
+    });
+  });
+
+  test('stays where an earlier version writes it at the same moment', async () => {
+    const { scene, put } = await sceneOfBefore();
+    await using _ = scene;
+    const store = await storeOn(scene);
+    await store.read();
+    await put('refs/ralph/state/queue', 'state.json', record('queue', { sequence: 8 }));
+    await store.update(keep);
+    // All or nothing would be too much: of several leases that do not hold git refuses each alone.
+    expect(await refsOf(scene)).toBe('refs/ralph/state/queue\nrefs/ralph/state/queue-transcript\nrefs/ralph/v2/state');
+  });
+
+  test('stays where the new state may not be written', async () => {
+    const { scene } = await sceneOfBefore();
+    await using _ = scene;
+    const before = await refsOf(scene);
+    await scene.server.setRule('protected-branch');
+    expect(await (await storeOn(scene)).update(keep)).toMatchObject({ kind: 'unguarded' });
+    expect(await refsOf(scene)).toBe(before);
   });
 });
 
 describe('a server that refuses says what to do, and is not asked in vain', () => {
   test('a token that may only read', async () => {
     await using scene = await setScene();
-    await (await scene.machine()).write('queue', null, '1');
+    await (await scene.machine()).write(null, '1');
     const cells = await scene.machine({ access: { kind: 'token', token: READ_ONLY_TOKEN } });
     const read = await readOne(cells);
     expect(read).toMatchObject({ kind: 'found', text: '1' });
-    expect(await cells.write('queue', 'head' in read ? read.head : null, '2')).toEqual(
+    expect(await cells.write('head' in read ? read.head : null, '2')).toEqual(
       refused(/the token may not do this.*contents: write/),
     );
   });
@@ -323,9 +441,9 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
   test.each(['', 'ghs_wrongwrongwrongwrong'])('the token %j', async (wrong) => {
     await using scene = await setScene();
     const cells = await scene.machine({ access: { kind: 'token', token: wrong } });
-    for (const answer of [await readOne(cells), await cells.readHead('queue')])
+    for (const answer of [await readOne(cells), await cells.place.read('known')])
       expect(answer).toEqual(unavailable('the token was not accepted'));
-    expect(await cells.write('queue', null, '1')).toEqual(refused('the token was not accepted'));
+    expect(await cells.write(null, '1')).toEqual(refused('the token was not accepted'));
   });
 
   test.each([
@@ -338,15 +456,15 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     await using scene = await setScene();
     await using way = await startWay(scene.server, () => Promise.resolve(status));
     const cells = await scene.machine({ url: way.url });
-    for (const answer of [await readOne(cells), await cells.readHead('queue')])
+    for (const answer of [await readOne(cells), await cells.place.read('known')])
       expect(answer).toEqual(unavailable(why));
-    expect(await cells.write('queue', null, '1')).toEqual({ ...unavailable(why), kind });
+    expect(await cells.write(null, '1')).toEqual({ ...unavailable(why), kind });
   });
 
   test('a hook or ruleset that refuses the push', async () => {
     await using scene = await setScene();
     await scene.server.setRule('protected-branch');
-    expect(await (await scene.machine()).write('queue', null, '1')).toEqual(refused('refs/ralph/state/\\*\\*'));
+    expect(await (await scene.machine()).write(null, '1')).toEqual(refused('refs/ralph/v2/\\*\\*'));
   });
 
   test.each([
@@ -357,7 +475,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
   ])('%s', async (_, url, why) => {
     await using scene = await setScene();
     const cells = await scene.machine({ url });
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
+    for (const answer of [await readOne(cells), await cells.write(null, '1'), await cells.place.read('known')])
       expect(answer).toEqual(unavailable(why));
   });
 
@@ -410,7 +528,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     ],
     ["fatal: unable to access 'u': Recv failure: Connection reset by peer", 'unavailable', 'cannot be reached'],
     [
-      '[remote rejected] refs/ralph/state/issue-429 (pre-receive hook declined)',
+      '[remote rejected] refs/ralph/v2/conversations/issue-429 (pre-receive hook declined)',
       'refused',
       'a rule or hook of the repository',
     ],
@@ -425,7 +543,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     await using scene = await setScene();
     await writeFile(join(scene.root, 'file'), '');
     expect(await readOne(await scene.machine({ workFolder: join(scene.root, 'file') }))).toEqual(unavailable('file'));
-    expect(await (await scene.machine({ env: { PATH: scene.root } })).write('queue', null, '1')).toEqual(
+    expect(await (await scene.machine({ env: { PATH: scene.root } })).write(null, '1')).toEqual(
       unavailable('git was not found'),
     );
   });
@@ -445,21 +563,21 @@ describe('a server in trouble', () => {
     );
     const cells = await scene.machine({ url: way.url });
     expect(await readOne(cells)).toEqual({ kind: 'absent' });
-    const head = await headAfter(cells.write('queue', null, '1'));
-    expect(await cells.readHead('queue')).toEqual({ kind: 'head', head });
+    const head = await headAfter(cells.write(null, '1'));
+    expect(await readOne(cells)).toMatchObject({ kind: 'found', head });
     expect(faults).toBeGreaterThan(1);
   });
 
   test('the answer to a push is lost: written, since the ref is ours', async () => {
     await using scene = await setScene();
-    const first = await headAfter((await scene.machine()).write('queue', null, '1'));
+    const first = await headAfter((await scene.machine()).write(null, '1'));
     let lost = 0;
     await using way = await startWay(scene.server, (path) =>
       Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'),
     );
     const cells = await scene.machine({ url: way.url });
     await readOne(cells);
-    const head = await headAfter(cells.write('queue', first, '2'));
+    const head = await headAfter(cells.write(first, '2'));
     expect(lost).toBeGreaterThan(0);
     expect(await readOne(await scene.machine())).toEqual({ kind: 'found', head, text: '2' });
   });
@@ -473,9 +591,8 @@ describe('a server in trouble', () => {
       return Promise.resolve('silent');
     });
     const cells = await scene.machine({ url: way.url, timeoutMs: 1_000 });
-    expect(await cells.write('queue', null, '1')).toEqual(unavailable('git push got no answer within 1 s'));
-    expect(await cells.write('queue', null, '1')).toEqual(unavailable('is not retried yet'));
-    expect(await cells.readHead('queue')).toEqual({ kind: 'head', head: null });
+    expect(await cells.write(null, '1')).toEqual(unavailable('git push got no answer within 1 s'));
+    expect(await cells.write(null, '1')).toEqual(unavailable('is not retried yet'));
     expect(pushes).toBe(1);
   });
 
@@ -485,11 +602,11 @@ describe('a server in trouble', () => {
     let theirs = '';
     await using way = await startWay(scene.server, async (path) => {
       if (!path.endsWith('/git-receive-pack')) return 'open';
-      if (theirs === '') theirs = await headAfter(other.write('queue', null, 'theirs'));
+      if (theirs === '') theirs = await headAfter(other.write(null, 'theirs'));
       return 'cut';
     });
-    expect(await (await scene.machine({ url: way.url })).write('queue', null, 'mine')).toEqual(conflict);
-    expect(await other.readHead('queue')).toEqual({ kind: 'head', head: theirs });
+    expect(await (await scene.machine({ url: way.url })).write(null, 'mine')).toEqual(conflict);
+    expect(await readOne(other)).toMatchObject({ kind: 'found', head: theirs });
   });
 
   test('a server that accepts and never answers costs an operation twice the limit at most, and the next one nothing', async () => {
@@ -501,13 +618,13 @@ describe('a server in trouble', () => {
     });
     const cells = await scene.machine({ url: way.url, timeoutMs: 500 });
     const startedAt = performance.now();
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
+    for (const answer of [await readOne(cells), await cells.write(null, '1'), await cells.place.read('known')])
       expect(answer).toEqual(unavailable('does not answer'));
     // fetch, push and ls-remote wait once each. A single wait without the limit takes 10 s; a busy machine may take some too.
     expect(performance.now() - startedAt).toBeLessThan(9_000);
     const asked = requests;
     expect(asked).toBeLessThanOrEqual(3);
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
+    for (const answer of [await readOne(cells), await cells.write(null, '1'), await cells.place.read('known')])
       expect(answer).toEqual(unavailable('is not retried yet'));
     expect(requests).toBe(asked);
   });
@@ -521,22 +638,22 @@ describe('a server in trouble', () => {
     let [now, isSilent] = [1_790_000_000_000, true];
     await using way = await startWay(scene.server, () => Promise.resolve(isSilent ? 'silent' : 'open'));
     const cells = await scene.machine({ url: way.url, timeoutMs: 1_000, now: () => now });
-    expect(await cells.write('queue', null, 'claim')).toEqual(unavailable('does not answer'));
+    expect(await cells.write(null, 'claim')).toEqual(unavailable('does not answer'));
     [now, isSilent] = [now + laterMs, false];
-    expect(await cells.write('queue', null, 'save')).toMatchObject({ kind });
-    expect(await cells.readHead('queue')).toMatchObject({ kind: kind === 'written' ? 'head' : 'unavailable' });
+    expect(await cells.write(null, 'save')).toMatchObject({ kind });
+    expect(await cells.place.read('known')).toMatchObject({ kind: kind === 'written' ? 'snapshot' : 'unavailable' });
   });
 });
 
 describe('access', () => {
   test("restore, save and read back need 6 requests, each with the token, and no text of git's holds it", async () => {
     await using scene = await setScene();
-    await (await scene.machine()).write('queue', null, '1');
+    await (await scene.machine()).write(null, '1');
     const before = scene.server.requests.length;
     const cells = await scene.machine();
     const read = await readOne(cells);
-    const head = await headAfter(cells.write('queue', read.kind === 'found' ? read.head : null, 'x'.repeat(64 * 1024)));
-    expect(await cells.readHead('queue')).toEqual({ kind: 'head', head });
+    const head = await headAfter(cells.write(read.kind === 'found' ? read.head : null, 'x'.repeat(64 * 1024)));
+    expect(await readOne(cells)).toMatchObject({ kind: 'found', head });
     const sent = scene.server.requests.slice(before);
     expect(sent).toHaveLength(6);
     expect(new Set(sent.map(({ authorization }) => authorization))).toEqual(
@@ -559,7 +676,7 @@ describe('access', () => {
       `[url "${other.url}"]\n\tinsteadOf = ${scene.server.url}\n[http]\n\tproxy = ${other.url}\n`,
     );
     const cells = await scene.machine();
-    const head = await headAfter(cells.write('queue', null, '1'));
+    const head = await headAfter(cells.write(null, '1'));
     expect(await readOne(cells)).toEqual({ kind: 'found', head, text: '1' });
     expect(other.requests).toEqual([]);
   });
@@ -569,7 +686,7 @@ describe('access', () => {
     const hook = join(scene.server.repositoryFolder, 'hooks', 'update');
     const basic = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
     await writeFile(hook, `#!/bin/sh\necho "you sent ${TOKEN}, ${basic}" >&2\nexit 1\n`, { mode: 0o755 });
-    const written = await (await scene.machine()).write('queue', null, '1');
+    const written = await (await scene.machine()).write(null, '1');
     expect(written).toEqual(refused(/you sent \*\*\*/));
     expect(JSON.stringify(written)).not.toContain(TOKEN);
     expect(JSON.stringify(written)).not.toContain(basic);
@@ -595,8 +712,8 @@ describe('access', () => {
       };
       const cells = await scene.machine({ access: own, env });
       expect(await readOne(cells)).toEqual({ kind: 'absent' });
-      const head = await headAfter(cells.write('queue', null, '1'));
-      expect(await cells.readHead('queue')).toEqual({ kind: 'head', head });
+      const head = await headAfter(cells.write(null, '1'));
+      expect(await readOne(cells)).toMatchObject({ kind: 'found', head });
     });
 
     test('are not looked at beside a token', async () => {
@@ -621,7 +738,7 @@ describe('access', () => {
       await using scene = await setScene();
       const cells = await scene.machine({ access: own, url: scene.server.repositoryFolder });
       expect(await readOne(cells)).toEqual({ kind: 'absent' });
-      expect(await cells.write('queue', null, '1')).toMatchObject({ kind: 'written' });
+      expect(await cells.write(null, '1')).toMatchObject({ kind: 'written' });
       const url = scene.server.url.replace('http://', 'http://me:pass-word-1@');
       const refused = await readOne(await scene.machine({ access: own, url }));
       expect(refused).toEqual(unavailable('not accepted'));
@@ -629,3 +746,12 @@ describe('access', () => {
     });
   });
 });
+
+async function objectsIn(workFolder: string): Promise<readonly string[]> {
+  const files = await readdir(join(workFolder, 'objects'), { recursive: true });
+  return files.filter((path) => /^[0-9a-f]{2}\/[0-9a-f]{38}$/.test(path));
+}
+
+function randomText(): string {
+  return randomBytes(2_000).toString('hex');
+}

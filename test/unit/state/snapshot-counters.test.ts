@@ -1,20 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import {
   emptyBudget,
-  parseBudget,
   reservationFor,
   reserve,
-  serializeBudget,
+  serializeUsage,
   settleBudget,
   windowsFor,
   type Budget,
   type Reservation,
 } from '../../../src/core/sharing/budget.ts';
-import type { CellStore } from '../../../src/ports/state.ts';
-import { createBudgetStore } from '../../../src/state/budget-store.ts';
-import { withFaults } from '../../loop/stage/in-memory-cells.ts';
-import { places, put, textOf } from './cell-fixtures.ts';
+import { count } from '../../../src/core/snapshot/changes.ts';
+import { budgetIn } from '../../../src/core/snapshot/snapshot.ts';
+import type { SnapshotPlace } from '../../../src/ports/state.ts';
+import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
+import { withFaults } from '../../loop/stage/snapshot-place.ts';
 import { HOUR, noon, policy as defaults } from '../core/core-fixtures.ts';
+import { places } from './place-fixtures.ts';
 
 const policy = { ...defaults, maxIterations: 5, maxCallsPerHour: 12 };
 const reservation = (runTag: string, calls: number): Reservation => ({
@@ -47,22 +48,54 @@ const end =
   (budget: Budget): Budget =>
     settleBudget(budget, runTag, { calls, tokens: 0, costUsd: 0 }, noon);
 
-async function storedIn(cells: CellStore): Promise<Budget> {
-  const parsed = parseBudget((await textOf(cells, 'budget')) ?? '', noon);
+/** The counters of a machine, as the stages read and change them. */
+function countersOf(place: SnapshotPlace, now = noon) {
+  const pace = { random: () => 0, sleep: () => Promise.resolve() };
+  const state = createSnapshotStore({ place, copies: null, conversations: null, now: () => now, pace });
+  return {
+    read: async () => {
+      const read = await state.read();
+      return read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : read;
+    },
+    update: async (change: (budget: Budget) => Budget) => {
+      const updated = await state.update(count(change, { message: 'usage', now }));
+      if (updated.kind !== 'updated') return { kind: updated.kind, why: updated.why };
+      return updated.answer === null
+        ? budgetIn(updated.snapshot, now)
+        : { kind: 'newer' as const, why: updated.answer };
+    },
+  };
+}
+
+async function storedIn(place: SnapshotPlace): Promise<Budget> {
+  const parsed = await countersOf(place).read();
   if (parsed.kind !== 'budget' || parsed.problem !== null) throw new Error(JSON.stringify(parsed));
   return parsed.budget;
 }
 
-describe.each(places)("the repository's budget in a $place", ({ open }) => {
+const USAGE = 'usage.json';
+
+async function textOf(place: SnapshotPlace): Promise<string | null> {
+  const read = await place.read(null);
+  return read.kind === 'snapshot' ? (read.snapshot.get(USAGE) ?? null) : null;
+}
+
+async function put(place: SnapshotPlace, text: string): Promise<void> {
+  const from = await place.read(null);
+  if (from.kind !== 'snapshot') throw new Error(from.kind);
+  await place.write({ from, snapshot: new Map([...from.snapshot, [USAGE, text]]), message: 'by hand' });
+}
+
+describe.each(places)("the repository's counters in a place: $place", ({ open }) => {
   async function oneRun() {
     const shared = await open();
-    const cells = withFaults(shared.machine());
+    const place = withFaults(shared.machine());
     const elsewhere = shared.machine();
     return {
-      cells,
+      place,
       elsewhere,
-      store: createBudgetStore(cells, () => noon),
-      other: createBudgetStore(elsewhere, () => noon),
+      store: countersOf(place),
+      other: countersOf(elsewhere),
       [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
     };
   }
@@ -70,7 +103,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
   test('nothing was ever used: an empty one, and looking writes nothing', async () => {
     await using run = await oneRun();
     expect(await run.store.read()).toMatchObject({ kind: 'budget', budget: emptyBudget, problem: null });
-    expect(await textOf(run.elsewhere, 'budget')).toBeNull();
+    expect(await textOf(run.elsewhere)).toBeNull();
   });
 
   test('what one run reserves, the next one sees, on whatever machine and lane', async () => {
@@ -85,7 +118,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
 
   test('runs that reserve in the same moment are granted no more than the limit', async () => {
     await using run = await oneRun();
-    const stores = Array.from({ length: 4 }, () => createBudgetStore(run.elsewhere, () => noon));
+    const stores = Array.from({ length: 4 }, () => countersOf(run.elsewhere));
     const reserved = await Promise.all(stores.map((store, index) => store.update(begin(`run-${index}`))));
     expect(reserved.map(({ kind }) => kind)).toEqual(['budget', 'budget', 'budget', 'budget']);
     expect((await storedIn(run.elsewhere)).reservations.map(({ calls }) => calls)).toEqual([5, 5, 2, 0]);
@@ -94,7 +127,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
   test('a change that changes nothing is not written', async () => {
     await using run = await oneRun();
     await run.store.update(end('stranger', 3));
-    expect(run.cells.asked).toEqual(['read budget']);
+    expect(run.place.asked).toEqual(['read']);
   });
 
   test.each(['answer-lost', 'taken-for-conflict'] as const)(
@@ -102,7 +135,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
     async (fault) => {
       await using run = await oneRun();
       await run.store.update(begin('a'));
-      run.cells.fail('write', fault);
+      run.place.fail('write', fault);
       await run.store.update(end('a', 3));
       await run.store.update(end('a', 3));
       expect(await storedIn(run.elsewhere)).toMatchObject({ windows: { hour: { calls: 3 } }, reservations: [] });
@@ -111,7 +144,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
 
   test('a change that was overtaken is made again on the newest budget', async () => {
     await using run = await oneRun();
-    run.cells.meanwhile('write', () => run.other.update(begin('b')));
+    run.place.meanwhile('write', () => run.other.update(begin('b')));
     expect(await run.store.update(begin('a'))).toMatchObject({
       budget: {
         reservations: [
@@ -127,31 +160,31 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
     let others = 0;
     const overtake = async (): Promise<void> => {
       others += 1;
-      run.cells.meanwhile('write', overtake);
+      run.place.meanwhile('write', overtake);
       await run.other.update(begin(`other-${others}`));
     };
-    run.cells.meanwhile('write', overtake);
+    run.place.meanwhile('write', overtake);
     expect(await run.store.update(begin('a'))).toEqual({
       kind: 'unavailable',
-      why: expect.stringContaining('changed 8 times'),
+      why: expect.stringContaining('changed 60 times'),
     });
   });
 
   test('nobody answers: unavailable, with the reason', async () => {
     await using run = await oneRun();
-    run.cells.outage = 'the server is on fire';
+    run.place.outage = 'the server is on fire';
     expect(await run.store.read()).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
     expect(await run.store.update(begin('a'))).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
   });
 
-  test('a place that refuses writes: unavailable to who would reserve, with the reason; it may still be read', async () => {
+  test('a place that refuses writes grants nothing to who would reserve, with the reason; it may still be read', async () => {
     await using run = await oneRun();
     await run.store.update(begin('b'));
-    const readOnly = createBudgetStore(
-      { ...run.cells, write: () => Promise.resolve({ kind: 'refused', why: 'the token may not do this' }) },
-      () => noon,
-    );
-    expect(await readOnly.update(begin('a'))).toEqual({ kind: 'unavailable', why: 'the token may not do this' });
+    const readOnly = countersOf({
+      ...run.place,
+      write: () => Promise.resolve({ kind: 'refused', why: 'the token may not do this' }),
+    });
+    expect(await readOnly.update(begin('a'))).toEqual({ kind: 'unguarded', why: 'the token may not do this' });
     expect(await readOnly.read()).toMatchObject({ kind: 'budget', budget: { reservations: [{ runTag: 'b' }] } });
   });
 
@@ -160,14 +193,14 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
     const ahead = noon + 1e4 * HOUR;
     await put(
       run.elsewhere,
-      'budget',
-      serializeBudget({
+      serializeUsage({
         ...emptyBudget,
         windows: { hour: { openedAt: ahead, calls: 12, tokens: 0 }, day: { openedAt: ahead, costUsd: 5 } },
       }),
     );
     expect(await run.store.read()).toMatchObject({ kind: 'budget', problem: expect.stringContaining('in the future') });
-    const later = await createBudgetStore(run.elsewhere, () => noon + HOUR / 2).read();
+    await run.store.update((budget) => budget);
+    const later = await countersOf(run.elsewhere, noon + HOUR / 2).read();
     expect(later).toMatchObject({
       kind: 'budget',
       budget: { windows: { hour: { openedAt: noon, calls: 12 }, day: { openedAt: noon, costUsd: 5 } } },
@@ -177,44 +210,36 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
 
   test('one that cannot be read is replaced by a used up one, once: later looks do not prolong it', async () => {
     await using run = await oneRun();
-    await put(run.elsewhere, 'budget', 'garbage');
+    await put(run.elsewhere, 'garbage');
     const first = await run.store.read();
     if (first.kind !== 'budget') throw new Error(JSON.stringify(first));
     expect(first.problem).toContain('cannot be read');
     expect(windowsFor(first.budget, 'a', noon).hour?.calls).toBeGreaterThan(policy.maxCallsPerHour);
-    const later = createBudgetStore(run.elsewhere, () => noon + HOUR);
+    await run.store.update((budget) => budget);
+    const later = countersOf(run.elsewhere, noon + HOUR);
     expect(await later.read()).toMatchObject({ kind: 'budget', budget: first.budget, problem: null });
     expect(windowsFor(first.budget, 'a', noon + HOUR).hour).toBeNull();
   });
 
   test('one that cannot be read grants nothing to the run that finds it', async () => {
     await using run = await oneRun();
-    await put(run.elsewhere, 'budget', 'garbage');
+    await put(run.elsewhere, 'garbage');
     expect(await run.store.update(begin('a'))).toMatchObject({
       kind: 'budget',
       budget: { reservations: [{ runTag: 'a', calls: 0 }] },
-      problem: expect.stringContaining('cannot be read'),
+      problem: null,
     });
   });
 
   test('one of a newer version is refused and never overwritten', async () => {
     await using run = await oneRun();
     const newer = '{"version":2,"in":"another form"}';
-    await put(run.elsewhere, 'budget', newer);
-    expect(await run.store.read()).toEqual({ kind: 'unavailable', why: expect.stringContaining('newer version') });
+    await put(run.elsewhere, newer);
+    expect(await run.store.read()).toEqual({ kind: 'newer', version: 2 });
     expect(await run.store.update(begin('a'))).toEqual({
-      kind: 'unavailable',
+      kind: 'newer',
       why: expect.stringContaining('newer version'),
     });
-    expect(await textOf(run.elsewhere, 'budget')).toBe(newer);
-  });
-
-  test('it is no lane', async () => {
-    await using run = await oneRun();
-    await run.store.update(() => ({ ...emptyBudget, reservations: [reservation('a', 1)] }));
-    expect(await textOf(run.elsewhere, 'budget')).toBe(
-      serializeBudget({ ...emptyBudget, reservations: [reservation('a', 1)] }),
-    );
-    expect(await textOf(run.elsewhere, 'queue')).toBeNull();
+    expect(await textOf(run.elsewhere)).toBe(newer);
   });
 });

@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { CellStore } from '../../../src/ports/state.ts';
-import { createDirectoryCells, type DirectoryCellsOptions } from '../../../src/state/directory-cells.ts';
+import type { NamedTexts } from '../../../src/ports/state.ts';
+import { createGenerationFiles, type GenerationFilesOptions } from '../../../src/state/generation-files.ts';
 
 const run = promisify(execFile);
-const source = new URL('../../../src/state/directory-cells.ts', import.meta.url).href;
+const source = new URL('../../../src/state/generation-files.ts', import.meta.url).href;
 
 /** The cell `queue`, which was written as `one` and then as `two`. */
 async function fixture() {
   const parent = await mkdtemp(join(tmpdir(), 'ralph-directory-'));
   const folder = join(parent, 'state');
-  const open = (change: Partial<DirectoryCellsOptions> = {}): CellStore =>
-    createDirectoryCells({ folder, now: Date.now, ...change });
+  const open = (change: Partial<GenerationFilesOptions> = {}): NamedTexts =>
+    createGenerationFiles({ folder, now: Date.now, ...change });
   const cells = open();
   const first = await cells.write('queue', null, 'one');
   const second = first.kind === 'written' ? await cells.write('queue', first.head, 'two') : first;
@@ -31,9 +31,9 @@ async function fixture() {
   };
 }
 
-async function read(cells: CellStore) {
-  const [found] = await cells.read(['queue']);
-  if (found?.kind !== 'found') throw new Error(JSON.stringify(found));
+async function read(cells: NamedTexts) {
+  const found = await cells.read('queue');
+  if (found.kind !== 'found') throw new Error(JSON.stringify(found));
   return found;
 }
 
@@ -42,7 +42,7 @@ const longAgo = new Date(Date.now() - 3_600_000);
 describe('a damaged newest file', () => {
   test.each<[string, (file: string) => Promise<void>]>([
     ['empty', (file) => truncate(file)],
-    ['huge', (file) => truncate(file, 256 * 1024 + 1)],
+    ['huge', (file) => truncate(file, 32 * 1024 * 1024 + 1)],
   ])('%s: the one before is read, and the next write goes above both', async (_, damage) => {
     await using scene = await fixture();
     await damage(scene.file('queue.2.json'));
@@ -92,7 +92,7 @@ describe('files that a person removed', () => {
   test('all: the cell begins again, and a head of before does not fit', async () => {
     await using scene = await fixture();
     await rm(scene.folder, { recursive: true });
-    expect(await scene.cells.read(['queue'])).toEqual([{ kind: 'absent' }]);
+    expect(await scene.cells.read('queue')).toEqual({ kind: 'absent' });
     expect(await scene.cells.write('queue', scene.head, 'three')).toEqual({ kind: 'conflict' });
     expect(await scene.cells.write('queue', null, 'three')).toMatchObject({ kind: 'written' });
     expect(await scene.cells.write('queue', scene.head, 'four')).toEqual({ kind: 'conflict' });
@@ -105,10 +105,9 @@ describe('links are refused, never followed', () => {
     await writeFile(join(scene.parent, 'outside.json'), 'outside');
     await symlink(join(scene.parent, 'outside.json'), scene.file('queue.3.json'));
     const refused = { kind: 'unavailable', why: `${scene.file('queue.3.json')} is not a plain file; remove it` };
-    expect(await scene.cells.read(['queue'])).toEqual([refused]);
+    expect(await scene.cells.read('queue')).toEqual(refused);
     expect(await scene.cells.write('queue', scene.head, 'three')).toEqual(refused);
-    expect(await scene.cells.readHead('queue')).toEqual(refused);
-    expect(await scene.cells.read(['budget'])).toEqual([{ kind: 'absent' }]);
+    expect(await scene.cells.read('budget')).toEqual({ kind: 'absent' });
   });
 
   test.each(['existing', 'missing'])('a folder that is a link to an %s one', async (target) => {
@@ -118,7 +117,7 @@ describe('links are refused, never followed', () => {
     await rm(scene.folder, { recursive: true });
     await symlink(elsewhere, scene.folder);
     const refused = { kind: 'unavailable', why: `${scene.folder} is a link; put a folder in its place` };
-    expect(await scene.cells.read(['queue'])).toEqual([refused]);
+    expect(await scene.cells.read('queue')).toEqual(refused);
     expect(await scene.cells.write('queue', null, 'three')).toEqual(refused);
     if (target === 'existing') expect(await readdir(elsewhere)).toEqual([]);
   });
@@ -127,11 +126,9 @@ describe('links are refused, never followed', () => {
     await using scene = await fixture();
     await run('mkfifo', [scene.file('issue-1.1.json')]);
     await mkdir(scene.file('issue-2.1.json'));
-    expect(await scene.cells.read(['issue-1', 'issue-2', 'queue'])).toMatchObject([
-      { kind: 'unavailable' },
-      { kind: 'unavailable' },
-      { text: 'two' },
-    ]);
+    expect(await scene.cells.read('issue-1')).toMatchObject({ kind: 'unavailable' });
+    expect(await scene.cells.read('issue-2')).toMatchObject({ kind: 'unavailable' });
+    expect(await scene.cells.read('queue')).toMatchObject({ text: 'two' });
   });
 });
 
@@ -151,9 +148,8 @@ test.each([
 ])('%j is no name', async (name) => {
   await using scene = await fixture();
   const refused = { kind: 'unavailable', why: expect.stringContaining('cannot be the name') };
-  expect(await scene.cells.read([name, 'queue'])).toMatchObject([refused, { text: 'two' }]);
+  expect(await scene.cells.read(name)).toEqual(refused);
   expect(await scene.cells.write(name, null, 'x')).toEqual(refused);
-  expect(await scene.cells.readHead(name)).toEqual(refused);
 });
 
 describe('a disk that does not do what it should', () => {
@@ -162,7 +158,7 @@ describe('a disk that does not do what it should', () => {
     await rm(scene.folder, { recursive: true });
     await writeFile(scene.folder, '');
     const refused = { kind: 'unavailable', why: `${scene.folder}: a part of its path is a file` };
-    expect(await scene.cells.read(['queue'])).toEqual([refused]);
+    expect(await scene.cells.read('queue')).toEqual(refused);
     expect(await scene.cells.write('queue', null, 'x')).toEqual(refused);
   });
 
@@ -171,8 +167,8 @@ describe('a disk that does not do what it should', () => {
     async () => {
       await using scene = await fixture();
       const writer = `
-      import { createDirectoryCells } from ${JSON.stringify(source)};
-      const cells = createDirectoryCells({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
+      import { createGenerationFiles } from ${JSON.stringify(source)};
+      const cells = createGenerationFiles({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
       console.log(JSON.stringify(await cells.write('queue', ${JSON.stringify(scene.head)}, 'x'.repeat(200_000))));`;
       // A limit on the size of files stands for a full disk.
       const { stdout } = await run('sh', [

@@ -4,19 +4,17 @@ import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core
 import type { Session } from '../../../src/core/lane/session.ts';
 import { serializeState } from '../../../src/core/lane/state.ts';
 import type {
-  BlobStore,
+  Conversations,
   CopyStore,
   FoundCopy,
   PartialCopy,
   RestoredCopy,
   Transcript,
 } from '../../../src/ports/state.ts';
-import { createGuardedStore } from '../../../src/state/guarded-store.ts';
-import { createLayeredStore } from '../../../src/state/layered-store.ts';
-import { withFaults } from '../../loop/stage/in-memory-cells.ts';
-import { copyOf, places, put, stateOf, textOf, type SharedCells } from './cell-fixtures.ts';
+import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { MINUTE, noon } from '../core/core-fixtures.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
+import { copyOf, places, putText, startRun, stateOf, textIn, verbsOf, type SharedPlace } from './place-fixtures.ts';
 
 const session: Session = { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' };
 const later: Session = { ...session, lastUsedAt: noon + MINUTE };
@@ -64,33 +62,34 @@ function cacheOf(cached: RestoredCopy, obstacle: string | null = null) {
   return { kept, store };
 }
 
-/** Blobs that take what they are given unless they have a reason not to. */
-function blobsOf(obstacle: string | null = null): BlobStore & { readonly contents: Map<string, Uint8Array> } {
+/** Conversations that are kept unless there is a reason not to. */
+function conversationsOf(
+  obstacle: string | null = null,
+): Conversations & { readonly contents: Map<string, Uint8Array> } {
   const contents = new Map<string, Uint8Array>();
   return {
     contents,
-    read: (name) => {
-      const content = contents.get(name);
+    read: (lane) => {
+      const content = contents.get(lane);
       return Promise.resolve(content === undefined ? { kind: 'absent' } : { kind: 'found', content });
     },
-    write: (name, content) => {
+    write: (lane, content) => {
       if (obstacle !== null) return Promise.resolve({ kind: 'not-kept', why: obstacle });
-      contents.set(name, content);
+      contents.set(lane, content);
       return Promise.resolve({ kind: 'written' });
     },
   };
 }
 
 /** A run on a machine of its own, with a cache of its own. */
-function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, runTag = 'a', blobs = blobsOf()) {
-  const cells = withFaults(shared.machine());
-  const guarded = createGuardedStore({ cells, carry: null, lease: () => leaseOf(runTag), now: () => noon });
-  return {
-    cells,
-    cache,
-    blobs,
-    store: createLayeredStore({ guarded, copies: { place: 'cache', store: cache.store }, blobs, now: () => noon }),
-  };
+function startCached(
+  shared: SharedPlace,
+  cache: ReturnType<typeof cacheOf>,
+  runTag = 'a',
+  conversations = conversationsOf(),
+) {
+  const copies = { place: 'cache', store: cache.store };
+  return { ...startRun(runTag, shared.machine(), { copies, conversations }), cache, conversations };
 }
 
 const free = { kind: 'free' };
@@ -102,9 +101,9 @@ const down: RestoredCopy = { kind: 'unavailable', why: 'the service hangs' };
 describe.each(places)('the cache over a $place', ({ place, open }) => {
   async function restore(text: string | null, cached: RestoredCopy, outage: string | null = null) {
     await using shared = await open();
-    if (text !== null) await put(shared.machine(), 'queue', text);
-    const { store, cells } = startRun(shared, cacheOf(cached));
-    cells.outage = outage;
+    if (text !== null) await putText(shared.machine(), text);
+    const { store, place: at } = startCached(shared, cacheOf(cached));
+    at.outage = outage;
     return await store.restore('queue');
   }
 
@@ -140,14 +139,14 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     ])('the cache is asked %s', async (_, state, garbage, expected) => {
       await using shared = await open();
       const document = garbage ?? copyOf(40, state).document;
-      await put(shared.machine(), 'queue', serializeRecord(record(40, { document })));
+      await putText(shared.machine(), serializeRecord(record(40, { document })));
       const asked: (number | undefined)[] = [];
       const { kept, store } = cacheOf(absent);
       const cache = {
         ...store,
         restore: (_lane: string, beyond?: number) => (asked.push(beyond), store.restore('queue')),
       };
-      await startRun(shared, { kept, store: cache }).store.restore('queue');
+      await startCached(shared, { kept, store: cache }).store.restore('queue');
       expect(asked).toEqual([expected]);
     });
 
@@ -173,12 +172,12 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     );
     await using shared = await open();
     const own = { session, transcript: named('own') };
-    await put(shared.machine(), 'queue', serializeRecord(record(3, { document: copyOf(3, own).document })));
-    const { store } = startRun(shared, cacheOf(forged));
+    await putText(shared.machine(), serializeRecord(record(3, { document: copyOf(3, own).document })));
+    const { store, state } = startCached(shared, cacheOf(forged));
     const restored = await store.restore('queue');
     expect(restored).toMatchObject({ kind: 'found', state: stateOf(3, own) });
     expect('warnings' in restored && restored.warnings).toHaveLength(1);
-    expect(await store.transcript('queue', named('own'))).toEqual({ kind: 'absent' });
+    expect(await state.transcript('queue', named('own'))).toEqual({ kind: 'absent' });
   });
 
   describe('when no document there can be read', () => {
@@ -227,7 +226,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
   });
 
   test.each<[string, string, object]>([
-    ['the record', '{"version":3}', { version: 3, origin: place }],
+    ['the record', '{"version":4}', { version: 4, origin: place }],
     ['the document in it', serializeRecord(record(41, { document: NEWER })), { version: 99, origin: place }],
   ])('%s is of a newer version: refused as a whole', async (_, text, expected) => {
     expect(await restore(text, copy(40))).toEqual({ kind: 'newer', ...expected });
@@ -246,20 +245,18 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     };
     async function restoreRefused(text: string | null, cached: RestoredCopy) {
       await using shared = await open();
-      if (text !== null) await put(shared.machine(), 'queue', text);
-      const { store, cells } = startRun(shared, cacheOf(cached));
+      if (text !== null) await putText(shared.machine(), text);
+      const { store, place: at } = startCached(shared, cacheOf(cached));
       await store.restore('queue');
-      cells.refusal = 'a ruleset forbids it';
-      const claims = [await store.claim('queue')];
-      const restored = await store.restore('queue');
-      claims.push(await store.claim('queue'));
-      return { claims: claims.map(({ kind }) => kind), restored };
+      at.refusal = 'a ruleset forbids it';
+      const { kind } = await store.claim('queue');
+      return { kind, restored: await store.restore('queue') };
     }
 
     test('and never did, a copy counts for what is safe, and the rest of it is named', async () => {
       const cached = copy(40, { ...progress, ...words, ordersApplied: 7 }, { signed: false });
       expect(await restoreRefused(null, cached)).toEqual({
-        claims: ['changed', 'unguarded'],
+        kind: 'unguarded',
         restored: {
           savedBy: null,
           kind: 'found',
@@ -275,11 +272,11 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     });
 
     test('any more, what a run with the key saved since counts for what is safe', async () => {
-      const { claims, restored } = await restoreRefused(
+      const { kind, restored } = await restoreRefused(
         serializeRecord(record(38, { document: copyOf(38, { session: later }).document })),
         copy(40, { ...progress, ...words }),
       );
-      expect(claims).toEqual(['changed', 'unguarded']);
+      expect(kind).toBe('unguarded');
       expect(restored).toMatchObject({ state: stateOf(40, { ...progress, session: later }), warnings: [] });
     });
 
@@ -316,10 +313,13 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     ])('%s', async (_, cached, stored, expected) => {
       await using shared = await open();
       const transcript = cached === null ? null : transcriptOf(cached);
-      const { store, blobs } = startRun(shared, cacheOf(copy(40, {}, { document: null, transcript })));
-      if (stored !== null) blobs.contents.set('queue', Buffer.from(stored));
+      const { store, state, conversations } = startCached(
+        shared,
+        cacheOf(copy(40, {}, { document: null, transcript })),
+      );
+      if (stored !== null) conversations.contents.set('queue', Buffer.from(stored));
       await store.restore('queue');
-      expect(await store.transcript('queue', named('own'))).toEqual(
+      expect(await state.transcript('queue', named('own'))).toEqual(
         expected === null ? { kind: 'absent' } : { kind: 'found', transcript: transcriptOf(expected) },
       );
     });
@@ -355,18 +355,23 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       ],
     ])('%s', async (_, obstacle, outage, expected, documents, isOnRef) => {
       await using shared = await open();
-      const { store, cells, cache, blobs } = startRun(shared, cacheOf(absent, obstacle));
+      const { store, place: at, cache, conversations } = startCached(shared, cacheOf(absent, obstacle));
       await store.restore('queue');
       await store.claim('queue');
-      cells.outage = outage;
+      at.outage = outage;
       expect(await store.save(whole)).toEqual(expected);
       expect(cache.kept).toEqual(documents.map((document) => ({ ...whole, document })));
-      expect([...blobs.contents.values()]).toEqual(isOnRef ? [whole.transcript.content] : []);
+      expect([...conversations.contents.values()]).toEqual(isOnRef ? [whole.transcript.content] : []);
     });
 
     test('a transcript that is kept nowhere is reported, and nothing else is lost', async () => {
       await using shared = await open();
-      const { store } = startRun(shared, cacheOf(absent, 'this event may not'), 'a', blobsOf('it is too large'));
+      const { store } = startCached(
+        shared,
+        cacheOf(absent, 'this event may not'),
+        'a',
+        conversationsOf('it is too large'),
+      );
       await store.restore('queue');
       await store.claim('queue');
       expect(await store.save(whole)).toEqual({
@@ -378,29 +383,29 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
 
     test('nowhere, the cache included, when another run has the lane', async () => {
       await using shared = await open();
-      await put(shared.machine(), 'queue', serializeRecord(record(40, { lease: leaseOf('b') })));
-      const { store, cache } = startRun(shared, cacheOf(absent));
+      await putText(shared.machine(), serializeRecord(record(40, { lease: leaseOf('b') })));
+      const { store, cache } = startCached(shared, cacheOf(absent));
       expect(await store.save(copyOf(41))).toEqual({
         kind: 'not-kept',
         why: expect.stringContaining('/actions/runs/b'),
         lane: free,
       });
       expect(cache.kept).toEqual([]);
-      expect(await textOf(shared.machine(), 'queue')).toBe(serializeRecord(record(40, { lease: leaseOf('b') })));
+      expect(await textIn(shared.machine())).toBe(serializeRecord(record(40, { lease: leaseOf('b') })));
     });
   });
 
   describe('what this run saved before', () => {
     test('is not copied once more: another run may save its own while we do, and an old number would be the newest entry', async () => {
       await using shared = await open();
-      const main = startRun(shared, cacheOf(absent));
+      const main = startCached(shared, cacheOf(absent));
       await main.store.restore('queue');
       await main.store.claim('queue');
       await main.store.save(copyOf(41));
-      const other = startRun(shared, cacheOf(absent), 'b').store;
+      const other = startCached(shared, cacheOf(absent), 'b').store;
       await other.restore('queue');
       await other.claim('queue');
-      const post = startRun(shared, cacheOf(absent));
+      const post = startCached(shared, cacheOf(absent));
       expect(await post.store.save(copyOf(41, { savedAt: noon + MINUTE }))).toEqual({
         kind: 'saved',
         where: `${place} ✓`,
@@ -411,43 +416,37 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
 
     test('is copied once when only the answer to the write was lost', async () => {
       await using shared = await open();
-      const { store, cells, cache } = startRun(shared, cacheOf(absent));
+      const { store, place: at, cache } = startCached(shared, cacheOf(absent));
       await store.restore('queue');
       await store.claim('queue');
-      cells.fail('write', 'taken-for-conflict');
+      at.fail('write', 'taken-for-conflict');
       expect(await store.save(copyOf(41))).toEqual({ kind: 'saved', where: `cache ✓ ${place} ✓`, lane: free });
       expect(cache.kept).toEqual([{ ...copyOf(41), document: null }]);
     });
   });
 
-  test('claims, releases and orders are those of the cells', async () => {
+  test('claims, releases and orders are those of the place', async () => {
     await using shared = await open();
-    const { store } = startRun(shared, cacheOf(absent));
-    const second = startRun(shared, cacheOf(absent), 'b').store;
+    const { store } = startCached(shared, cacheOf(absent));
+    const second = startCached(shared, cacheOf(absent), 'b').store;
     await store.restore('queue');
-    expect(await store.claim('queue')).toEqual({ kind: 'claimed', sequence: 0 });
+    expect(await store.claim('queue')).toMatchObject({ kind: 'claimed', sequence: 0 });
     expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: { runTag: 'a' } });
     expect(await second.claim('queue')).toMatchObject({ kind: 'leased', lease: { runTag: 'a' } });
-    expect(await second.order('queue', order)).toEqual({ kind: 'kept', where: place });
+    expect(await second.order('queue', order)).toEqual({ kind: 'kept' });
     expect(await store.release('queue')).toEqual(free);
     expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: null, orders: [{ kind: 'pause' }] });
   });
 
   test('without a cache the transcript is kept beside the document', async () => {
     await using shared = await open();
-    const blobs = blobsOf();
-    const store = createLayeredStore({
-      guarded: createGuardedStore({ cells: shared.machine(), carry: null, lease: () => leaseOf('a'), now: () => noon }),
-      copies: null,
-      blobs,
-      now: () => noon,
-    });
+    const { store, state } = startRun('a', shared.machine(), { conversations: conversationsOf() });
     expect(await store.restore('queue')).toMatchObject({ kind: 'absent' });
     await store.claim('queue');
     const transcript = transcriptOf('own');
     expect(await store.save({ ...copyOf(1), transcript })).toEqual({ kind: 'saved', where: `${place} ✓`, lane: free });
     expect(await store.restore('queue')).toMatchObject({ kind: 'found', state: stateOf(1), origin: place });
-    expect(await store.transcript('queue', named('own'))).toEqual({ kind: 'found', transcript });
+    expect(await state.transcript('queue', named('own'))).toEqual({ kind: 'found', transcript });
   });
 });
 
@@ -455,12 +454,17 @@ describe('the cache alone', () => {
   const approvals = { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: noon } };
   const pause = { by: 'ada', at: noon };
   const storeOver = (cached: RestoredCopy) =>
-    createLayeredStore({
-      guarded: null,
-      copies: { place: 'cache', store: cacheOf(cached).store },
-      blobs: null,
-      now: () => noon,
-    });
+    verbsOf(
+      createSnapshotStore({
+        place: null,
+        copies: { place: 'cache', store: cacheOf(cached).store },
+        conversations: null,
+        now: () => noon,
+        pace: { random: () => 0, sleep: () => Promise.resolve() },
+      }),
+      'a',
+      () => noon,
+    );
 
   test.each<[string, RestoredCopy, object]>([
     [
@@ -506,7 +510,7 @@ describe('the cache alone', () => {
     const store = storeOver(absent);
     expect(await store.claim('queue')).toEqual({ kind: 'unguarded', why: expect.stringContaining('cache') });
     expect(await store.save(copyOf(1))).toEqual({ kind: 'saved', where: 'cache ✓', lane: free });
-    expect(await store.order('queue', order)).toEqual({ kind: 'unsupported', why: expect.stringContaining('cache') });
+    expect(await store.order('queue', order)).toEqual({ kind: 'not-kept', why: expect.stringContaining('cache') });
     expect(await store.release('queue')).toEqual(free);
   });
 });

@@ -1,38 +1,43 @@
-import type { BlobStore, CellName, Unavailable } from '../../ports/state.ts';
+import type { LaneId } from '../../core/tasks/ids.ts';
+import type { Conversations, Unavailable } from '../../ports/state.ts';
 import { lastWords } from '../git.ts';
 import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
-import { commitFile } from './ref-texts.ts';
+import { commitTree } from './stored-tree.ts';
 
-export interface RefBlobsOptions extends RefNetworkOptions {
+export interface RefConversationsOptions extends RefNetworkOptions {
   /** More is neither written nor read. */
   readonly maxBytes: number;
 }
 
-type ReadBlob = Awaited<ReturnType<BlobStore['read']>>;
-type WrittenBlob = Awaited<ReturnType<BlobStore['write']>>;
+type ReadConversation = Awaited<ReturnType<Conversations['read']>>;
+type WrittenConversation = Awaited<ReturnType<Conversations['write']>>;
 
 const FILE_NAME = 'transcript';
 
-/** The blob N as the ref `refs/ralph/state/N-transcript` of a repository: a commit without a parent, so that what it replaces is gone. */
-export function createRefBlobs(options: RefBlobsOptions): BlobStore {
+/** Each lane's conversation as a ref of a repository: a commit without a parent, so that what it replaces is gone. */
+export function createRefConversations(options: RefConversationsOptions): Conversations {
   const { url, now, maxBytes } = options;
   const network = createRefNetwork(options);
   return {
-    read: (name) => network.operation((remote) => fetchBlob(remote, name)),
-    write: async (name, content) => {
+    read: (lane) =>
+      network.operation(async (remote) => {
+        const found = await fetchConversation(remote, refOf(lane));
+        return found.kind === 'absent' ? fetchConversation(remote, earlierRefOf(lane)) : found;
+      }),
+    write: async (lane, content) => {
       if (content.length > maxBytes)
         return { kind: 'not-kept', why: `it is larger than ${String(Math.floor(maxBytes / (1024 * 1024)))} MiB` };
-      const written = await network.operation((remote) => pushBlob(remote, name, content));
+      const written = await network.operation((remote) => pushConversation(remote, lane, content));
       return written.kind === 'unavailable' ? { kind: 'not-kept', why: written.why } : written;
     },
   };
 
-  async function fetchBlob(remote: Connection, name: CellName): Promise<ReadBlob> {
-    const fetched = await fetchRefs(remote, url, [`${name}-transcript`]);
+  async function fetchConversation(remote: Connection, ref: string): Promise<ReadConversation> {
+    const fetched = await fetchRefs(remote, url, [ref]);
     // What cannot be told from silence costs a conversation at most.
     if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return { kind: 'absent' };
     if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
-    const file = `${refOf(name)}:${FILE_NAME}`;
+    const file = `${ref}:${FILE_NAME}`;
     const size = await remote.git.answer(['cat-file', '-s', file]);
     if (size.exitCode !== 0) return { kind: 'absent' };
     if (Number(size.stdout.toString()) > maxBytes) return unusable('the stored transcript is too large');
@@ -40,13 +45,16 @@ export function createRefBlobs(options: RefBlobsOptions): BlobStore {
     return exitCode === 0 ? { kind: 'found', content: stdout } : unusable('the stored transcript is not a file');
   }
 
-  async function pushBlob(remote: Connection, name: CellName, content: Uint8Array): Promise<WrittenBlob | Unavailable> {
-    const commit = await commitFile([network.objectsFolder], {
-      name: `transcript of ${name}`,
-      fileName: FILE_NAME,
-      content,
+  async function pushConversation(
+    remote: Connection,
+    lane: LaneId,
+    content: Uint8Array,
+  ): Promise<WrittenConversation | Unavailable> {
+    const commit = await commitTree(network.objectsFolder, {
+      files: new Map([[FILE_NAME, content]]),
+      subject: `ralph conversation of ${lane}`,
+      trailers: [],
       parent: null,
-      depth: 1,
       now: now(),
     });
     // The state names the one that counts, so that nothing is to be compared here.
@@ -55,7 +63,7 @@ export function createRefBlobs(options: RefBlobsOptions): BlobStore {
       '--no-verify',
       '--no-follow-tags',
       url,
-      `+${commit}:${refOf(name)}`,
+      `+${commit}:${refOf(lane)}`,
     ]);
     return pushed.exitCode === 0 ? { kind: 'written' } : network.unavailable(lastWords(pushed.stderr));
   }
@@ -65,6 +73,11 @@ function unusable(why: string): Unavailable {
   return { kind: 'unavailable', why };
 }
 
-function refOf(name: CellName): string {
-  return `refs/ralph/state/${name}-transcript`;
+function refOf(lane: LaneId): string {
+  return `refs/ralph/v2/conversations/${lane}`;
+}
+
+/** Where earlier versions kept it. */
+function earlierRefOf(lane: LaneId): string {
+  return `refs/ralph/state/${lane}-transcript`;
 }

@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
-import { createRefBlobs } from '../../../src/git/refs/ref-blobs.ts';
-import type { BlobStore } from '../../../src/ports/state.ts';
-import { openCells, READ_ONLY_TOKEN, runGit, TOKEN } from './git-fixture.ts';
+import { createRefConversations } from '../../../src/git/refs/ref-conversations.ts';
+import type { Conversations } from '../../../src/ports/state.ts';
+import { openState, READ_ONLY_TOKEN, runGit, TOKEN } from './git-fixture.ts';
 
-const REF = 'refs/ralph/state/queue-transcript';
+const REF = 'refs/ralph/v2/conversations/queue';
+const EARLIER_REF = 'refs/ralph/state/queue-transcript';
 
 interface Scene extends AsyncDisposable {
   readonly server: GitRemote;
   readonly root: string;
-  machine(token?: string): Promise<BlobStore>;
+  machine(token?: string): Promise<Conversations>;
   serverGit(...args: string[]): Promise<string>;
 }
 
@@ -25,7 +26,7 @@ async function setScene(): Promise<Scene> {
     server,
     root,
     machine: async (token = TOKEN) =>
-      createRefBlobs({
+      createRefConversations({
         url: server.url,
         access: { kind: 'token', token },
         workFolder: await mkdtemp(join(root, 'machine-')),
@@ -51,7 +52,7 @@ test('absent, written, read by another machine, replaced: only the newest is the
   expect(await other.read('queue')).toEqual({ kind: 'found', content: first });
   expect(await other.write('queue', second)).toEqual({ kind: 'written' });
   expect(await one.read('queue')).toEqual({ kind: 'found', content: second });
-  expect(await one.read('queue-transcript')).toEqual({ kind: 'absent' });
+  expect(await one.read('issue-7')).toEqual({ kind: 'absent' });
   expect(await scene.serverGit('rev-list', '--count', REF)).toBe('1');
   expect(await scene.serverGit('ls-tree', '-r', '--name-only', REF)).toBe('transcript');
   await scene.serverGit('fsck', '--strict');
@@ -68,11 +69,11 @@ test('10 MiB come back as they were', async () => {
 test('the state of the lane is read without it', async () => {
   await using scene = await setScene();
   const content = randomBytes(1_000_000);
-  await (await openCells(scene.server, scene.root)).write('queue', null, 'the state');
+  await (await openState(scene.server, scene.root)).write(null, 'the state');
   await (await scene.machine()).write('queue', content);
   const workFolder = await mkdtemp(join(scene.root, 'fresh-'));
-  const cells = await openCells(scene.server, scene.root, { workFolder });
-  expect(await cells.read(['queue'])).toMatchObject([{ kind: 'found', text: 'the state' }]);
+  const state = await openState(scene.server, scene.root, { workFolder });
+  expect(await state.read()).toMatchObject({ kind: 'found', text: 'the state' });
   const files = await readdir(join(workFolder, 'objects'), { recursive: true, withFileTypes: true });
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(file.parentPath, file.name))).size));
   expect(Math.max(...sizes)).toBeLessThan(content.length / 10);
@@ -85,13 +86,22 @@ test('what is too large is neither written nor read', async () => {
     kind: 'not-kept',
     why: 'it is larger than 11 MiB',
   });
-  await put(scene, 'transcript', 'x'.repeat(11 * 1024 * 1024 + 1));
+  await put(scene, REF, 'transcript', 'x'.repeat(11 * 1024 * 1024 + 1));
   expect(await machine.read('queue')).toEqual({ kind: 'unavailable', why: 'the stored transcript is too large' });
+});
+
+test('one of an earlier version is read until there is a newer one', async () => {
+  await using scene = await setScene();
+  await put(scene, EARLIER_REF, 'transcript', 'of before');
+  const machine = await scene.machine();
+  expect(await machine.read('queue')).toEqual({ kind: 'found', content: Buffer.from('of before') });
+  await machine.write('queue', Buffer.from('of now'));
+  expect(await machine.read('queue')).toEqual({ kind: 'found', content: Buffer.from('of now') });
 });
 
 test('a ref that somebody put there without a transcript has none', async () => {
   await using scene = await setScene();
-  await put(scene, 'something-else', 'text');
+  await put(scene, REF, 'something-else', 'text');
   expect(await (await scene.machine()).read('queue')).toEqual({ kind: 'absent' });
 });
 
@@ -106,9 +116,9 @@ test('a token that may not write is answered, and so is a server that is gone', 
   expect(await machine.read('queue')).toMatchObject({ kind: 'unavailable' });
 });
 
-async function put({ server }: Scene, name: string, content: string): Promise<void> {
+async function put({ server }: Scene, ref: string, ...[name, content]: readonly [string, string]): Promise<void> {
   const folder = server.repositoryFolder;
   const blob = await git(folder, ['hash-object', '-w', '--stdin'], { input: content });
   const tree = await git(folder, ['mktree'], { input: `100644 blob ${blob}\t${name}\n` });
-  await git(folder, ['update-ref', REF, await git(folder, ['commit-tree', tree, '-m', 'planted'])]);
+  await git(folder, ['update-ref', ref, await git(folder, ['commit-tree', tree, '-m', 'planted'])]);
 }

@@ -2,11 +2,11 @@ import { constants } from 'node:fs';
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { BlobStore } from '../ports/state.ts';
+import type { Conversations } from '../ports/state.ts';
 import { messageOf } from '../errors.ts';
 
-/** Blobs as files of a folder of this machine. */
-export function createDirectoryBlobs({
+/** Conversations as files of a folder of this machine. */
+export function createDirectoryConversations({
   folder,
   maxBytes,
   check,
@@ -15,7 +15,7 @@ export function createDirectoryBlobs({
   readonly maxBytes: number;
   /** Throws where the folder is not to be read or written. */
   readonly check: () => void;
-}): BlobStore {
+}): Conversations {
   const fileOf = (name: string): string => join(folder, `${name}.transcript`);
   return {
     read: async (name) => {

@@ -1,16 +1,26 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { RefCells } from '../../../src/git/refs/ref-cells.ts';
-import type { PushedOn } from '../../../src/ports/repository.ts';
-import { BRANCH, iterate, openCells, openFresh, setScene, startWay, type Passage, type Scene } from './git-fixture.ts';
+import type { PushedWithState } from '../../../src/ports/repository.ts';
+import {
+  BRANCH,
+  iterate,
+  openFresh,
+  openState,
+  setScene,
+  startWay,
+  TEXT_FILE,
+  type OneText,
+  type Passage,
+  type Scene,
+} from './git-fixture.ts';
 
-const STATE = 'refs/ralph/state/queue';
+const STATE = 'refs/ralph/v2/state';
 
 /** A lane with one commit to push, and its cell as this run's claim left it. */
 async function laneToPush(scene: Scene) {
-  const cells = await openCells(scene.server, dirname(scene.workFolder));
-  const claimed = await cells.write('queue', null, 'claimed');
+  const cells = await openState(scene.server, dirname(scene.workFolder));
+  const claimed = await cells.write(null, 'claimed');
   if (claimed.kind !== 'written') throw new Error(JSON.stringify(claimed));
   await openFresh(scene);
   const { committed } = await iterate(scene, () => scene.write('a.txt', 'a'));
@@ -24,17 +34,17 @@ function refOf(scene: Scene, ref: string): Promise<string> {
 }
 
 async function stateOn(scene: Scene): Promise<string> {
-  return scene.serverGit('show', `${STATE}:state.json`);
+  return scene.serverGit('show', `${STATE}:${TEXT_FILE}`);
 }
 
 /** The head that went along; fails when none did. */
-function landed(pushed: PushedOn): string {
-  if (pushed.kind !== 'pushed' || pushed.along?.kind !== 'written') throw new Error(JSON.stringify(pushed));
-  return pushed.along.head;
+function landed(pushed: PushedWithState): string {
+  if (pushed.kind !== 'pushed' || pushed.state?.kind !== 'written') throw new Error(JSON.stringify(pushed));
+  return pushed.state.head;
 }
 
-function alongOf(cells: RefCells, expected: string | null, text: string) {
-  return { along: cells.carry('queue', expected, text) };
+function alongOf(cells: OneText, expected: string | null, text: string) {
+  return { along: cells.carry(expected, text) };
 }
 
 function pushesOf({ server }: Scene): number {
@@ -46,7 +56,7 @@ describe('a push of the branch takes the state along', () => {
     await using scene = await setScene();
     const { cells, claimed, push } = await laneToPush(scene);
     const before = scene.server.requests.length;
-    const head = landed(await scene.remote().pushOn({ ...push, ...alongOf(cells, claimed, 'first') }));
+    const head = landed(await scene.remote().pushWithState({ ...push, ...alongOf(cells, claimed, 'first') }));
     const taken = scene.server.requests.length - before;
     expect([await refOf(scene, `refs/heads/${BRANCH}`), await refOf(scene, STATE)]).toEqual([push.commit, head]);
     expect(await stateOn(scene)).toBe('first');
@@ -55,55 +65,59 @@ describe('a push of the branch takes the state along', () => {
     const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
     const next = { ...push, commit: second, since: push.commit, at: push.commit };
     const asked = scene.server.requests.length;
-    expect(await scene.remote().pushOn({ ...next, along: null })).toEqual({ kind: 'pushed', along: null });
+    expect(await scene.remote().pushOn(next)).toEqual({ kind: 'pushed' });
     expect(scene.server.requests.length - asked).toBe(taken);
     // The cell's own writes build on what went along.
-    expect(await cells.write('queue', head, 'saved')).toMatchObject({ kind: 'written' });
+    expect(await cells.write(head, 'saved')).toMatchObject({ kind: 'written' });
     expect(await scene.serverGit('rev-list', '--count', STATE)).toBe('3');
     await scene.serverGit('fsck', '--strict');
   });
 
-  test('also where the cell was not there yet, and where another process wrote it', async () => {
+  test('also where another process wrote it', async () => {
     await using scene = await setScene();
     const { claimed, push } = await laneToPush(scene);
-    const another = await openCells(scene.server, dirname(scene.workFolder));
-    expect(await another.read(['queue'])).toMatchObject([{ head: claimed }]);
-    landed(await scene.remote().pushOn({ ...push, ...alongOf(another, claimed, 'of another process') }));
+    const another = await openState(scene.server, dirname(scene.workFolder));
+    expect(await another.read()).toMatchObject({ head: claimed });
+    landed(await scene.remote().pushWithState({ ...push, ...alongOf(another, claimed, 'of another process') }));
     expect(await stateOn(scene)).toBe('of another process');
-    const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
-    const next = { ...push, commit: second, since: push.commit, at: push.commit };
-    landed(await scene.remote().pushOn({ ...next, along: another.carry('issue-1', null, 'new') }));
-    expect(await scene.serverGit('show', 'refs/ralph/state/issue-1:state.json')).toBe('new');
+  });
+
+  test('also the first state of a repository', async () => {
+    await using scene = await setScene();
+    const { cells, push } = await laneToPush(scene);
+    await scene.serverGit('update-ref', '-d', STATE);
+    landed(await scene.remote().pushWithState({ ...push, ...alongOf(cells, null, 'new') }));
+    expect(await stateOn(scene)).toBe('new');
+    await scene.serverGit('fsck', '--strict');
   });
 
   test('or neither: where a person changed the branch, the state stays as it was', async () => {
     await using scene = await setScene();
     const { cells, claimed, push } = await laneToPush(scene);
     await scene.serverGit('update-ref', `refs/heads/${BRANCH}`, push.since);
-    expect(await scene.remote().pushOn({ ...push, ...alongOf(cells, claimed, 'first') })).toMatchObject({
+    expect(await scene.remote().pushWithState({ ...push, ...alongOf(cells, claimed, 'first') })).toMatchObject({
       kind: 'moved',
     });
     expect([await refOf(scene, `refs/heads/${BRANCH}`), await refOf(scene, STATE)]).toEqual([push.since, claimed]);
   });
 
-  test("not where a person's order changed it meanwhile: the branch goes alone, and the next push takes it along again", async () => {
+  test("not where a person's order changed it meanwhile: nothing is pushed, and the next try takes both", async () => {
     await using scene = await setScene();
     const { cells, claimed, push } = await laneToPush(scene);
-    const person = await openCells(scene.server, dirname(scene.workFolder));
-    const ordered = await person.write('queue', claimed, 'ordered');
-    expect(await scene.remote().pushOn({ ...push, ...alongOf(cells, claimed, 'first') })).toEqual({
-      kind: 'pushed',
-      along: { kind: 'conflict' },
+    const person = await openState(scene.server, dirname(scene.workFolder));
+    await person.read();
+    await person.write(claimed, 'ordered');
+    expect(await scene.remote().pushWithState({ ...push, ...alongOf(cells, claimed, 'first') })).toEqual({
+      kind: 'overtaken',
     });
-    expect(await refOf(scene, `refs/heads/${BRANCH}`)).toBe(push.commit);
+    expect(await refOf(scene, `refs/heads/${BRANCH}`)).toBe('none');
     expect(await stateOn(scene)).toBe('ordered');
 
-    const [read] = await cells.read(['queue']);
+    const read = await cells.read();
     expect(read).toMatchObject({ kind: 'found', text: 'ordered' });
-    const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
-    const next = { ...push, commit: second, since: push.commit, at: push.commit };
-    const expected = ordered.kind === 'written' ? ordered.head : null;
-    landed(await scene.remote().pushOn({ ...next, ...alongOf(cells, expected, 'second') }));
+    const expected = read.kind === 'found' ? read.head : null;
+    landed(await scene.remote().pushWithState({ ...push, ...alongOf(cells, expected, 'second') }));
+    expect(await refOf(scene, `refs/heads/${BRANCH}`)).toBe(push.commit);
     expect(await stateOn(scene)).toBe('second');
   });
 
@@ -114,9 +128,9 @@ describe('a push of the branch takes the state along', () => {
     await using scene = await setScene();
     const { cells, claimed, push } = await laneToPush(scene);
     await forbid(scene);
-    expect(await scene.remote().pushOn({ ...push, ...alongOf(cells, claimed, 'first') })).toEqual({
+    expect(await scene.remote().pushWithState({ ...push, ...alongOf(cells, claimed, 'first') })).toEqual({
       kind: 'pushed',
-      along: { kind: 'refused', why: expect.any(String) as string },
+      state: { kind: 'refused', why: expect.any(String) as string },
     });
     expect([await refOf(scene, `refs/heads/${BRANCH}`), await refOf(scene, STATE)]).toEqual([push.commit, claimed]);
   });
@@ -125,14 +139,14 @@ describe('a push of the branch takes the state along', () => {
     await using scene = await setScene();
     const { cells, claimed, push } = await laneToPush(scene);
     await scene.server.setRule('protected-branch');
-    expect(await scene.remote().pushOn({ ...push, ...alongOf(cells, claimed, 'first') })).toMatchObject({
+    expect(await scene.remote().pushWithState({ ...push, ...alongOf(cells, claimed, 'first') })).toMatchObject({
       kind: 'refused',
       refusal: { kind: 'branch', words: expect.stringContaining('GH006') as string },
     });
     expect([await refOf(scene, `refs/heads/${BRANCH}`), await refOf(scene, STATE)]).toEqual(['none', claimed]);
   });
 
-  test.each<[Passage, PushedOn['kind'], string]>([
+  test.each<[Passage, PushedWithState['kind'], string]>([
     ['answer lost', 'pushed', 'first'],
     [503, 'unreachable', 'claimed'],
   ])('and where the way is "%s": %s, the state is %s', async (passage, kind, state) => {
@@ -144,26 +158,26 @@ describe('a push of the branch takes the state along', () => {
       isLost ||= isHit && !path.includes('?');
       return Promise.resolve(isHit && !path.includes('?') ? passage : 'open');
     });
-    expect(await scene.remote({ url: way.url }).pushOn({ ...push, ...alongOf(cells, claimed, 'first') })).toMatchObject(
-      { kind },
-    );
+    expect(
+      await scene.remote({ url: way.url }).pushWithState({ ...push, ...alongOf(cells, claimed, 'first') }),
+    ).toMatchObject({ kind });
     expect(await stateOn(scene)).toBe(state);
-    expect(await cells.read(['queue'])).toMatchObject([{ text: state }]);
+    expect(await cells.read()).toMatchObject({ text: state });
   });
 
   test('only with a branch that may be pushed', async () => {
     await using scene = await setScene();
     const { cells, claimed, push } = await laneToPush(scene);
     const before = pushesOf(scene);
-    expect(await scene.remote().pushOn({ ...push, branch: 'main', ...alongOf(cells, claimed, 'first') })).toMatchObject(
-      { kind: 'rejected' },
-    );
+    expect(
+      await scene.remote().pushWithState({ ...push, branch: 'main', ...alongOf(cells, claimed, 'first') }),
+    ).toMatchObject({ kind: 'rejected' });
     expect(pushesOf(scene)).toBe(before);
   });
 });
 
 async function refuseStateRefs({ server }: Scene): Promise<void> {
   const rule =
-    'while read -r old new ref; do case $ref in refs/ralph/state/*) echo "GH013: Repository rule violations" >&2; exit 1;; esac; done';
+    'while read -r old new ref; do case $ref in refs/ralph/v2/*) echo "GH013: Repository rule violations" >&2; exit 1;; esac; done';
   await writeFile(join(server.repositoryFolder, 'hooks', 'pre-receive'), `#!/bin/sh\n${rule}\n`, { mode: 0o755 });
 }

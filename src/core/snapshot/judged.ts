@@ -1,0 +1,156 @@
+import { safeParts, signedParts, withSafeParts, type CachedState } from '../lane/cached-state.ts';
+import { parseStateAt, type LaneState, type ParsedState } from '../lane/state.ts';
+import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
+import type { LaneId } from '../tasks/ids.ts';
+import { namesOf } from '../text/lists.ts';
+import { sentence } from '../text/sentence.ts';
+
+/** A copy of a lane's state in a place that does not decide, as far as it was looked for. */
+export type CopyOfLane =
+  | { readonly kind: 'found'; readonly sequence: number; readonly document: string | null; readonly signed: boolean }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unavailable'; readonly why: string };
+
+/** What is known of a lane. `origin`: where its state came from, for a person. */
+export type JudgedLane =
+  | (Beside & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
+  /** There are copies, and none of them can be read. */
+  | (Beside & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
+  | (Beside & { readonly kind: 'absent' })
+  | { readonly kind: 'newer'; readonly version: number; readonly origin: string }
+  | { readonly kind: 'unavailable'; readonly why: string };
+
+/** What is kept beside a state. `savedBy`: tag of the run that saved it, null: nobody knows; `warnings`: what was wrong with the state and with other copies of it, as sentences. */
+interface Beside extends Pick<LaneRecord, 'savedBy' | 'orders' | 'lease'> {
+  readonly warnings: readonly string[];
+}
+
+/** The places by the names that people know. `standsIn`: the place that decides takes no writes of this run, so that a copy counts for what came since. */
+export interface Places {
+  readonly decides: string;
+  readonly copies: string;
+  readonly standsIn: boolean;
+}
+
+/** A lane by the snapshot, which decides; a copy counts only while that takes no writes. */
+export function judgeRecord(
+  parsed: ParsedRecord,
+  copy: CopyOfLane | null,
+  { lane, places, now }: { readonly lane: LaneId; readonly places: Places; readonly now: number },
+): JudgedLane {
+  const { decides, copies } = places;
+  if (parsed.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: decides };
+  const problem = parsed.kind === 'unreadable' ? parsed.why : null;
+  const { document, sequence, savedBy, orders, lease } =
+    parsed.kind === 'record' ? parsed.record : { document: null, sequence: 0, savedBy: null, orders: [], lease: null };
+  const warnings = [
+    ...(problem === null ? [] : [`The state's ${decides} cannot be read: ${sentence(problem)} It is written again.`]),
+    ...(copy?.kind === 'unavailable' ? [`The state's ${copies} cannot be read: ${sentence(copy.why)}`] : []),
+  ];
+  const beside = (more: readonly string[]): Beside => ({ savedBy, orders, lease, warnings: [...warnings, ...more] });
+  const state = document === null ? null : parseStateAt(document, lane, now);
+  if (state?.kind === 'newer') return { kind: 'newer', version: state.version, origin: decides };
+  const since = places.standsIn ? readableCopy(copy, lane, now) : null;
+  if (state?.kind === 'state') {
+    const isBehind = since !== null && since.signed && since.sequence > sequence;
+    return {
+      kind: 'found',
+      state: isBehind ? withSafeParts(state.state, safeParts(since.parsed.state, true).state) : state.state,
+      origin: isBehind ? `${decides}, and ${copies} for what came since` : decides,
+      ...beside([...(isBehind ? [] : ahead(copy, sequence, places)), ...state.problems]),
+    };
+  }
+  if (since !== null) {
+    const cached = safeParts(since.parsed.state, since.signed);
+    return {
+      kind: 'found',
+      state: cached.state,
+      origin: copies,
+      ...beside([
+        ...notTaken(cached, since.sequence, { copies, why: `the ${decides} takes no writes` }),
+        ...since.parsed.problems,
+      ]),
+    };
+  }
+  if (state?.kind === 'unreadable')
+    return {
+      kind: 'unreadable',
+      why: state.why,
+      origin: decides,
+      ...beside([`The state #${sequence} in the ${decides} cannot be read: ${sentence(state.why)}`]),
+    };
+  if (problem !== null) return { kind: 'unreadable', why: problem, origin: decides, ...beside([]) };
+  return { kind: 'absent', ...beside(ahead(copy, 0, places)) };
+}
+
+/** A lane of which only copies are kept. */
+export function judgeCopy(
+  copy: CopyOfLane,
+  { lane, copies, now }: { readonly lane: LaneId; readonly copies: string; readonly now: number },
+): JudgedLane {
+  if (copy.kind === 'unavailable')
+    return { kind: 'unavailable', why: `The state's ${copies} cannot be read: ${sentence(copy.why)}` };
+  const beside: Beside = { savedBy: null, orders: [], lease: null, warnings: [] };
+  if (copy.kind === 'absent' || copy.document === null) return { kind: 'absent', ...beside };
+  const parsed = parseStateAt(copy.document, lane, now);
+  if (parsed.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: copies };
+  if (parsed.kind === 'unreadable')
+    return {
+      kind: 'unreadable',
+      why: parsed.why,
+      origin: copies,
+      ...beside,
+      warnings: [`The state #${copy.sequence} in the ${copies} cannot be read: ${sentence(parsed.why)}`],
+    };
+  const { state, dropped } = signedParts(parsed.state, copy.signed);
+  const others = { state, dropped: dropped.filter((part) => part !== 'approvals') };
+  return {
+    kind: 'found',
+    state,
+    origin: dropped.includes('approvals') ? `${copies}; approvals are checked again` : copies,
+    ...beside,
+    warnings: [
+      ...notTaken(others, copy.sequence, { copies, why: "it is not signed with this run's key" }),
+      ...parsed.problems,
+    ],
+  };
+}
+
+/** The number up to which no copy tells anything more; null: any copy might, or has the transcript that the state names. */
+export function sufficient(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
+  if (parsed.kind !== 'record' || parsed.record.document === null) return null;
+  const state = parseStateAt(parsed.record.document, lane, now);
+  return state.kind === 'state' && state.state.transcript === null ? parsed.record.sequence : null;
+}
+
+type ReadableCopy = Extract<CopyOfLane, { kind: 'found' }> & {
+  readonly parsed: Extract<ParsedState, { kind: 'state' }>;
+};
+
+function readableCopy(copy: CopyOfLane | null, lane: LaneId, now: number): ReadableCopy | null {
+  if (copy?.kind !== 'found' || copy.document === null) return null;
+  const parsed = parseStateAt(copy.document, lane, now);
+  return parsed.kind === 'state' ? { ...copy, parsed } : null;
+}
+
+/** A copy that is further than the place that decides, as a sentence. */
+function ahead(copy: CopyOfLane | null, sequence: number, { decides, copies }: Places): readonly string[] {
+  if (copy?.kind !== 'found' || copy.sequence <= sequence) return [];
+  const name = `The ${copies} holds #${copy.sequence} of this state and the ${decides}`;
+  const what = sequence === 0 ? `${name} none` : `${name} #${sequence}`;
+  return [
+    copy.signed
+      ? `${what}: it was reset, or the last run could not write it. The ${decides} decides.`
+      : `${what}, which decides; what is in the ${copies} is not signed with this run's key and is ignored.`,
+  ];
+}
+
+function notTaken(
+  { dropped }: CachedState,
+  sequence: number,
+  { copies, why }: { readonly copies: string; readonly why: string },
+): readonly string[] {
+  return dropped.length === 0
+    ? []
+    : [`Ignored in the state #${sequence} from the ${copies}: ${namesOf(dropped)}, since ${sentence(why)}`];
+}

@@ -1,0 +1,224 @@
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import { isStale, isWeather } from '../../core/refusals/refusal.ts';
+import { isEarlierName, migrated } from '../../core/snapshot/migration.ts';
+import { emptySnapshot, isSnapshotFile, unreadableSnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
+import { DAY_MS } from '../../core/time.ts';
+import type { Head, PlacedSnapshot, SnapshotPlace, Swap, Unavailable, Written } from '../../ports/state.ts';
+import { lastWords } from '../git.ts';
+import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
+import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
+import { commitTree, hasObject, readCommit } from './stored-tree.ts';
+
+/** The ref whose newest commit is the state. Git allows no ref beside refs below its name, and earlier versions kept theirs below refs/ralph/state. */
+export const STATE_REF = 'refs/ralph/v2/state';
+/** Where earlier versions kept a ref for each lane. */
+const EARLIER = 'refs/ralph/state/';
+/** A history that is longer, or began longer ago, begins again with the last state. */
+const LONGEST_HISTORY = 5_000;
+const OLDEST_HISTORY_MS = 90 * DAY_MS;
+
+/** How long a history is, and when it began. */
+interface History {
+  readonly depth: number;
+  readonly since: number;
+}
+
+/** The snapshot as the tree of a commit for each update, on one ref of a repository: its log says who changed what and why. */
+export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
+  const { url, now } = options;
+  const network = createRefNetwork(options);
+  /** Of the heads that this process has read or written. */
+  const histories = new Map<Head, History>();
+  /** Refs of earlier versions that are part of what was read last. */
+  let earlier: ReadonlyMap<string, Head> = new Map();
+  return { name: 'ref', read, write, carry, settle };
+
+  async function read(known: Head | null): ReturnType<SnapshotPlace['read']> {
+    return network.operation(async (remote) => {
+      if (known !== null) {
+        const there = await look(remote);
+        if (there.kind === 'unavailable') return there;
+        if (there.head === known) return { kind: 'known' };
+        await remember(remote, known);
+      }
+      const fetched = await fetchRefs(remote, url, [STATE_REF]);
+      // That it does not exist is too much to conclude from silence.
+      if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return await readEarlier(remote);
+      if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
+      return await readHead(remote);
+    });
+  }
+
+  /** Git then fetches only what changed since. */
+  async function remember({ gitFolder }: Connection, known: Head): Promise<void> {
+    if (!(await hasObject(network.objectsFolder, known))) return;
+    await writeFile(join(gitFolder, 'shallow'), `${known}\n`);
+    await writeFile(join(gitFolder, 'refs', 'known'), `${known}\n`);
+  }
+
+  async function readHead({ gitFolder }: Connection): Promise<PlacedSnapshot | Unavailable> {
+    const head = (await readFile(join(gitFolder, STATE_REF), 'utf8')).trim();
+    try {
+      const { message, files } = await readCommit(network.objectsFolder, head, isSnapshotFile);
+      histories.set(head, historyOf(message, now()));
+      return { kind: 'snapshot', head, snapshot: textsOf(files) };
+    } catch {
+      // What a person put there is no state, and is replaced by one.
+      return { kind: 'snapshot', head, snapshot: unreadableSnapshot };
+    }
+  }
+
+  /** What earlier versions kept, each in a ref of its own, as a snapshot that is not written yet. */
+  async function readEarlier(remote: Connection): Promise<PlacedSnapshot | Unavailable> {
+    const listed = await list(remote, [STATE_REF, `${EARLIER}*`]);
+    if (!(listed instanceof Map)) return listed;
+    if (listed.has(STATE_REF)) return network.unavailable('git fetch failed without a message');
+    earlier = listed;
+    const names = [...listed.keys()].map((ref) => ref.slice(EARLIER.length)).filter(isEarlierName);
+    if (names.length === 0) return { kind: 'snapshot', head: null, snapshot: emptySnapshot };
+    const fetched = await fetchRefs(
+      remote,
+      url,
+      names.map((name) => EARLIER + name),
+    );
+    if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
+    const texts = new Map<string, string>();
+    for (const name of names) {
+      const head = (await readFile(join(remote.gitFolder, EARLIER + name), 'utf8')).trim();
+      const isText = (path: string): boolean => path === 'state.json';
+      const commit = await readCommit(network.objectsFolder, head, isText).catch(() => null);
+      texts.set(name, commit?.files.get('state.json')?.toString() ?? '{}');
+    }
+    return { kind: 'snapshot', head: null, snapshot: migrated(texts, now()) };
+  }
+
+  async function write(swap: Swap): Promise<Written> {
+    return network.operation(async (remote) => {
+      const { commit, parent } = await commitSwap(swap);
+      // The parent was fetched without its own past.
+      if (parent !== null) await writeFile(join(remote.gitFolder, 'shallow'), `${parent}\n`);
+      return push(remote, { expected: swap.from.head, commit });
+    });
+  }
+
+  function carry(swap: Swap): ReturnType<SnapshotPlace['carry']> {
+    return {
+      ref: STATE_REF,
+      expected: swap.from.head,
+      board: async ({ gitFolder }) => {
+        const { commit, parent } = await commitSwap(swap);
+        const alternates = join(gitFolder, 'objects', 'info', 'alternates');
+        await mkdir(dirname(alternates), { recursive: true });
+        await appendFile(alternates, `${network.objectsFolder}\n`);
+        if (parent !== null) await appendFile(join(gitFolder, 'shallow'), `${parent}\n`);
+        return commit;
+      },
+    };
+  }
+
+  /** Makes the commit of a new snapshot; `parent` has no past here. */
+  async function commitSwap({
+    from: { head },
+    snapshot,
+    message,
+  }: Swap): Promise<{ readonly commit: ObjectId; readonly parent: ObjectId | null }> {
+    const at = now();
+    const past = head === null ? undefined : histories.get(head);
+    // History begins again as well when what it would build on is unknown or not here any more.
+    const goesOn =
+      past !== undefined &&
+      head !== null &&
+      past.depth < LONGEST_HISTORY &&
+      at - past.since < OLDEST_HISTORY_MS &&
+      (await hasObject(network.objectsFolder, head));
+    const history = goesOn ? { ...past, depth: past.depth + 1 } : { depth: 1, since: at };
+    const parent = goesOn ? head : null;
+    const commit = await commitTree(network.objectsFolder, {
+      files: new Map([...snapshot].map(([path, text]) => [path, Buffer.from(text)])),
+      subject: message,
+      trailers: [
+        `${DEPTH_TRAILER}: ${String(history.depth)}`,
+        `${SINCE_TRAILER}: ${new Date(history.since).toISOString()}`,
+      ],
+      parent,
+      now: at,
+    });
+    histories.set(commit, history);
+    return { commit, parent };
+  }
+
+  async function push(
+    remote: Connection,
+    { expected, commit }: { readonly expected: Head | null; readonly commit: ObjectId },
+  ): Promise<Written> {
+    const lease = `--force-with-lease=${STATE_REF}:${expected ?? ''}`;
+    const once = () =>
+      remote.askOnce('push', ['--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${STATE_REF}`]);
+    let pushed = await once();
+    for (let tries = 1; pushed.exitCode !== 0; tries += 1, pushed = await once()) {
+      const words = wordsOf(pushed);
+      // Git compared before it sent anything.
+      if (words.includes('stale info')) return { kind: 'conflict' };
+      // The push may have been taken and only the answer been lost: what counts is where the ref is.
+      const there = await look(remote);
+      if (there.kind === 'head' && there.head === commit) break;
+      if (isStale(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
+      if (tries > 1 || there.kind === 'unavailable' || !isWeather(words)) return network.notWritten(words);
+    }
+    return { kind: 'written', head: commit };
+  }
+
+  /** Deletes the refs of earlier versions, each only where it is as it was read. A conversation stays until a newer one is kept. */
+  async function settle(): Promise<void> {
+    const gone = [...earlier].filter(([ref]) => isEarlierName(ref.slice(EARLIER.length)));
+    earlier = new Map();
+    if (gone.length === 0) return;
+    const leases = gone.map(([ref, head]) => `--force-with-lease=${ref}:${head}`);
+    const refs = gone.map(([ref]) => `:${ref}`);
+    await network.operation((remote) =>
+      remote.ask('push', ['--porcelain', '--no-verify', '--no-follow-tags', ...leases, url, ...refs]),
+    );
+  }
+
+  async function look(
+    remote: Connection,
+  ): Promise<{ readonly kind: 'head'; readonly head: Head | null } | Unavailable> {
+    const listed = await list(remote, [STATE_REF]);
+    return listed instanceof Map ? { kind: 'head', head: listed.get(STATE_REF) ?? null } : listed;
+  }
+
+  /** Where those refs point to that exist. */
+  async function list(remote: Connection, patterns: readonly string[]): Promise<Map<string, Head> | Unavailable> {
+    const listed = await remote.ask('ls-remote', ['--quiet', url, ...patterns]);
+    if (listed.exitCode !== 0) return network.unavailable(lastWords(listed.stderr));
+    // Git takes a name for the end of a ref's name.
+    return new Map(
+      parseRefs(listed.stdout)
+        .filter(({ name }) => name === STATE_REF || name.startsWith(EARLIER))
+        .map(({ name, value }) => [name, value]),
+    );
+  }
+}
+
+const DEPTH_TRAILER = 'Ralph-Depth';
+const SINCE_TRAILER = 'Ralph-Since';
+
+/** As its newest commit says; a commit that does not say so was made by a person, and a history begins with the next. */
+function historyOf(message: string, now: number): History {
+  const depth = new RegExp(`^${DEPTH_TRAILER}: ([1-9]\\d{0,5})$`, 'm').exec(message)?.[1];
+  const since = Date.parse(new RegExp(`^${SINCE_TRAILER}: (\\S+)$`, 'm').exec(message)?.[1] ?? '');
+  return depth === undefined || Number.isNaN(since)
+    ? { depth: LONGEST_HISTORY, since: now }
+    : { depth: Number(depth), since };
+}
+
+/** What is larger than any file of ours is not read. */
+const MAX_FILE_BYTES = 1024 * 1024;
+
+function textsOf(files: ReadonlyMap<string, Buffer>): Snapshot {
+  return new Map(
+    [...files].map(([path, content]) => [path, content.length > MAX_FILE_BYTES ? '{}' : content.toString()]),
+  );
+}

@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto';
+import { mayHold, type SaveAnswer } from '../core/snapshot/changes.ts';
+import { judgeCopy, judgeRecord, sufficient } from '../core/snapshot/judged.ts';
+import { emptySnapshot, laneIn, recordIn, type Change, type Snapshot } from '../core/snapshot/snapshot.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
+import type {
+  Carrier,
+  Conversations,
+  CopyStore,
+  FoundCopy,
+  FoundTranscript,
+  NotKept,
+  NotUpdated,
+  PlacedSnapshot,
+  ReadSnapshot,
+  Released,
+  Restored,
+  SavedState,
+  SnapshotPlace,
+  StateCopy,
+  StateStore,
+  Unavailable,
+  Updated,
+} from '../ports/state.ts';
+
+/** Where a run's state is kept. */
+export interface SnapshotStoreOptions {
+  /** What decides; null: there are only copies, or nothing is kept. */
+  readonly place: SnapshotPlace | null;
+  /** Copies of lanes beside it, by the name that people know; null: none. */
+  readonly copies: { readonly place: string; readonly store: CopyStore } | null;
+  /** For transcripts that the copies do not keep; null: they are not kept then. */
+  readonly conversations: Conversations | null;
+  readonly now: () => number;
+  readonly pace: Pace;
+}
+
+/** How an update waits while others are faster. `random`: from 0 up to, but not including, 1. */
+export interface Pace {
+  readonly random: () => number;
+  readonly sleep: (ms: number) => Promise<unknown>;
+}
+
+/** So often an update is tried: with each try of all that want to write at once, one gets through. */
+export const MAX_TRIES = 60;
+/** After this many tries of a push that takes the state along, the branch goes alone: it must not wait. */
+const MAX_CARRIED = 8;
+const ALONE = 'the state cannot be pushed with a branch';
+/** The longest pause between two tries, in ms. */
+const MAX_PAUSE_MS = 4_000;
+
+/** How long to wait before the next try, in ms: at random, so that those who collided do not collide again, and longer the more there seem to be. */
+export function pauseBefore(tries: number, random: () => number): number {
+  return Math.floor(random() * Math.min(MAX_PAUSE_MS, 100 * 2 ** Math.min(tries, 10)));
+}
+
+/** The state store of a run: the snapshot decides, and a copy counts only while the place takes no writes; where there is no place the copy is the state. */
+export function createSnapshotStore({ place, copies, conversations, now, pace }: SnapshotStoreOptions): StateStore {
+  /** What this process last saw or wrote: a change that builds on it needs no second look unless somebody was faster. */
+  let known: PlacedSnapshot | null = null;
+  /** Why the place takes no writes of this run; null: as far as is known, it does. */
+  let forbidden: string | null = null;
+  /** No push of a branch may take the state along, now or later. */
+  let isBarred = false;
+  /** The copies that this process has restored. */
+  const seen = new Map<LaneId, FoundCopy>();
+  const copiesPlace = copies?.place ?? 'store';
+  return { read, update, restore, save, transcript };
+
+  async function read(): Promise<ReadSnapshot> {
+    if (place === null) return { kind: 'none' };
+    const looked = await look(place);
+    return looked.kind === 'snapshot' ? { kind: 'snapshot', snapshot: looked.snapshot } : looked;
+  }
+
+  async function look(from: SnapshotPlace): Promise<PlacedSnapshot | Unavailable> {
+    const before = known;
+    const found = await from.read(before?.head ?? null);
+    if (found.kind === 'known') return before ?? { kind: 'snapshot', head: null, snapshot: emptySnapshot };
+    known = found.kind === 'snapshot' ? found : null;
+    return found;
+  }
+
+  async function update<Answer>(change: Change<Answer>, by?: Carrier): Promise<Updated<Answer>> {
+    if (place === null)
+      return { kind: 'unguarded', why: `the ${copiesPlace} alone cannot keep two runs apart`, last: null };
+    let last: Snapshot | null = known?.snapshot ?? null;
+    if (forbidden !== null) return { kind: 'unguarded', why: forbidden, last };
+    let from = known;
+    let isRemembered = from !== null;
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const looked: PlacedSnapshot | Unavailable = from ?? (await look(place));
+      if (looked.kind === 'unavailable') return { ...looked, last };
+      last = looked.snapshot;
+      const changed = change(looked.snapshot);
+      if (changed.snapshot === looked.snapshot) {
+        // What this process remembers may be old, and the change be one that the newest snapshot takes.
+        const newest = isRemembered ? await look(place) : null;
+        isRemembered = false;
+        if (newest?.kind === 'snapshot' && newest.head !== looked.head) {
+          from = newest;
+          continue;
+        }
+        return { kind: 'updated', place: place.name, snapshot: looked.snapshot, answer: changed.answer };
+      }
+      const swap = { from: looked, snapshot: changed.snapshot, message: changed.message };
+      const along = by === undefined || isBarred || tries > MAX_CARRIED ? null : place.carry(swap);
+      if (by !== undefined && along === null) return { kind: 'unavailable', why: ALONE, last };
+      const written = by === undefined || along === null ? await place.write(swap) : await by(along);
+      known = null;
+      switch (written.kind) {
+        case 'written':
+          known = { kind: 'snapshot', head: written.head, snapshot: changed.snapshot };
+          if (looked.head === null) await settle(place, changed.snapshot);
+          return { kind: 'updated', place: place.name, snapshot: changed.snapshot, answer: changed.answer };
+        case 'refused':
+          // Where it goes with a branch, only the two together may be refused.
+          if (by === undefined) forbidden = written.why;
+          else isBarred = true;
+          return { kind: 'unguarded', why: written.why, last };
+        case 'unavailable':
+          return { ...written, last };
+        case 'conflict':
+          from = null;
+          isRemembered = false;
+          await pace.sleep(pauseBefore(tries, pace.random));
+      }
+    }
+    return { kind: 'unavailable', why: `the ${place.name} changed ${MAX_TRIES} times while it was written`, last };
+  }
+
+  /** What earlier versions kept goes only once the first snapshot is there as it was written. */
+  async function settle(written: SnapshotPlace, snapshot: Snapshot): Promise<void> {
+    const back = await written.read(null);
+    if (back.kind !== 'snapshot' || back.head === null) return;
+    const isWhole = [...snapshot].every(([path, text]) => back.snapshot.get(path) === text);
+    if (isWhole || back.head !== known?.head) await written.settle();
+  }
+
+  async function restore(lane: LaneId): Promise<Restored> {
+    const looked = place === null ? null : await look(place);
+    // Leases and orders are there alone: without them a copy is no basis to work on.
+    if (looked?.kind === 'unavailable') return { snapshot: null, lane: looked };
+    const parsed = looked === null ? null : laneIn(looked.snapshot, lane);
+    const beyond = parsed === null || forbidden !== null ? null : sufficient(parsed, lane, now());
+    const copy = (await copies?.store.restore(lane, beyond ?? undefined)) ?? null;
+    if (copy?.kind === 'found') seen.set(lane, copy);
+    else seen.delete(lane);
+    if (looked === null || parsed === null)
+      return { snapshot: null, lane: judgeCopy(copy ?? { kind: 'absent' }, { lane, copies: copiesPlace, now: now() }) };
+    const places = { decides: place?.name ?? '', copies: copiesPlace, standsIn: forbidden !== null };
+    return { snapshot: looked.snapshot, lane: judgeRecord(parsed, copy, { lane, places, now: now() }) };
+  }
+
+  async function save(copy: StateCopy, change: Change<SaveAnswer>, runTag: string): Promise<SavedState> {
+    const record = place === null ? null : await saveRecord(place, copy, change, runTag);
+    // A copy of a run that lost its lane would come back as the newest one day.
+    if (record?.kind === 'outrun') return { kind: 'not-kept', why: record.why, lane: free };
+    // Others may have built on it since: copied now, an old number would be the newest entry.
+    if (record?.kind === 'already') return { kind: 'saved', where: `${place?.name ?? ''} ✓`, lane: free };
+    const isDecided = record?.kind === 'saved';
+    const kept =
+      copies === null ? null : await copies.store.save({ ...copy, document: isDecided ? null : copy.document });
+    const lost = isDecided && kept?.kind !== 'saved' ? await keepTranscript(copy) : null;
+    const results: readonly {
+      readonly place: string;
+      readonly result: { readonly kind: string; readonly why?: string };
+    }[] = [
+      ...(kept === null ? [] : [{ place: copiesPlace, result: kept }]),
+      ...(record === null ? [] : [{ place: place?.name ?? '', result: record }]),
+      ...(lost === null ? [] : [{ place: 'transcript', result: lost }]),
+    ];
+    const isWhole = results.every(({ result }) => result.kind === 'saved');
+    const where = results
+      .map((one) => (one.result.kind === 'saved' ? `${one.place} ✓` : `${one.place} ✗: ${one.result.why ?? ''}`))
+      .join(isWhole ? ' ' : ', ');
+    const lane = record?.kind === 'not-kept' ? record.lane : free;
+    return isDecided || kept?.kind === 'saved'
+      ? { kind: 'saved', where, lane }
+      : { kind: 'not-kept', why: where, lane };
+  }
+
+  async function saveRecord(
+    into: SnapshotPlace,
+    { lane, sequence }: StateCopy,
+    change: Change<SaveAnswer>,
+    runTag: string,
+  ): Promise<SaveAnswer | (NotKept & { readonly lane: Released })> {
+    let isTried = false;
+    const updated = await update<SaveAnswer>((snapshot) => {
+      const changed = change(snapshot);
+      // After a try of our own, only the answer to it was lost.
+      if (changed.answer.kind === 'already' && isTried) return { ...changed, answer: { kind: 'saved' } };
+      isTried = changed.answer.kind === 'saved';
+      return changed;
+    });
+    if (updated.kind !== 'updated') return notKept(updated, lane, runTag);
+    if (updated.answer.kind !== 'saved') return updated.answer;
+    const back = await look(into);
+    if (back.kind === 'unavailable')
+      return { kind: 'not-kept', why: `it could not be read back: ${back.why}`, lane: free };
+    const record = recordIn(back.snapshot, lane);
+    const isThere =
+      record !== null && (record.sequence > sequence || (record.sequence === sequence && record.savedBy === runTag));
+    const why = `what was read back from the ${into.name} is not what was saved`;
+    return isThere ? { kind: 'saved' } : notKept({ kind: 'unavailable', why, last: back.snapshot }, lane, runTag);
+  }
+
+  /** Beside the document, where the copies do not take the transcript; null: it is kept, or there is none. */
+  async function keepTranscript({ lane, transcript: kept }: StateCopy): Promise<NotKept | null> {
+    if (kept === null || conversations === null) return null;
+    const written = await conversations.write(lane, kept.content);
+    return written.kind === 'written' ? null : written;
+  }
+
+  async function transcript(...[lane, { sha256 }]: Parameters<StateStore['transcript']>): Promise<FoundTranscript> {
+    const cached = seen.get(lane)?.transcript ?? null;
+    if (cached?.sha256 === sha256) return { kind: 'found', transcript: cached };
+    if (conversations === null) return { kind: 'absent' };
+    const found = await conversations.read(lane);
+    if (found.kind !== 'found') return found;
+    return createHash('sha256').update(found.content).digest('hex') === sha256
+      ? { kind: 'found', transcript: { sha256, content: found.content } }
+      : { kind: 'absent' };
+  }
+}
+
+/** Also of a lane that nothing can claim. */
+const free: Released = { kind: 'free' };
+
+function notKept(failed: NotUpdated, lane: LaneId, runTag: string): NotKept & { readonly lane: Released } {
+  const { why } = failed;
+  return { kind: 'not-kept', why, lane: mayHold(failed, lane, runTag) ? { kind: 'claimed', why } : free };
+}

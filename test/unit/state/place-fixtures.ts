@@ -1,0 +1,202 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
+import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import {
+  advance,
+  claim,
+  mayHold,
+  order,
+  release,
+  renew,
+  save,
+  type Advancing,
+  type ClaimAnswer,
+} from '../../../src/core/snapshot/changes.ts';
+import { emptySnapshot, laneIn, withRecord, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
+import type {
+  Carrier,
+  NotKept,
+  NotUpdated,
+  Released,
+  RestoredState,
+  SavedState,
+  SnapshotPlace,
+  StateStore,
+  Transcript,
+} from '../../../src/ports/state.ts';
+import { createDirectorySnapshot } from '../../../src/state/directory-snapshot.ts';
+import { createGenerationFiles } from '../../../src/state/generation-files.ts';
+import { createSnapshotStore, type SnapshotStoreOptions } from '../../../src/state/snapshot-store.ts';
+import { createMemoryPlace, createShared, withFaults, type FaultyPlace } from '../../loop/stage/snapshot-place.ts';
+import { noon } from '../core/core-fixtures.ts';
+import { leaseOf } from '../core/sharing/lease-fixtures.ts';
+
+/** A place that several machines reach. */
+export interface SharedPlace extends AsyncDisposable {
+  /** The place as one more machine sees it. */
+  machine(): SnapshotPlace;
+}
+
+/** Every place that must behave the same. */
+export const places: readonly { readonly place: string; open(): Promise<SharedPlace> }[] = [
+  {
+    place: 'memory',
+    open: () => {
+      const shared = createShared();
+      return Promise.resolve({
+        machine: () => createMemoryPlace(shared),
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      });
+    },
+  },
+  {
+    place: 'directory',
+    open: async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'ralph-snapshot-'));
+      return {
+        machine: () => createDirectorySnapshot(createGenerationFiles({ folder, now: Date.now }), () => noon),
+        [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+      };
+    },
+  },
+];
+
+const QUEUE_FILE = 'lanes/queue.json';
+
+/** Puts any text where the queue's record is, whatever is there. */
+export async function putText(place: SnapshotPlace, text: string): Promise<void> {
+  await change(place, (snapshot) => new Map([...snapshot, [QUEUE_FILE, text]]));
+}
+
+export async function putRecord(place: SnapshotPlace, record: LaneRecord): Promise<void> {
+  await change(place, (snapshot) => withRecord(snapshot, record));
+}
+
+async function change(place: SnapshotPlace, to: (snapshot: Snapshot) => Snapshot): Promise<void> {
+  const from = await place.read(null);
+  if (from.kind !== 'snapshot') throw new Error(JSON.stringify(from));
+  const written = await place.write({ from, snapshot: to(from.snapshot), message: 'by hand' });
+  if (written.kind !== 'written') throw new Error(JSON.stringify(written));
+}
+
+/** The queue's record. */
+export async function recordIn(place: SnapshotPlace): Promise<LaneRecord> {
+  const read = await place.read(null);
+  const parsed = laneIn(read.kind === 'snapshot' ? read.snapshot : emptySnapshot, 'queue');
+  if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
+  return parsed.record;
+}
+
+export async function textIn(place: SnapshotPlace): Promise<string | null> {
+  const read = await place.read(null);
+  return read.kind === 'snapshot' ? (read.snapshot.get(QUEUE_FILE) ?? null) : null;
+}
+
+/** A readable state of the lane `queue`. */
+export function stateOf(sequence: number, changed: Partial<LaneState> = {}): LaneState {
+  return { ...initialState('queue', noon), sequence, ...changed };
+}
+
+/** A copy of the lane `queue` to save. */
+export function copyOf(
+  sequence: number,
+  changed: Partial<LaneState> = {},
+): { readonly lane: string; readonly sequence: number; readonly document: string; readonly transcript: null } {
+  return { lane: 'queue', sequence, document: serializeState(stateOf(sequence, changed)), transcript: null };
+}
+
+/** A lane at #40 that nobody works on. */
+export const freeAt40: LaneRecord = {
+  ...emptyRecord('queue'),
+  sequence: 40,
+  document: copyOf(40).document,
+  savedBy: 'old',
+};
+
+type Answered<Answer> = Answer | { readonly kind: NotUpdated['kind']; readonly why: string };
+
+/** What a run does with lanes, by the changes that the stages make. */
+export interface Verbs {
+  restore(lane: string): Promise<RestoredState>;
+  claim(lane: string): Promise<Answered<ClaimAnswer>>;
+  save(copy: { lane: string; sequence: number; document: string; transcript: Transcript | null }): Promise<SavedState>;
+  advance(copy: Omit<Advancing, 'holder'>, by?: Carrier): Promise<number | null>;
+  renew(lane: string): Promise<void>;
+  release(lane: string): Promise<Released>;
+  order(lane: string, given: OrderGiven): Promise<{ readonly kind: 'kept' } | NotKept>;
+  orders(lane: string): Promise<readonly string[] | string>;
+}
+
+export interface StartedRun {
+  readonly place: FaultyPlace;
+  readonly state: StateStore;
+  readonly store: Verbs;
+}
+
+/** A process of the run `runTag` on a machine of its own, `at` so many ms after noon. */
+export function startRun(
+  runTag: string,
+  machine: SnapshotPlace,
+  {
+    at = 0,
+    ...beside
+  }: Partial<Pick<SnapshotStoreOptions, 'copies' | 'conversations'>> & { readonly at?: number } = {},
+): StartedRun {
+  const place = withFaults(machine);
+  const now = noon + at;
+  const state = createSnapshotStore({
+    copies: null,
+    conversations: null,
+    ...beside,
+    place,
+    now: () => now,
+    pace: { random: () => 0, sleep: () => Promise.resolve() },
+  });
+  return { place, state, store: verbsOf(state, runTag, () => now) };
+}
+
+export function verbsOf(state: StateStore, runTag: string, now: () => number): Verbs {
+  const lease = () => leaseOf(runTag, { acquiredAt: now() });
+  let seen: Snapshot = emptySnapshot;
+  return {
+    restore: async (lane) => {
+      const restored = await state.restore(lane);
+      seen = restored.snapshot ?? emptySnapshot;
+      return restored.lane;
+    },
+    claim: async (lane) => {
+      const reserve = <Budget>(budget: Budget): Budget => budget;
+      const updated = await state.update(claim({ lane, seen, lease: lease(), now: now(), reserve }));
+      return updated.kind === 'updated' ? updated.answer : { kind: updated.kind, why: updated.why };
+    },
+    save: ({ transcript, ...copy }) =>
+      state.save({ ...copy, transcript }, save({ ...copy, saver: lease(), now: now(), run: null }), runTag),
+    advance: async (copy, by) => {
+      const updated = await state.update(advance({ ...copy, holder: lease() }), by);
+      return updated.kind === 'updated' ? updated.answer : null;
+    },
+    renew: async (lane) => {
+      await state.update(renew(lane, lease()));
+    },
+    release: async (lane) => {
+      const updated = await state.update(release(lane, { holder: lease(), isUnused: true, now: now() }));
+      if (updated.kind === 'updated' || !mayHold(updated, lane, runTag)) return { kind: 'free' };
+      return { kind: 'claimed', why: updated.why };
+    },
+    order: async (lane, given) => {
+      const also = { now: now(), change: <Budget>(budget: Budget): Budget => budget };
+      const updated = await state.update(order(lane, given, also));
+      const why = updated.kind === 'updated' ? updated.answer : updated.why;
+      return why === null ? { kind: 'kept' } : { kind: 'not-kept', why };
+    },
+    orders: async (lane) => {
+      const read = await state.read();
+      if (read.kind !== 'snapshot') return read.kind === 'none' ? 'none' : read.why;
+      const parsed = laneIn(read.snapshot, lane);
+      return parsed.kind === 'record' ? parsed.record.orders.map(({ kind }) => kind) : parsed.kind;
+    },
+  };
+}
