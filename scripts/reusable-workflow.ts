@@ -83,7 +83,7 @@ jobs:
     runs-on: ${RUNS_ON}
     timeout-minutes: 15
     permissions:
-      contents: write # make the branch, keep the state on refs/ralph/state/
+      contents: write # make the branch, keep the state on refs/ralph/v2/
       issues: write # read issues, react, keep the status comment
       pull-requests: write # read the pull request and its reviews
       checks: read # see which checks of the pull request failed, and why
@@ -158,7 +158,7 @@ ${passed}
     runs-on: ${RUNS_ON}
     timeout-minutes: 15
     permissions:
-      contents: write # push branches that begin with ralph/, keep the state on refs/ralph/state/
+      contents: write # push branches that begin with ralph/, keep the state on refs/ralph/v2/
       issues: write # keep the status comment, set labels, notify people
       pull-requests: write # open and update the pull request, answer its reviews, request its review
     outputs:

@@ -1,15 +1,11 @@
-import { z } from 'zod';
 import { isEarlierName, migrated } from '../core/snapshot/migration.ts';
-import { isSnapshotFile, unreadableSnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
-import { tryJson } from '../core/text/try-json.ts';
+import { parseSnapshot, serializeSnapshot } from '../core/snapshot/snapshot.ts';
 import { messageOf } from '../errors.ts';
 import type { PlacedSnapshot, SnapshotPlace, Unavailable } from '../ports/state.ts';
 import type { GenerationFiles } from './generation-files.ts';
 
 /** Under which the snapshot is kept. */
 const NAME = 'snapshot';
-
-const storedSchema = z.object({ version: z.literal(1), files: z.record(z.string(), z.string()) });
 
 /** The snapshot in a folder of this machine, as one file for each of its last generations. */
 export function createDirectorySnapshot(files: GenerationFiles, now: () => number): SnapshotPlace {
@@ -22,10 +18,9 @@ export function createDirectorySnapshot(files: GenerationFiles, now: () => numbe
       if (found.kind === 'unavailable') return found;
       if (found.kind === 'absent') return readEarlier();
       if (found.head === known) return { kind: 'known' };
-      return { kind: 'snapshot', head: found.head, snapshot: parseFiles(found.text) };
+      return { kind: 'snapshot', head: found.head, snapshot: parseSnapshot(found.text) };
     },
-    write: ({ from: { head }, snapshot }) =>
-      files.write(NAME, head, `${JSON.stringify({ version: 1, files: Object.fromEntries(snapshot) }, null, 1)}\n`),
+    write: ({ from: { head }, snapshot }) => files.write(NAME, head, serializeSnapshot(snapshot)),
     // No branch is pushed into a folder.
     carry: () => null,
     settle: async () => {
@@ -53,11 +48,4 @@ export function createDirectorySnapshot(files: GenerationFiles, now: () => numbe
     }
     return { kind: 'snapshot', head: null, snapshot: migrated(texts, now()) };
   }
-}
-
-function parseFiles(text: string): Snapshot {
-  const stored = storedSchema.safeParse(tryJson(text));
-  return stored.success
-    ? new Map(Object.entries(stored.data.files).filter(([path]) => isSnapshotFile(path)))
-    : unreadableSnapshot;
 }

@@ -42,15 +42,15 @@ export interface Pace {
 }
 
 /** So often an update is tried: with each try of all that want to write at once, one gets through. */
-export const MAX_TRIES = 60;
+const MAX_TRIES = 60;
 /** After this many tries of a push that takes the state along, the branch goes alone: it must not wait. */
 const MAX_CARRIED = 8;
 const ALONE = 'the state cannot be pushed with a branch';
 /** The longest pause between two tries, in ms. */
-const MAX_PAUSE_MS = 4_000;
+const MAX_PAUSE_MS = 16_000;
 
 /** How long to wait before the next try, in ms: at random, so that those who collided do not collide again, and longer the more there seem to be. */
-export function pauseBefore(tries: number, random: () => number): number {
+function pauseBefore(tries: number, random: () => number): number {
   return Math.floor(random() * Math.min(MAX_PAUSE_MS, 100 * 2 ** Math.min(tries, 10)));
 }
 
@@ -153,7 +153,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
   }
 
   async function save(copy: StateCopy, change: Change<SaveAnswer>, runTag: string): Promise<SavedState> {
-    const record = place === null ? null : await saveRecord(place, copy, change, runTag);
+    const record = place === null ? null : await saveRecord(place, copy, { change, runTag });
     // A copy of a run that lost its lane would come back as the newest one day.
     if (record?.kind === 'outrun') return { kind: 'not-kept', why: record.why, lane: free };
     // Others may have built on it since: copied now, an old number would be the newest entry.
@@ -183,8 +183,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
   async function saveRecord(
     into: SnapshotPlace,
     { lane, sequence }: StateCopy,
-    change: Change<SaveAnswer>,
-    runTag: string,
+    { change, runTag }: { readonly change: Change<SaveAnswer>; readonly runTag: string },
   ): Promise<SaveAnswer | (NotKept & { readonly lane: Released })> {
     let isTried = false;
     const updated = await update<SaveAnswer>((snapshot) => {

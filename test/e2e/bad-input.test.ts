@@ -205,11 +205,11 @@ test.each(few(9, rows))(
       expect(scene.sandbox.cache.entries).toEqual([]);
       expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
       // A lane may have been taken, but then it was given back and nothing stays reserved.
-      for (const ref of (await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph'))
-        .split('\n')
-        .filter(Boolean)) {
-        expect(JSON.parse(await scene.sandbox.git('show', `${ref}:state.json`))).toMatchObject(
-          ref.endsWith('/budget') ? { reservations: [] } : { lease: null, document: null },
+      const refs = await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph');
+      const files = refs === '' ? '' : await scene.sandbox.git('ls-tree', '-r', '--name-only', refs);
+      for (const file of files.split('\n').filter(Boolean)) {
+        expect(JSON.parse(await scene.sandbox.git('show', `${refs}:${file}`))).toMatchObject(
+          file === 'usage.json' ? { reservations: [] } : { lease: null, state: null },
         );
       }
     } finally {

@@ -51,7 +51,7 @@ test.each(chosen)(
     const { state, lease } = await laneNow(scene);
     expect(lease).toBeNull();
     expect(Object.values(state.tasks).map((task) => task.state)).toEqual(['done', 'done']);
-    const budget = parseBudget(await scene.sandbox.git('show', 'refs/ralph/state/budget:state.json'), Date.now());
+    const budget = parseBudget(await scene.sandbox.git('show', 'refs/ralph/v2/state:usage.json'), Date.now());
     const counted = budget.kind === 'budget' ? (budget.budget.windows.hour?.calls ?? 0) : 0;
     expect(budget).toMatchObject({ kind: 'budget', budget: { reservations: [] } });
     // A call is charged before it is made.
@@ -88,7 +88,7 @@ async function commitsNow(scene: Scene): Promise<string[]> {
 }
 
 async function laneNow(scene: Scene): Promise<{ readonly state: LaneState; readonly lease: unknown }> {
-  const parsed = parseRecord(await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json'), 'queue');
+  const parsed = parseRecord(await scene.sandbox.git('show', 'refs/ralph/v2/state:lanes/queue.json'), 'queue');
   if (parsed.kind !== 'record') throw new Error(`The record cannot be read: ${parsed.kind}`);
   const state = parseState(parsed.record.document ?? '', 'queue');
   if (state.kind !== 'state') throw new Error(`The state cannot be read: ${state.kind}`);

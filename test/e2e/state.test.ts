@@ -9,7 +9,8 @@ import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 /** What a label or comment event gets from GitHub. */
 const readOnlyCache = { ACTIONS_CACHE_MODE: 'read' };
 const LANE = 'issue-1';
-const TRANSCRIPT = `refs/ralph/state/${LANE}-transcript`;
+const STATE = 'refs/ralph/v2/state';
+const TRANSCRIPT = `refs/ralph/v2/conversations/${LANE}`;
 const tokenOfNoCache = { ACTIONS_RUNTIME_TOKEN: '' };
 
 // Held by everyday/issues-and-comments.
@@ -23,7 +24,7 @@ deepTest('the state survives where the cache may not be written', async () => {
   expect(second.main.log).toContain('state: restored #1 (ref)');
 });
 
-// Held by unit/state/layered-store.
+// Held by unit/state/snapshot-copies.
 deepTest('both places keep it; the ref decides, and what it lost is said', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
@@ -31,7 +32,7 @@ deepTest('both places keep it; the ref decides, and what it lost is said', async
   await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }], env: tokenOfNoCache });
   const third = await scene.run();
   expect(third.main.log).toMatch(/state: restored #2 \(ref\) … saved #5 \(cache ✓ ref ✓\)/);
-  await scene.sandbox.git('update-ref', '-d', 'refs/ralph/state/queue');
+  await scene.sandbox.git('update-ref', '-d', STATE);
   const fourth = await scene.run();
   expect(fourth.main.log).not.toContain('state: restored');
   expect(fourth.summary).toContain('The cache holds #5 of this state and the ref none');
@@ -109,7 +110,7 @@ deepTest.each(['pause', 'reset session', 'reset circuit'] as const)(
       await giveCommand(scene, issue.number, '/ralph resume');
       expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
     } else expect(next.outputs.outcome).toBe('complete');
-    expect(await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json')).toContain('by octo (comment)');
+    expect(await scene.sandbox.git('show', `${STATE}:lanes/queue.json`)).toContain('by octo (comment)');
   },
 );
 
@@ -136,9 +137,9 @@ deepTest('a state of a newer version is refused and not overwritten', async () =
   await using scene = await createScene();
   scene.openIssue('One');
   await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }] });
-  const blob = await scene.sandbox.git('rev-parse', 'refs/ralph/state/queue');
+  const blob = await scene.sandbox.git('rev-parse', STATE);
   await putRecord(scene, (record) => ({ ...record, version: 9 }));
-  const newer = await scene.sandbox.git('rev-parse', 'refs/ralph/state/queue');
+  const newer = await scene.sandbox.git('rev-parse', STATE);
   expect(newer).not.toBe(blob);
   const run = await scene.run();
   expect(run).toMatchObject({
@@ -147,7 +148,7 @@ deepTest('a state of a newer version is refused and not overwritten', async () =
     outputs: { outcome: 'failed', reason: 'configuration' },
   });
   expect(run.main.log).toMatch(/written by a newer version of this action \(version 9\)/);
-  expect(await scene.sandbox.git('rev-parse', 'refs/ralph/state/queue')).toBe(newer);
+  expect(await scene.sandbox.git('rev-parse', STATE)).toBe(newer);
 });
 
 // Held by attacks/state.
@@ -208,7 +209,7 @@ async function twice(scene: Scene, change: Readonly<Record<string, string>>): Pr
 }
 
 async function storedState(scene: Scene): Promise<LaneState> {
-  const text = await scene.sandbox.git('show', `refs/ralph/state/${LANE}:state.json`);
+  const text = await scene.sandbox.git('show', `${STATE}:lanes/${LANE}.json`);
   const record = parseRecord(text, LANE);
   const parsed = record.kind === 'record' ? parseState(record.record.document ?? '', LANE) : null;
   if (parsed?.kind !== 'state') throw new Error(`No state: ${text}`);
@@ -225,13 +226,13 @@ async function putRecord(
   scene: Scene,
   change: (record: Record<string, unknown>) => Record<string, unknown>,
 ): Promise<void> {
-  const record = JSON.parse(await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json')) as Record<
-    string,
-    unknown
-  >;
+  const record = JSON.parse(await scene.sandbox.git('show', `${STATE}:lanes/queue.json`)) as Record<string, unknown>;
   const { repositoryFolder } = scene.sandbox.remote;
   const blob = await git(repositoryFolder, ['hash-object', '-w', '--stdin'], { input: JSON.stringify(change(record)) });
-  const tree = await git(repositoryFolder, ['mktree'], { input: `100644 blob ${blob}\tstate.json\n` });
+  const lanes = await git(repositoryFolder, ['mktree'], { input: `100644 blob ${blob}\tqueue.json\n` });
+  const files = await scene.sandbox.git('ls-tree', STATE);
+  const input = `${files.replace(/tree \w+\tlanes$/m, `tree ${lanes}\tlanes`)}\n`;
+  const tree = await git(repositoryFolder, ['mktree'], { input });
   const commit = await git(repositoryFolder, ['commit-tree', tree, '-m', 'changed']);
-  await git(repositoryFolder, ['update-ref', 'refs/ralph/state/queue', commit]);
+  await git(repositoryFolder, ['update-ref', STATE, commit]);
 }

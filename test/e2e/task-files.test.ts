@@ -294,7 +294,7 @@ describe('task files, over scheduled runs', () => {
       ),
     });
     await scene.run({ inputs: { 'max-iterations': '2', 'state-store': 'ref' } });
-    await scene.sandbox.git('update-ref', '-d', 'refs/ralph/state/queue');
+    await scene.sandbox.git('update-ref', '-d', 'refs/ralph/v2/state');
     const next = await scene.run({ inputs: { 'state-store': 'ref', verify: 'npm test' } });
     expect(next, next.main.log).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2' } });
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({

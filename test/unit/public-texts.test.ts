@@ -95,12 +95,11 @@ test('public texts are found', () => {
   expect(texts.map(([, text]) => text)).toContain('Review the pull request and merge it.');
 });
 
-/** What people read: neither the documents for contributors, nor the name of an option. */
+/** What people read: neither the documents for contributors, nor the name of an option, nor a file of the state. */
 const forUsers = texts
   .filter(([where]) => !/^(?:CONTRIBUTING|docs\/internals|docs\/decisions)/.test(where))
   .map(
-    ([where, text]) =>
-      [where, text.replaceAll(/`[^`]*`|--lane(?: LANE| [\w…-]+)?|refs\/ralph\/state\/LANE/g, '')] as const,
+    ([where, text]) => [where, text.replaceAll(/`[^`]*`|--lane(?: LANE| [\w…-]+)?|lanes\/[\w-]+\.json/g, '')] as const,
   );
 
 test('the word lane reaches nobody: write "the queue", "issue #7", "branch"', () => {

@@ -178,7 +178,7 @@ test('budget-v1-waiting.json: what waits for a person', () => {
 });
 
 describe('what earlier versions kept in texts of their own is one snapshot', () => {
-  const NOW = 1795345930000;
+  const now = 1795345930000;
   const lanes = [
     ['lane-record-v1.json', 'queue'],
     ['lane-record-v2.json', 'queue'],
@@ -195,10 +195,10 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
           [lane, textOf(name)],
           ['budget', textOf(budget)],
         ]),
-        NOW,
+        now,
       );
       expect(laneIn(snapshot, lane)).toEqual(parseRecord(textOf(name), lane));
-      expect(budgetIn(snapshot, NOW)).toEqual(parseBudget(textOf(budget), NOW));
+      expect(budgetIn(snapshot, now)).toEqual(parseBudget(textOf(budget), now));
       expect([...snapshot.keys()].filter((path) => !isSnapshotFile(path))).toEqual([]);
     },
   );
@@ -208,7 +208,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
       const document = textOf(`state-v${String(version)}.json`);
       const { lane } = JSON.parse(document) as { readonly lane: string };
       const record = { version: 2, lane, sequence: 7, document, savedBy: 'old', lease: null, orders: [] };
-      const parsed = laneIn(migrated(new Map([[lane, JSON.stringify(record)]]), NOW), lane);
+      const parsed = laneIn(migrated(new Map([[lane, JSON.stringify(record)]]), now), lane);
       if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
       expect(stateIn(parsed.record.document, lane)).toEqual(stateIn(document, lane));
     }
@@ -216,11 +216,11 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
 
   test('which lanes go on, and whose pull request was looked after, is known of the lanes themselves', () => {
     const budget = { ...(JSON.parse(textOf('budget-v1-waiting.json')) as object), unfinished: ['issue-3'] };
-    const more = { ...budget, unanswered: ['issue-4'], looked: [{ lane: 'issue-3', seen: 'a b', at: NOW }] };
-    const snapshot = migrated(new Map([['budget', JSON.stringify(more)]]), NOW);
-    expect(budgetIn(snapshot, NOW)).toEqual(parseBudget(JSON.stringify(more), NOW));
+    const more = { ...budget, unanswered: ['issue-4'], looked: [{ lane: 'issue-3', seen: 'a b', at: now }] };
+    const snapshot = migrated(new Map([['budget', JSON.stringify(more)]]), now);
+    expect(budgetIn(snapshot, now)).toEqual(parseBudget(JSON.stringify(more), now));
     expect(laneIn(snapshot, 'issue-3')).toMatchObject({
-      record: { goesOn: 'unfinished', looked: { seen: 'a b', at: NOW }, document: null },
+      record: { goesOn: 'unfinished', looked: { seen: 'a b', at: now }, document: null },
     });
     expect(laneIn(snapshot, 'issue-4')).toMatchObject({ record: { goesOn: 'unanswered' } });
   });
@@ -232,11 +232,11 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
         ['issue-1', '{"version":9}'],
         ['budget', '{"version":2}'],
       ]),
-      NOW,
+      now,
     );
     expect(laneIn(snapshot, 'queue').kind).toBe('unreadable');
     expect(laneIn(snapshot, 'issue-1')).toEqual({ kind: 'newer', version: 9 });
-    expect(budgetIn(snapshot, NOW)).toEqual({ kind: 'newer', version: 2 });
+    expect(budgetIn(snapshot, now)).toEqual({ kind: 'newer', version: 2 });
   });
 });
 

@@ -229,14 +229,14 @@ function pushRules(repository: Asked<Repository>): Finding {
   if (known.kind === 'unknown')
     return unchecked(
       'push-rules',
-      `Rulesets for all pushes, also to \`refs/ralph/state/\`, could not be checked: ${known.why}`,
+      `Rulesets for all pushes, also to \`refs/ralph/v2/\`, could not be checked: ${known.why}`,
       cure('Make sure that none of them forbids these pushes.', { link }),
     );
   return known.value.length === 0
-    ? fine('push-rules', 'No ruleset restricts all pushes, so none affects the state in `refs/ralph/state/`.')
+    ? fine('push-rules', 'No ruleset restricts all pushes, so none affects the state in `refs/ralph/v2/`.')
     : warning(
         'push-rules',
-        `Rulesets restrict all pushes, also to \`refs/ralph/state/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
+        `Rulesets restrict all pushes, also to \`refs/ralph/v2/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
         cure('Make sure that they allow what Ralph changes. Its state is small JSON files.', { link }),
       );
 }

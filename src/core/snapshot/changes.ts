@@ -184,7 +184,7 @@ export function renew(lane: LaneId, lease: Lease): Change<null> {
     const renewed = record === null ? null : renewRecord(record, lease);
     return {
       snapshot: renewed === null ? snapshot : withRecord(snapshot, renewed),
-      message: `${nameOfLane(lane)}: claimed anew by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
+      message: `${nameOfLane(lane)}: claimed again by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
       answer: null,
     };
   };

@@ -4,7 +4,7 @@ import { isLaneId, type LaneId } from '../tasks/ids.ts';
 import { emptySnapshot, withBudget, withRecord, type Snapshot } from './snapshot.ts';
 
 /** The name under which earlier versions kept what all lanes share, beside the lanes. */
-export const BUDGET_NAME = 'budget';
+const BUDGET_NAME = 'budget';
 
 /** Whether earlier versions kept something under this name: a lane, or the budget. */
 export function isEarlierName(name: string): boolean {

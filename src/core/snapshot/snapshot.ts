@@ -35,6 +35,21 @@ export const emptySnapshot: Snapshot = new Map();
 /** What stands for a snapshot of which nothing can be read: its counters count as used up, and its lanes as lost. */
 export const unreadableSnapshot: Snapshot = new Map([['usage.json', '{}']]);
 
+/** A snapshot as one text. */
+export function serializeSnapshot(snapshot: Snapshot): string {
+  return `${JSON.stringify({ version: 1, files: Object.fromEntries(snapshot) }, null, 1)}\n`;
+}
+
+/** Reads such a text. Any string is answered. */
+export function parseSnapshot(text: string): Snapshot {
+  const stored = storedSnapshotSchema.safeParse(tryJson(text));
+  return stored.success
+    ? new Map(Object.entries(stored.data.files).filter(([path]) => isSnapshotFile(path)))
+    : unreadableSnapshot;
+}
+
+const storedSnapshotSchema = z.object({ version: z.literal(1), files: z.record(z.string(), z.string()) });
+
 const USAGE = 'usage.json';
 const LANE = /^lanes\/([a-z0-9-]{1,100})\.json$/;
 const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
@@ -136,8 +151,7 @@ function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
     .flatMap(([path, text]) => {
       const parsed = ISSUE.test(path) ? storedIssueSchema.safeParse(tryJson(text)) : null;
       if (parsed?.success !== true || issueFile(parsed.data.task) !== path) return [];
-      const { version: _, ...issue } = parsed.data;
-      return [issue];
+      return [waitingIssueSchema.parse(parsed.data)];
     })
     .sort((one, other) => one.at - other.at);
 }

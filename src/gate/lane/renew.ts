@@ -41,7 +41,7 @@ export async function renewReservation(
   };
   const change = (stored: Budget): Budget =>
     reserve(seededWith(stored, state.windows), renewed(stored).reservation, now);
-  const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves anew`;
+  const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
   const written = await store.update(count(change, { message, now }));
   // Nothing is counted for the whole repository.
   if (written.kind === 'unguarded') return { kind: 'renewed', windows: openWindows(state.windows, now), policy };

@@ -58,8 +58,11 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     await writeFile(join(gitFolder, 'refs', 'known'), `${known}\n`);
   }
 
-  async function readHead({ gitFolder }: Connection): Promise<PlacedSnapshot | Unavailable> {
-    const head = (await readFile(join(gitFolder, STATE_REF), 'utf8')).trim();
+  async function readHead(remote: Connection): Promise<PlacedSnapshot | Unavailable> {
+    const found = await readFile(join(remote.gitFolder, STATE_REF), 'utf8').catch(() => null);
+    // A ref of another name has matched the pattern.
+    if (found === null) return readEarlier(remote);
+    const head = found.trim();
     try {
       const { message, files } = await readCommit(network.objectsFolder, head, isSnapshotFile);
       histories.set(head, historyOf(message, now()));

@@ -161,11 +161,8 @@ export function shownBy({ main, post, summary, outputs }: Run): string {
   return [main.log, post.log, summary, JSON.stringify(outputs)].join('\n');
 }
 
-/** The document that the lane's ref holds; null: there is none. */
+/** The state that the ref holds of the lane; null: there is none. */
 export async function storedState({ sandbox }: Scene, lane = 'queue'): Promise<LaneState | null> {
-  const record = await sandbox.git('show', `refs/ralph/state/${lane}:state.json`).catch(() => null);
-  const { document } = (record === null ? { document: null } : JSON.parse(record)) as {
-    document: string | LaneState | null;
-  };
-  return typeof document === 'string' ? (JSON.parse(document) as LaneState) : document;
+  const record = await sandbox.git('show', `refs/ralph/v2/state:lanes/${lane}.json`).catch(() => null);
+  return record === null ? null : (JSON.parse(record) as { readonly state: LaneState | null }).state;
 }

@@ -220,7 +220,7 @@ repel<Aftermath>('A record that was sealed with the token', {
       async ({ run, scene }) => {
         expect(run.summary).not.toBe('');
         expect(scene.sandbox.github.state.pulls).toHaveLength(1);
-        const record = await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json');
+        const record = await scene.sandbox.git('show', 'refs/ralph/v2/state:lanes/queue.json');
         expect(JSON.parse(record)).toMatchObject({ lease: null });
       },
     ),
