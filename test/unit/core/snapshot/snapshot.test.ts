@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { emptyBudget, type Budget } from '../../../../src/core/sharing/budget.ts';
+import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
+import {
+  budgetIn,
+  emptySnapshot,
+  isSnapshotFile,
+  laneIn,
+  lanesIn,
+  parseSnapshot,
+  recordIn,
+  serializeSnapshot,
+  unreadableSnapshot,
+  withBudget,
+  withRecord,
+  type Snapshot,
+} from '../../../../src/core/snapshot/snapshot.ts';
+import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { HOUR, noon } from '../core-fixtures.ts';
+
+const blocked = { ...untouched, state: 'blocked', attempts: 1, reason: 'status_blocked' } as const;
+const waits = (issue: number, at = noon) =>
+  ({ lane: 'queue', task: `issue-${String(issue)}`, progress: blocked, approval: null, notice: null, at }) as const;
+const full: Budget = {
+  ...emptyBudget,
+  windows: { hour: { openedAt: noon, calls: 3, tokens: 4 }, day: { openedAt: noon, costUsd: 1.5 } },
+  waiting: [waits(7, noon - 1), waits(12)],
+  unfinished: ['issue-3'],
+  unanswered: ['issue-4'],
+  looked: [{ lane: 'issue-3', seen: 'a b', at: noon }],
+};
+const kept = withBudget(emptySnapshot, full, noon);
+
+test.each([
+  ['lanes/queue.json', true],
+  ['lanes/issue-12.json', true],
+  ['issues/12.json', true],
+  ['usage.json', true],
+  ['runs/8812093911-2.json', true],
+  ['issues/0.json', false],
+  ['issues/12/x.json', false],
+  ['lanes/../usage.json', false],
+  ['.gitattributes', false],
+  ['README.md', false],
+])('%s is a file of a snapshot: %s', (path, expected) => {
+  expect(isSnapshotFile(path)).toBe(expected);
+});
+
+describe('what all lanes share', () => {
+  test('has a file for each issue, and is read back as it was', () => {
+    expect([...kept.keys()].toSorted()).toEqual([
+      'issues/12.json',
+      'issues/7.json',
+      'lanes/issue-3.json',
+      'lanes/issue-4.json',
+      'usage.json',
+    ]);
+    expect(budgetIn(kept, noon)).toEqual({ kind: 'budget', budget: full, problem: null });
+  });
+
+  test('changes only the files of what changed', () => {
+    const next = withBudget(kept, { ...full, waiting: [waits(7, noon - 1)], unanswered: [] }, noon);
+    expect(next.has('issues/12.json')).toBe(false);
+    const same = [...next].filter(([path, text]) => kept.get(path) === text).map(([path]) => path);
+    expect(same.toSorted()).toEqual(['issues/7.json', 'lanes/issue-3.json', 'usage.json']);
+    expect(laneIn(next, 'issue-4')).toMatchObject({ record: { goesOn: null } });
+  });
+
+  test.each<[string, Snapshot]>([
+    ['nothing', emptySnapshot],
+    ['all of it', kept],
+  ])('that is as it was is the very same snapshot: %s', (_, snapshot) => {
+    const known = budgetIn(snapshot, noon);
+    if (known.kind !== 'budget') throw new Error(known.kind);
+    expect(withBudget(snapshot, known.budget, noon)).toBe(snapshot);
+  });
+
+  test('leaves what a newer version wrote', () => {
+    const newer = new Map([...kept, ['usage.json', '{"version":2}'], ['lanes/issue-3.json', '{"version":9}']]);
+    expect(withBudget(newer, emptyBudget, noon)).toBe(newer);
+    const lane = new Map([...kept, ['lanes/issue-3.json', '{"version":9}']]);
+    expect(withBudget(lane, emptyBudget, noon).get('lanes/issue-3.json')).toBe('{"version":9}');
+  });
+
+  test('is not what lies under the name of another issue, or cannot be read', () => {
+    const odd = new Map([...kept, ['issues/13.json', kept.get('issues/12.json') ?? ''], ['issues/7.json', 'garbage']]);
+    expect(budgetIn(odd, noon)).toMatchObject({ budget: { waiting: [waits(12)] } });
+  });
+
+  test('that cannot be read counts as used up from now on, and is written so', () => {
+    const broken = new Map([...kept, ['usage.json', 'garbage']]);
+    const found = budgetIn(broken, noon);
+    if (found.kind !== 'budget') throw new Error(found.kind);
+    expect(found.problem).toContain('cannot be read');
+    const written = withBudget(broken, found.budget, noon);
+    expect(budgetIn(written, noon + HOUR)).toEqual({ kind: 'budget', budget: found.budget, problem: null });
+  });
+});
+
+describe('a lane', () => {
+  test('without a file has an empty record; one that cannot be read begins again; one of a newer version has none', () => {
+    expect(laneIn(emptySnapshot, 'queue')).toEqual({ kind: 'record', record: emptyRecord('queue') });
+    expect(recordIn(new Map([['lanes/queue.json', 'garbage']]), 'queue')).toEqual(emptyRecord('queue'));
+    expect(recordIn(new Map([['lanes/queue.json', '{"version":9}']]), 'queue')).toBeNull();
+  });
+
+  test('is one by its name alone', () => {
+    const odd = new Map([...withRecord(emptySnapshot, emptyRecord('queue')), ['lanes/other.json', '{}']]);
+    expect(lanesIn(odd)).toEqual(['queue']);
+  });
+});
+
+test('a snapshot as one text is read back; of what cannot be read the counters count as used up', () => {
+  expect(parseSnapshot(serializeSnapshot(kept))).toEqual(kept);
+  expect(parseSnapshot('{"version":1,"files":{"etc/passwd":"x"}}')).toEqual(emptySnapshot);
+  for (const text of ['', 'null', '{"version":2,"files":{}}', '{"version":1,"files":{"usage.json":7}}'])
+    expect(parseSnapshot(text)).toBe(unreadableSnapshot);
+  expect(budgetIn(unreadableSnapshot, noon)).toMatchObject({ problem: expect.stringContaining('cannot be read') });
+});
