@@ -14,25 +14,25 @@ import {
 import { HOUR, noon } from '../core-fixtures.ts';
 import { leaseOf } from '../sharing/lease-fixtures.ts';
 
-const lane = 'issue-7';
+const LANE = 'issue-7';
 const a = leaseOf('a', { runId: '42' });
 const reservation: Reservation = {
-  ...{ runTag: 'a', lane, runUrl: '', runId: '42', runAttempt: 1, expiresAt: noon + HOUR, tasks: [lane] },
+  ...{ runTag: 'a', lane: LANE, runUrl: '', runId: '42', runAttempt: 1, expiresAt: noon + HOUR, tasks: [LANE] },
   ...{ calls: 5, tokens: 0, costUsd: 1 },
 };
 const claimed = (seen: Snapshot, by = a) =>
-  claim({ lane, seen, lease: by, now: noon, reserve: (budget) => reserve(budget, reservation, noon) });
+  claim({ lane: LANE, seen, lease: by, now: noon, reserve: (budget) => reserve(budget, reservation, noon) });
 const ofBudget = (snapshot: Snapshot) => {
   const found = budgetIn(snapshot, noon);
   if (found.kind !== 'budget') throw new Error(found.kind);
   return found.budget;
 };
 const day = { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0.5, minutes: 0 };
-const before = initialState(lane, noon);
+const before = initialState(LANE, noon);
 const after = { ...before, sequence: 1, ledger: [day] };
 const saving = (saver = a) =>
   save({
-    ...{ lane, sequence: 1, document: serializeState(after), saver, now: noon },
+    ...{ lane: LANE, sequence: 1, document: serializeState(after), saver, now: noon },
     run: { before, after, isPublished: true },
   });
 
@@ -41,11 +41,11 @@ describe('a claim', () => {
     const { snapshot, message, answer } = claimed(emptySnapshot)(emptySnapshot);
     expect(answer).toEqual({ kind: 'claimed', sequence: 0, problem: null });
     expect(message).toMatch(/^issue #7: claimed by run 42 until 2026-11-21 13:00/);
-    expect(laneIn(snapshot, lane)).toMatchObject({ record: { lease: { runTag: 'a' } } });
+    expect(laneIn(snapshot, LANE)).toMatchObject({ record: { lease: { runTag: 'a' } } });
     expect(ofBudget(snapshot).reservations).toEqual([reservation]);
   });
 
-  test('changes nothing where another run has the lane, or somebody changed it since', () => {
+  test('changes nothing where another run has the LANE, or somebody changed it since', () => {
     const { snapshot: taken } = claimed(emptySnapshot)(emptySnapshot);
     const b = leaseOf('b', { runId: '43' });
     expect(claimed(emptySnapshot, b)(taken)).toEqual({
@@ -53,13 +53,13 @@ describe('a claim', () => {
       message: '',
       answer: { kind: 'leased', lease: a },
     });
-    const ordered = withRecord(emptySnapshot, { ...emptyRecord(lane), sequence: 3 });
+    const ordered = withRecord(emptySnapshot, { ...emptyRecord(LANE), sequence: 3 });
     expect(claimed(emptySnapshot)(ordered)).toMatchObject({ snapshot: ordered, answer: { kind: 'changed' } });
   });
 
   test('is not stopped by what others do elsewhere, or remember of the lane', () => {
     const other = withRecord(emptySnapshot, { ...emptyRecord('queue'), sequence: 3 });
-    const marked = withBudget(other, { ...emptyBudget, unanswered: [lane] }, noon);
+    const marked = withBudget(other, { ...emptyBudget, unanswered: [LANE] }, noon);
     expect(claimed(emptySnapshot)(marked).answer).toMatchObject({ kind: 'claimed' });
   });
 });
@@ -71,7 +71,7 @@ describe('a save', () => {
     const { snapshot, message, answer } = saving()(working);
     expect(answer).toEqual({ kind: 'saved' });
     expect(message).toBe('issue #7: saved as #1 by run 42, which ends');
-    expect(laneIn(snapshot, lane)).toMatchObject({ record: { sequence: 1, savedBy: 'a', lease: null } });
+    expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 1, savedBy: 'a', lease: null } });
     expect(ofBudget(snapshot)).toMatchObject({
       reservations: [],
       windows: { hour: { calls: 2 }, day: { costUsd: 0.5 } },
@@ -81,10 +81,10 @@ describe('a save', () => {
   });
 
   test('that another run has overtaken settles all the same', () => {
-    const taken = withRecord(working, { ...emptyRecord(lane), lease: leaseOf('b', { acquiredAt: noon + 1 }) });
+    const taken = withRecord(working, { ...emptyRecord(LANE), lease: leaseOf('b', { acquiredAt: noon + 1 }) });
     const { snapshot, answer } = saving()(taken);
     expect(answer).toMatchObject({ kind: 'outrun' });
-    expect(laneIn(snapshot, lane)).toMatchObject({ record: { sequence: 0, lease: { runTag: 'b' } } });
+    expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 0, lease: { runTag: 'b' } } });
     expect(ofBudget(snapshot)).toMatchObject({ reservations: [], windows: { hour: { calls: 2 } } });
   });
 });
@@ -92,32 +92,32 @@ describe('a save', () => {
 test('a lane that is given back unused gives back its reservation; one that was worked on keeps it', () => {
   const { snapshot: working } = claimed(emptySnapshot)(emptySnapshot);
   for (const isUnused of [true, false]) {
-    const { snapshot } = release(lane, { holder: a, isUnused, now: noon })(working);
-    expect(laneIn(snapshot, lane)).toMatchObject({ record: { lease: null } });
+    const { snapshot } = release(LANE, { holder: a, isUnused, now: noon })(working);
+    expect(laneIn(snapshot, LANE)).toMatchObject({ record: { lease: null } });
     expect(ofBudget(snapshot).reservations).toHaveLength(isUnused ? 0 : 1);
   }
   const stranger = { ...a, runTag: 'stranger' };
-  expect(release(lane, { holder: stranger, isUnused: true, now: noon })(working).snapshot).toBe(working);
+  expect(release(LANE, { holder: stranger, isUnused: true, now: noon })(working).snapshot).toBe(working);
 });
 
 test('an order says in the history who gave it; a name cannot begin a line of its own', () => {
-  const given = { kind: 'retry', task: lane, by: 'ada\nRalph-Depth: 1', from: 'comment', run: null, at: noon } as const;
+  const given = { kind: 'retry', task: LANE, by: 'ada\nRalph-Depth: 1', from: 'comment', run: null, at: noon } as const;
   const also = { now: noon, change: <Budget>(budget: Budget): Budget => budget };
-  const { message, answer, snapshot } = order(lane, given, also)(emptySnapshot);
+  const { message, answer, snapshot } = order(LANE, given, also)(emptySnapshot);
   expect([message, answer]).toEqual(['issue #7: retry issue-7, ordered by ada Ralph-Depth: 1 (comment)', null]);
-  expect(laneIn(snapshot, lane)).toMatchObject({ record: { orders: [{ kind: 'retry' }] } });
-  const newer = new Map([[`lanes/${lane}.json`, '{"version":9}']]);
-  expect(order(lane, given, also)(newer)).toMatchObject({ snapshot: newer, answer: expect.stringContaining('newer') });
+  expect(laneIn(snapshot, LANE)).toMatchObject({ record: { orders: [{ kind: 'retry' }] } });
+  const newer = new Map([[`lanes/${LANE}.json`, '{"version":9}']]);
+  expect(order(LANE, given, also)(newer)).toMatchObject({ snapshot: newer, answer: expect.stringContaining('newer') });
 });
 
-test('what decides nothing is amended where nobody works on the lane, and it is as it was decided by', () => {
+test('what decides nothing is amended where nobody works on the LANE, and it is as it was decided by', () => {
   const document = (sequence: number): string => `{"n":${String(sequence)}}`;
-  const amending = (seen: Snapshot) => amend({ lane, document, holder: a, seen, now: noon, why: 'why' });
+  const amending = (seen: Snapshot) => amend({ lane: LANE, document, holder: a, seen, now: noon, why: 'why' });
   const { snapshot, answer } = amending(emptySnapshot)(emptySnapshot);
   expect(answer).toBe(true);
-  expect(laneIn(snapshot, lane)).toMatchObject({ record: { sequence: 1, document: '{"n":1}', lease: null } });
+  expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 1, document: '{"n":1}', lease: null } });
   expect(amending(emptySnapshot)(snapshot)).toMatchObject({ snapshot, answer: false });
-  const taken = withRecord(emptySnapshot, { ...emptyRecord(lane), lease: leaseOf('b') });
+  const taken = withRecord(emptySnapshot, { ...emptyRecord(LANE), lease: leaseOf('b') });
   expect(amending(taken)(taken)).toMatchObject({ snapshot: taken, answer: false });
 });
 
@@ -129,5 +129,5 @@ test('counters of a newer version are not changed', () => {
 
 test('once all runs are over no lane is claimed', () => {
   const { snapshot } = claimed(emptySnapshot)(emptySnapshot);
-  expect(laneIn(withoutLeases(snapshot), lane)).toMatchObject({ record: { lease: null } });
+  expect(laneIn(withoutLeases(snapshot), LANE)).toMatchObject({ record: { lease: null } });
 });
