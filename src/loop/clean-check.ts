@@ -54,39 +54,6 @@ async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
   if (left.length > 0) log.info(`verify changed ${namesOf(left.map(redact))}; put back as it was.`);
 }
 
-/** Before anything else: whatever the agent does later to files that git ignores, a clean clone gets them as they are now. */
-export async function keepIgnored({ repository, log, signal }: LoopDeps): Promise<boolean> {
-  return await repository.keepIgnored(signal).then(
-    () => true,
-    (error: unknown) => {
-      if (!signal.aborted)
-        log.warning(
-          `Files that git ignores cannot be copied, so verify runs without them in a clean clone, and they stay as the agent leaves them. ${sentence(textOf(error))}`,
-        );
-      return false;
-    },
-  );
-}
-
-/** Once the agent is gone: a later step of the job that caches what git ignores stores nothing of the agent's. */
-export async function putBackIgnored({ repository, log, redact, signal }: LoopDeps): Promise<void> {
-  const left = 'Files that git ignores may be as the agent left them: store no cache of them in this job.';
-  // A cancelled run has no time for it.
-  if (signal.aborted) {
-    log.info(left);
-    return;
-  }
-  await repository.putBackIgnored(signal).then(
-    (paths) => {
-      if (paths.length > 0)
-        log.info(`What git ignores was put back as it was before the agent worked: ${namesOf(paths.map(redact))}.`);
-    },
-    (error: unknown) => {
-      log.warning(`${left} ${sentence(textOf(error))}`);
-    },
-  );
-}
-
 /** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run, and so does a clean clone that cannot be had. */
 export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<BaseChecked> {
   if (!deps.config.policy.verifies) return { work, end: null };
@@ -201,7 +168,7 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
   // What the work tree is put back to.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
-    .cleanClone(commit, deps.signal)
+    .layClean(commit, deps.signal)
     .then((folder) => deps.verifier.verify({ folder, timeoutMs, signal: deps.signal }))
     .catch((error: unknown) =>
       deps.signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },

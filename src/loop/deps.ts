@@ -81,11 +81,8 @@ export interface LoopDeps {
     | 'abandonMerge'
     | 'putBack'
     | 'review'
-    | 'keepIgnored'
-    | 'putBackIgnored'
-    | 'cleanClone'
-    | 'hideCredentials'
-    | 'handOver'
+    | 'layTree'
+    | 'layClean'
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;

@@ -18,7 +18,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
-import { checkBase, checkHead, keepIgnored, putBackIgnored } from './clean-check.ts';
+import { checkBase, checkHead } from './clean-check.ts';
 import { layMerge } from './feedback/merging.ts';
 import { mergeRepairedBase } from './feedback/repaired-base.ts';
 import { applySpelledOut } from './feedback/suggestions.ts';
@@ -34,7 +34,16 @@ import type { Work } from '../handover/work.ts';
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /** Iterates until a bound, a decision or a person ends it: intake → work. */
-export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
+export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
+  const leaveTree = await deps.repository.layTree(deps.signal);
+  try {
+    return await workIn(deps, intake);
+  } finally {
+    await leaveTree();
+  }
+}
+
+async function workIn(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   let deps = given;
   const turns = createTurns(deps);
   const { policy } = deps.config;
@@ -43,127 +52,115 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   let soFar: RunSoFar = startRun(work.state, work.startedAt);
   const askOrders = createOrderPoll(deps);
   let orders: readonly Order[] = [];
-  const giveBack = await deps.repository.hideCredentials();
-  let takeBack = (): Promise<void> => Promise.resolve();
-  let isKept = false;
-  try {
-    isKept = await keepIgnored(deps);
-    takeBack = await deps.repository.handOver();
-    // After how many iterations the head was checked: once between two of them is enough.
-    let checkedAfter: number | null = null;
-    // The same of what this run may use, where nothing had to end first.
-    let askedAfter: number | null = null;
-    /** The call before which people were looked at last. */
-    let lookedBefore: string | null = null;
-    for (let isReady = false; ;) {
-      let { step, now, cancelled } = decide(deps, { work, soFar });
-      // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
-      if (step.kind === 'iterate' && soFar.iterations > 0) {
-        orders = await askOrders(work.state);
-        const stopped = stoppedBy(work.state, orders);
-        ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: stopped } }));
-      }
-      const call = step.kind === 'iterate' ? `${String(soFar.iterations)} ${step.task.id}` : null;
-      // The gate has just looked.
-      const mayBeTakenBack = soFar.iterations > 0 || now - work.startedAt > MINUTE_MS;
-      if (step.kind === 'iterate' && mayBeTakenBack && lookedBefore !== call && deps.lookAtPeople !== null) {
-        lookedBefore = call;
-        const seen = await deps.lookAtPeople(work, step.task);
-        if (seen.task !== null) {
-          work = withdraw(deps, work, { task: step.task.id, why: seen.task });
-          continue;
-        }
-        if (seen.lane !== null) {
-          soFar = { ...soFar, stoppedBy: seen.lane };
-          ({ step, now, cancelled } = decide(deps, { work, soFar }));
-        }
-      }
-      if (step.kind === 'stop') {
-        const waited = await waitFor(deps, { work, soFar, outcome: step.outcome, askedAfter }, askOrders);
-        askedAfter = soFar.iterations;
-        if (waited?.kind === 'over') {
-          ({ deps, work } = waited);
-          continue;
-        }
-        if (waited?.kind === 'bound') work = { ...work, notWaited: waited.by };
-        if (waited?.kind === 'ended' && waited.stoppedBy !== null) soFar = { ...soFar, stoppedBy: waited.stoppedBy };
-        // What kept it from a call is still so; who ended the wait says why.
-        if (waited?.kind === 'ended') ({ step, now, cancelled } = decide(deps, { work, soFar }));
-      }
-      // What was finished before may be done without a call.
-      const mayStop = step.kind === 'stop' || awaitingCheck(work.state).includes(step.task.id);
-      if (mayStop && checkedAfter !== soFar.iterations) {
-        const head = await checkHead(deps, work, step.kind === 'stop' ? step.outcome : null);
-        if (head.kind === 'impossible') return ended(deps, head.work, head.end);
-        checkedAfter = soFar.iterations;
-        // Decided again by what is known now: what was finished is done, or open again.
-        if (head.kind === 'checked') {
-          work = head.work;
-          continue;
-        }
-      }
-      if (step.kind === 'stop') {
-        work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
-        work = await endPrompt(deps, work);
-        work = await reviewed(deps, work);
-        deps.appendJournal(
-          serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),
-        );
-        deps.record(work);
-        return work;
-      }
-      if (!isReady) {
-        const opened = await openBranch(deps, work, intake.opened.base);
-        if (opened.end !== null) return ended(deps, opened.work, opened.end);
-        // Who ends the run before its first iteration need not wait for this.
-        const signal = AbortSignal.any([deps.signal, deps.ending]);
-        const checked = await checkBase({ ...deps, signal }, opened.work, intake.opened.base);
-        if (checked.end !== null) return ended(deps, checked.work, checked.end);
-        const repaired = await mergeRepairedBase(deps, checked.work, intake.opened);
-        work = await applySpelledOut(deps, repaired);
-        const pushed = await pushIteration(deps, work);
-        work = pushed.work;
-        deps.record(work);
-        if (pushed.end !== null) return ended(deps, work, pushed.end);
-        isReady = true;
-        // The first prompt says what is known now.
+  // After how many iterations the head was checked: once between two of them is enough.
+  let checkedAfter: number | null = null;
+  // The same of what this run may use, where nothing had to end first.
+  let askedAfter: number | null = null;
+  /** The call before which people were looked at last. */
+  let lookedBefore: string | null = null;
+  for (let isReady = false; ;) {
+    let { step, now, cancelled } = decide(deps, { work, soFar });
+    // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
+    if (step.kind === 'iterate' && soFar.iterations > 0) {
+      orders = await askOrders(work.state);
+      const stopped = stoppedBy(work.state, orders);
+      ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: stopped } }));
+    }
+    const call = step.kind === 'iterate' ? `${String(soFar.iterations)} ${step.task.id}` : null;
+    // The gate has just looked.
+    const mayBeTakenBack = soFar.iterations > 0 || now - work.startedAt > MINUTE_MS;
+    if (step.kind === 'iterate' && mayBeTakenBack && lookedBefore !== call && deps.lookAtPeople !== null) {
+      lookedBefore = call;
+      const seen = await deps.lookAtPeople(work, step.task);
+      if (seen.task !== null) {
+        work = withdraw(deps, work, { task: step.task.id, why: seen.task });
         continue;
       }
-      const laid = await layMerge(deps, work, step.task);
-      if (laid.kind === 'settled') {
-        const isNew = laid.work.head !== work.head;
-        const pushed = isNew ? await pushIteration(deps, laid.work) : { work: laid.work, end: null };
-        work = pushed.work;
-        deps.record(work);
-        if (pushed.end !== null) return ended(deps, work, pushed.end);
-        if (isNew) checkedAfter = null;
+      if (seen.lane !== null) {
+        soFar = { ...soFar, stoppedBy: seen.lane };
+        ({ step, now, cancelled } = decide(deps, { work, soFar }));
+      }
+    }
+    if (step.kind === 'stop') {
+      const waited = await waitFor(deps, { work, soFar, outcome: step.outcome, askedAfter }, askOrders);
+      askedAfter = soFar.iterations;
+      if (waited?.kind === 'over') {
+        ({ deps, work } = waited);
         continue;
       }
-      // Tools may have taken all the time that was left.
-      if (laid.merge !== null && laid.merge.remade.length > 0) ({ step, now } = decide(deps, { work, soFar }));
-      if (step.kind === 'stop') continue;
-      work = { ...work, shown: step.task.id };
-      await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
-      const turn = await turns.take(work.state, step.agent);
-      ({ work, soFar } = await iterate(deps, {
-        work,
-        soFar,
-        step,
-        turn,
-        merge: laid.merge,
-        opened: intake.opened,
-        startedAt: now,
-      }));
+      if (waited?.kind === 'bound') work = { ...work, notWaited: waited.by };
+      if (waited?.kind === 'ended' && waited.stoppedBy !== null) soFar = { ...soFar, stoppedBy: waited.stoppedBy };
+      // What kept it from a call is still so; who ended the wait says why.
+      if (waited?.kind === 'ended') ({ step, now, cancelled } = decide(deps, { work, soFar }));
+    }
+    // What was finished before may be done without a call.
+    const mayStop = step.kind === 'stop' || awaitingCheck(work.state).includes(step.task.id);
+    if (mayStop && checkedAfter !== soFar.iterations) {
+      const head = await checkHead(deps, work, step.kind === 'stop' ? step.outcome : null);
+      if (head.kind === 'impossible') return ended(deps, head.work, head.end);
+      checkedAfter = soFar.iterations;
+      // Decided again by what is known now: what was finished is done, or open again.
+      if (head.kind === 'checked') {
+        work = head.work;
+        continue;
+      }
+    }
+    if (step.kind === 'stop') {
+      work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
+      work = await endPrompt(deps, work);
+      work = await reviewed(deps, work);
+      deps.appendJournal(
+        serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),
+      );
+      deps.record(work);
+      return work;
+    }
+    if (!isReady) {
+      const opened = await openBranch(deps, work, intake.opened.base);
+      if (opened.end !== null) return ended(deps, opened.work, opened.end);
+      // Who ends the run before its first iteration need not wait for this.
+      const signal = AbortSignal.any([deps.signal, deps.ending]);
+      const checked = await checkBase({ ...deps, signal }, opened.work, intake.opened.base);
+      if (checked.end !== null) return ended(deps, checked.work, checked.end);
+      const repaired = await mergeRepairedBase(deps, checked.work, intake.opened);
+      work = await applySpelledOut(deps, repaired);
       const pushed = await pushIteration(deps, work);
       work = pushed.work;
       deps.record(work);
-      if (pushed.end !== null) return ended(deps, work, await endOfPush(deps, work, pushed.end));
+      if (pushed.end !== null) return ended(deps, work, pushed.end);
+      isReady = true;
+      // The first prompt says what is known now.
+      continue;
     }
-  } finally {
-    // Before the credentials are where the agent could read them: where it cannot be taken back, they stay hidden.
-    await takeBack();
-    if (isKept) await putBackIgnored(deps);
-    await giveBack();
+    const laid = await layMerge(deps, work, step.task);
+    if (laid.kind === 'settled') {
+      const isNew = laid.work.head !== work.head;
+      const pushed = isNew ? await pushIteration(deps, laid.work) : { work: laid.work, end: null };
+      work = pushed.work;
+      deps.record(work);
+      if (pushed.end !== null) return ended(deps, work, pushed.end);
+      if (isNew) checkedAfter = null;
+      continue;
+    }
+    // Tools may have taken all the time that was left.
+    if (laid.merge !== null && laid.merge.remade.length > 0) ({ step, now } = decide(deps, { work, soFar }));
+    if (step.kind === 'stop') continue;
+    work = { ...work, shown: step.task.id };
+    await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
+    const turn = await turns.take(work.state, step.agent);
+    ({ work, soFar } = await iterate(deps, {
+      work,
+      soFar,
+      step,
+      turn,
+      merge: laid.merge,
+      opened: intake.opened,
+      startedAt: now,
+    }));
+    const pushed = await pushIteration(deps, work);
+    work = pushed.work;
+    deps.record(work);
+    if (pushed.end !== null) return ended(deps, work, await endOfPush(deps, work, pushed.end));
   }
 }
 

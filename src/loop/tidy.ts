@@ -33,7 +33,6 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
       message: 'Archive finished tasks and old notes',
       trailers: { 'Ralph-Run': deps.context.runId },
     });
-    if (head !== work.head) await writeOut(deps, rewrites);
     return { ...warned, head, withheld: [...work.withheld, ...withheld] };
   } catch (error) {
     deps.log.warning(
@@ -41,11 +40,6 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     );
     return work;
   }
-}
-
-/** For later steps of the job. A file that is not what was published is left alone. */
-async function writeOut({ files }: LoopDeps, rewrites: readonly Rewrite[]): Promise<void> {
-  for (const rewrite of rewrites) await files.replace(rewrite).catch(() => undefined);
 }
 
 const PRD_PATH = '.ralph/prd.json';

@@ -46,7 +46,7 @@ export function connect(
   const agents = [connected(first), ...others.map(connected)] as const;
   let forge: Forge | null = null;
   return {
-    workFiles: once(async () => (await checkout()).files(createWorkFiles(world.context.workspace))),
+    workFiles: once(async () => (await checkout()).files(createWorkFiles)),
     forge: once(async () => (forge = await connectForge(world, patience))),
     requests: () => forge?.requests() ?? null,
     refusedWishes: () => forge?.refusedWishes() ?? [],
@@ -79,9 +79,9 @@ function isolatedRepository(
 ): Repository {
   return {
     ...repository,
-    handOver: async () => {
+    layTree: async (signal) => {
       const isolation = await isolated.open();
-      const takeBack = await repository.handOver();
+      const leave = await repository.layTree(signal);
       try {
         const ports: number[] = [];
         for (const { login } of agents) {
@@ -90,12 +90,12 @@ function isolatedRepository(
         }
         await isolation.begin(ports[0] ?? null);
       } catch (error) {
-        await takeBack();
+        await leave();
         throw error;
       }
       return async () => {
         await isolation.count();
-        await takeBack();
+        await leave();
       };
     },
   };

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, mkdir, open, readdir, realpath, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 
 /** What `read` makes of a file where an agent can write; null when it is absent, empty or no plain file. */
 export async function readPlainFile<T>(
@@ -79,4 +79,11 @@ async function makeFolder(folder: string): Promise<void> {
 function isAbsent(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : '';
   return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'ENXIO';
+}
+
+/** The real path of a folder; where it is not there any more, the one that it had. */
+export async function realFolder(path: string): Promise<string> {
+  return await realpath(path).catch(async () =>
+    dirname(path) === path ? path : join(await realFolder(dirname(path)), basename(path)),
+  );
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { realpath, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { keepOnly, namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
+import { keepOnly, namesIn, placeFile, readPlainFile, realFolder } from '../cli/plain-files.ts';
 import { asObject, type JsonObject } from '../reading/json.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -53,7 +53,7 @@ export async function importSession(
 ): Promise<boolean> {
   if (!UUID.test(id) || !mayBeSession(content)) return false;
   const folder = [...FOLDERS, await projectFolder(place)];
-  await placeFile(place.configFolder, folder, { name: OWNER, content: await realpath(place.workFolder) });
+  await placeFile(place.configFolder, folder, { name: OWNER, content: await realFolder(place.workFolder) });
   await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortOf(id)}.jsonl`, content });
   // Of two files of one session the CLI takes the one that says it is newer.
   const chats = join(place.configFolder, ...folder, CHATS);
@@ -78,7 +78,7 @@ export async function resetHome(configFolder: string, settings: object): Promise
  * it makes a name of its own.
  */
 async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
-  const owner = await realpath(workFolder);
+  const owner = await realFolder(workFolder);
   const root = join(configFolder, ...FOLDERS);
   const names = (await namesIn(root, 'folder')).slice(0, MAX_PROJECTS);
   for (const name of names) if ((await textOf(join(root, name, OWNER)))?.trim() === owner) return name;

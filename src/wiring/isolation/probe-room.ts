@@ -12,6 +12,7 @@ import type { OpenedRoom } from '../../isolation/room/open-room.ts';
 import { readText, toolFolders } from '../../isolation/room/namespaces.ts';
 import { startOfProcess } from '../../isolation/tries.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
+import { treeFolder } from '../../git/checkout/tree/tree-folder.ts';
 import { roomOptions, roomWorker } from './room-place.ts';
 import type { World } from '../world.ts';
 
@@ -37,6 +38,7 @@ export async function probeRoom(
 ): Promise<IsolationFacts['probe']> {
   const { context, runFolder, environment, actionFolder } = world;
   const { visible } = roomOptions(world);
+  const tree = treeFolder('work', { top: context.workspace, workFolder: runFolder, room });
   const marker = `/tmp/ralph-probe-${randomBytes(8).toString('hex')}`;
   const abstractSocket = `ralph-probe-${randomBytes(8).toString('hex')}`;
   const targets: Server[] = [];
@@ -55,10 +57,10 @@ export async function probeRoom(
     const request: ProbeRequest = {
       actionPid: process.pid,
       actionStarted: startOfProcess('self'),
-      workFolder: context.workspace,
+      workFolder: room.seenAt(tree),
       home: room.folders.home,
       given: [
-        ...[context.workspace, ...Object.values<string>({ ...room.folders }), runFolder, ...visible],
+        ...[room.seenAt(tree), ...Object.values<string>({ ...room.folders }), runFolder, ...visible],
         ...toolFolders(environment),
       ],
       runnerHome: homedir(),
@@ -81,11 +83,11 @@ export async function probeRoom(
       {
         file: '/bin/sh',
         args: ['-c', LOOK_AT_START, 'sh', file, ...args, 'probe'],
-        cwd: context.workspace,
+        cwd: room.seenAt(tree),
         environment: { PATH: path, HOME: room.folders.home },
         input: JSON.stringify(request),
         timeoutMs: PROBE_MS,
-        family: { kind: 'room', room },
+        family: { kind: 'room', room, tree },
       },
       MAX_ANSWER_BYTES,
     );

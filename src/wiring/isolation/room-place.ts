@@ -61,12 +61,13 @@ export function roomOptions(world: World): RoomOptions {
   return {
     environment,
     runFolder,
-    workFolders: [context.workspace],
+    checkout: context.workspace,
     hidden: [
       homedir(),
       environment.HOME ?? '',
       context.temp,
       ...world.hidden,
+      context.workspace,
       ...works.flatMap((work) => (isFilled(work) ? runnerFolders(work) : checkoutsIn(work))),
       ...works.flatMap((work) => topFolderOf(realPathOf(work))),
       ...otherRunners(runnerWork),
@@ -149,8 +150,8 @@ function realPathOf(path: string): string {
 }
 
 /** Whether a room of these options lacks a folder. */
-export function isHiddenFolder(path: string, { hidden, visible, workFolders, environment }: RoomOptions): boolean {
-  const shown = [...visible, ...workFolders, ...toolFolders(environment)];
+export function isHiddenFolder(path: string, { hidden, visible, checkout, environment }: RoomOptions): boolean {
+  const shown = [...visible, checkout, ...toolFolders(environment)];
   const isIn = (folders: readonly string[]): boolean =>
     folders.some((folder) => folder !== '' && isWithin(path, folder));
   return isIn([...HIDDEN_FOLDERS, ...hidden]) && !isIn(shown);

@@ -23,7 +23,8 @@ const plan: ViewPlan = {
   hidden: ['/home', '/root', '/mnt', '/home/runner', '/home/runner/work'],
   readOnly: ['/home/runner/node'],
   handed: ['/var/tmp/room/inbox'],
-  writable: ['/home/runner/work/shop/shop', '/var/tmp/room/home'],
+  writable: ['/var/tmp/room/home'],
+  places: ['/home/runner/work/shop/shop'],
   replaced: { '/etc/passwd': '/var/tmp/room/inbox/passwd' },
 };
 
