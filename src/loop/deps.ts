@@ -61,6 +61,12 @@ export interface LoopAgent {
   readonly opened: () => OpenedAgent | null;
 }
 
+/** The work after a deed, and why the run ends here; null: it continues. */
+export interface Advanced {
+  readonly work: Work;
+  readonly end: Outcome | null;
+}
+
 /** What the loop needs of the world. */
 export interface LoopDeps {
   readonly config: Config;

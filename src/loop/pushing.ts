@@ -15,14 +15,8 @@ import { clearHead } from '../handover/clear-head.ts';
 import { documentOf, transcriptBefore, verifiedState } from '../handover/stored.ts';
 import type { Work } from '../handover/work.ts';
 import type { PushedOn, PushResult, Remote } from '../ports/repository.ts';
-import type { LoopDeps } from './deps.ts';
+import type { Advanced, LoopDeps } from './deps.ts';
 import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
-
-/** The work, and why the run ends here; null: it continues. */
-export interface Pushed {
-  readonly work: Work;
-  readonly end: Outcome | null;
-}
 
 /** What pushing needs of the world. */
 type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log' | 'redact'> & Pick<LeaveOutDeps, 'appendJournal'>;
@@ -33,7 +27,7 @@ type RideDeps = PushDeps &
   Pick<LeaveOutDeps, 'repository' | 'record'>;
 
 /** Before the first call: makes the branch, tries a push that was refused before, and a merge that a token may not push. What nobody may push is not worth a call. The gate's job has done it for a loop that hands over. `base`: tip of the base branch. */
-export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Promise<Pushed> {
+export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Promise<Advanced> {
   const { branch, start } = work.lane;
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') return { work, end: null };
@@ -68,7 +62,7 @@ function makeBranch(
 }
 
 /** A merge of the base that the server would refuse is not worth a call: a person is told what helps instead. */
-async function merging(deps: PushDeps, opened: Pushed, base: ObjectId): Promise<Pushed> {
+async function merging(deps: PushDeps, opened: Advanced, base: ObjectId): Promise<Advanced> {
   const { work, end } = opened;
   const { outlet } = deps;
   const isAsked = work.tasks.some(({ id, obstacle }) => id === CONFLICT_TASK && obstacle === null);
@@ -91,7 +85,7 @@ async function merging(deps: PushDeps, opened: Pushed, base: ObjectId): Promise<
 const MAX_TRIES = 5;
 
 /** After an iteration: what it made is safe on the branch before the next one begins. What the server refuses of it for its content is left out, and the rest is pushed. */
-export async function pushIteration(deps: RideDeps, made: Work): Promise<Pushed> {
+export async function pushIteration(deps: RideDeps, made: Work): Promise<Advanced> {
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') {
     await outlet.handOver(made);
@@ -189,7 +183,7 @@ export function documentOnTheWay(
   });
 }
 
-function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult | PushedOn): Pushed {
+function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult | PushedOn): Advanced {
   const { branch } = work.lane;
   const now = deps.clock.now();
   switch (pushed.kind) {

@@ -1,7 +1,7 @@
 import { leftInWords, nextMark } from '../core/countdown.ts';
 import { serializeWait } from '../core/journal/journal.ts';
-import type { Outcome, RunBound } from '../core/outcome.ts';
-import { afterWait } from '../core/policy.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { afterWait, type Policy } from '../core/policy.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { formatInstant, MINUTE_MS } from '../core/time.ts';
@@ -11,17 +11,16 @@ import type { LoopDeps } from './deps.ts';
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** So often a run that waits asks whether somebody ordered it to stop. */
+/** Time between two questions of a waiting run whether somebody ordered it to stop. */
 const ASK_MS = MINUTE_MS;
 
-/** So often one that waits beside its time takes its claim anew, which lasts as long as that and ten minutes. */
+/** Time between two renewals of the claim of a run that waits beside its time. A claim lasts ten minutes longer than that. */
 const CLAIM_MS = 5 * MINUTE_MS;
 
-/** How a wait ended. `over`: with the work as it goes on, and the deps with what bounds it now. `ended`: somebody wants the run to end. `bound`: it was not waited, since a bound of the run would let it make no call then. */
+/** How a wait ended. `over`: with the work as it continues, and what bounds it now. `ended`: somebody wants the run to end. `unknown`: what the run may use cannot be found out. */
 export type Waited =
-  | { readonly kind: 'over'; readonly deps: LoopDeps; readonly work: Work }
+  | { readonly kind: 'over'; readonly policy: Policy; readonly work: Work }
   | { readonly kind: 'ended'; readonly stoppedBy: string | null }
-  | { readonly kind: 'bound'; readonly by: RunBound }
   | { readonly kind: 'unknown' };
 
 /** Waits until the limit is over, or the step's circuit may be probed; then asks what the run may use. The lane stays this run's. */
@@ -55,11 +54,11 @@ export async function waitForLimit(
       claimedAt = clock.now();
     }
   }
-  return resume(deps, { work, waitedFrom, reason: outcome.reason });
+  return askForMore(deps, { work, waitedFrom, reason: outcome.reason });
 }
 
 /** Asks what the run may use from now on, and says so in the journal. */
-export async function resume(
+export async function askForMore(
   deps: LoopDeps,
   { work, waitedFrom, reason }: { readonly work: Work; readonly waitedFrom: number; readonly reason: Parked['reason'] },
 ): Promise<Waited> {
@@ -86,9 +85,7 @@ export async function resume(
       ...{ windows, maxIterations, maxCostUsd },
     }),
   );
-  const resumed: Work = { ...work, state: { ...work.state, windows } };
-  deps.record(resumed);
-  return { kind: 'over', deps: { ...deps, config: { ...deps.config, policy } }, work: resumed };
+  return { kind: 'over', policy, work: { ...work, state: { ...work.state, windows } } };
 }
 
 function reasonOf(outcome: Parked): string {

@@ -1,6 +1,6 @@
 import { jobsOf } from '../../config/config.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { stopBeforeWork } from '../../core/lane/decide.ts';
+import { stopBeforeWork } from '../../core/loop/waits.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { tighter } from '../../core/lane/windows.ts';
 import type { McpServer } from '../../core/mcp/server.ts';

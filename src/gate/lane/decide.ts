@@ -5,7 +5,7 @@ import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { reconsiderBase } from '../../core/lane/base/base-check.ts';
 import { checkSubject } from '../../core/lane/check.ts';
-import { stopBeforeWork } from '../../core/lane/decide.ts';
+import { stopBeforeWork } from '../../core/loop/waits.ts';
 import { probeNow } from '../../core/lane/settle.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';

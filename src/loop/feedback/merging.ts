@@ -10,13 +10,13 @@ import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall } from './answering.ts';
 import { madeByLoop, remakeLockFiles } from './lock-files.ts';
 
-/** A merge that lies in the work tree; null: none does. `settled`: nothing of it is left for the agent, or the run was cancelled. */
-type Laid =
+/** How the work tree is prepared. `ready`: with the merge that lies in it, or none (null). `settled`: the agent has nothing to do for it, or the run was cancelled. */
+type PreparedMerge =
   | { readonly kind: 'ready'; readonly merge: MergeToFinish | null }
   | { readonly kind: 'settled'; readonly work: Work };
 
-/** Lays the merge of the base branch in the work tree where that is the task, and finishes it where tools can; takes one away that is not finished where the task is another. */
-export async function layMerge(deps: LoopDeps, work: Work, task: Task): Promise<Laid> {
+/** Merges the base branch into the work tree if that is the task, and finishes the merge if tools can. For any other task, takes an unfinished merge away. */
+export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Promise<PreparedMerge> {
   const { repository, log } = deps;
   const { id } = task;
   if (id !== CONFLICT_TASK) {
@@ -52,7 +52,7 @@ async function mergeWithoutCall(
   deps: LoopDeps,
   work: Work,
   { task, merge }: { readonly task: Task; readonly merge: MergeToFinish },
-): Promise<Laid> {
+): Promise<PreparedMerge> {
   const { repository, config, log, signal } = deps;
   const isCancelled = (): boolean => signal.aborted;
   const before = await repository.snapshot();

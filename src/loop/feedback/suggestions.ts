@@ -24,7 +24,7 @@ interface Spelled {
  * Commits the changes that reviewers spelled out and that fit the newest head, one commit each, before the first call.
  * What does not fit, or lies outside of the working directory, is left to the agent. What must not be published is answered so.
  */
-export async function applySpelledOut(deps: LoopDeps, work: Work): Promise<Work> {
+export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise<Work> {
   // From the end of a file to its beginning: the lines of those that follow stay where they are.
   const spelled = spelledOut(work).sort((a, b) => b.from - a.from);
   let applied = work;

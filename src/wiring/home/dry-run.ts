@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { RunAnswer } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
-import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
+import { nextStep, startRun } from '../../core/lane/decide.ts';
+import { isWorthWaiting } from '../../core/loop/waits.ts';
 import { conclude, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/time.ts';
 import { terminalLine } from '../../core/text/one-line.ts';
