@@ -13,27 +13,20 @@ import { boundBehind, isHeldByReservation, isWorthWaiting } from './waits.ts';
 type Iterate = Extract<NextStep, { kind: 'iterate' }>;
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** What was done last on the branch. Each stage but the first and `ready` has one deed that follows it, whatever became due meanwhile. */
-export type Stage =
-  | 'unopened'
-  | 'opened'
-  | 'base-checked'
-  | 'base-merged'
-  | 'suggestions-applied'
-  | 'merged'
-  | 'iterated'
-  | 'ready';
+/** What was done last on the branch. */
+export type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
 
-const AFTER_STAGE: Readonly<Record<Exclude<Stage, 'unopened' | 'ready'>, Deed>> = {
-  opened: { kind: 'check-base' },
-  'base-checked': { kind: 'merge-repaired-base' },
-  'base-merged': { kind: 'apply-suggestions' },
-  'suggestions-applied': { kind: 'push' },
-  merged: { kind: 'push' },
-  iterated: { kind: 'push' },
-};
+/** What was begun on the branch is finished, whatever became due meanwhile: a commit that a stage made is pushed. */
+const AFTER_STAGE = {
+  opened: 'check-base',
+  'base-checked': 'merge-repaired-base',
+  'base-merged': 'apply-suggestions',
+  'suggestions-applied': 'push',
+  merged: 'push',
+  iterated: 'push',
+} as const;
 
-/** That a run ends: with which outcome, decided when, and whether it was cancelled by then. */
+/** The decision to end a run: with which outcome, when, and whether the run was cancelled by then. */
 export interface Ending<End extends Outcome = Outcome> {
   readonly outcome: End;
   readonly decidedAt: number;
@@ -43,43 +36,50 @@ export interface Ending<End extends Outcome = Outcome> {
 /** What the loop has done and found out beside its work, by how long it holds. */
 export interface Known {
   readonly stage: Stage;
-  /** Why the run ends here, whatever could still be decided; null: it does not. */
+  /** Why the run breaks off; null: it does not. */
   readonly failure: Outcome | null;
-  /** Until the next iteration: the task before whose call people were looked at; null: none was. */
+
+  // Until the next iteration; of the head until the next merge as well.
+  /** The task before whose call people were looked at; null: none was. */
   readonly lookedFor: TaskId | null;
-  /** Until the next iteration or merge: whether the head was checked. */
   readonly isHeadChecked: boolean;
-  /** Until the next iteration: whether more was asked for than the run had reserved. */
+  /** Whether the run asked for more than it had reserved. */
   readonly hasAskedForMore: boolean;
-  /** Until the next deed that takes time: what people ordered; null: nobody asked. */
+
+  // Until the next deed that takes time.
+  /** What people ordered; null: the store was not asked. */
   readonly orders: readonly Order[] | null;
-  /** Until then as well: the task for which the work tree is ready, with the merge that lies there (null: none does). */
+  /** The task for which the work tree is prepared, with the merge that lies in it (null: none does). */
   readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
-  /** Until then as well: an end that stands, since what the run may use is unknown; null: it is decided anew. */
+  /** An end that stands, since nobody knows what the run may use from now on; null: it is decided again. */
   readonly ending: Ending | null;
 }
 
-/** What holds until the next deed that takes time, before it is known. */
-const UNASKED = { orders: null, prepared: null, ending: null } as const;
-
 /** What a run knows as it begins. */
 export const NOTHING_KNOWN: Known = {
-  ...{ stage: 'unopened', failure: null, lookedFor: null, isHeadChecked: false, hasAskedForMore: false },
-  ...UNASKED,
+  stage: 'unopened',
+  failure: null,
+  lookedFor: null,
+  isHeadChecked: false,
+  hasAskedForMore: false,
+  orders: null,
+  prepared: null,
+  ending: null,
 };
 
-/** What still holds after a deed that took time, with what it made known. */
-export function knownAfter(known: Known, news: Partial<Known>): Known {
-  return { ...known, ...UNASKED, ...news };
-}
-
-/** What an iteration leaves of it. */
+/** What a run knows behind an iteration. */
 export const ITERATED: Known = { ...NOTHING_KNOWN, stage: 'iterated' };
+
+/** What still holds after a deed that took time, with what that made known. */
+export function knownAfter(known: Known, news: Partial<Known>): Known {
+  return { ...known, orders: null, prepared: null, ending: null, ...news };
+}
 
 /** What the loop does next. */
 export type Deed =
-  | { readonly kind: 'open-branch' | 'check-base' | 'merge-repaired-base' | 'apply-suggestions' | 'push' }
-  | { readonly kind: 'ask-orders' }
+  | {
+      readonly kind: 'open-branch' | 'check-base' | 'merge-repaired-base' | 'apply-suggestions' | 'push' | 'ask-orders';
+    }
   | { readonly kind: 'look-at-people'; readonly task: Task }
   /** `finished`: the tasks that the check decides on. */
   | { readonly kind: 'check-head'; readonly subject: CheckSubject; readonly finished: readonly TaskId[] }
@@ -119,10 +119,10 @@ export interface LoopSituation extends Situation<Task> {
 export function nextDeed(situation: LoopSituation): Deed {
   const { known, cancelled, endingBy, now } = situation;
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
-  if (known.stage !== 'unopened' && known.stage !== 'ready') return AFTER_STAGE[known.stage];
+  if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
+  if (known.ending !== null) return end(situation, known.ending, null);
   const ordered = known.orders === null ? null : stoppedBy(situation.state, known.orders);
   const run = { ...situation.run, cancelled, stoppedBy: situation.run.stoppedBy ?? ordered ?? endingBy };
-  if (known.ending !== null) return end(situation, known.ending);
   const step = nextStep({ ...situation, run });
   return step.kind === 'iterate'
     ? beforeCall(situation, step)
@@ -155,7 +155,7 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Dee
   const moment = { run, policy, now };
   const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundBehind(outcome, moment) : null;
   if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
-  if (run.stoppedBy !== null) return end(situation, ending);
+  if (run.stoppedBy !== null) return end(situation, ending, null);
   // The window that it reserved in may have ended before its first call.
   const mayGrow = !known.hasAskedForMore && own.maxIterations < policy.maxIterations;
   if (mayGrow && isHeldByReservation(outcome, moment)) return { kind: 'ask-for-more', ending };
@@ -163,11 +163,11 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Dee
 }
 
 /** Before a run ends, its head is checked where that can still change what is done. */
-function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null = null): Deed {
+function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): Deed {
   return headCheck(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
 }
 
-/** The check of the head that is due before the run ends so, or calls again (null); null: none is. */
+/** The check of the head that is due before the run ends with the outcome, or calls again (null). Returns null if none is. */
 function headCheck(
   { known, state, stateBefore, policy, head }: LoopSituation,
   outcome: Outcome | null,

@@ -1,7 +1,44 @@
 import type { Command } from '../../core/people/command.ts';
+import type { LaneId } from '../../core/tasks/ids.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
 
-/** What an event asks for. */
+/** What an event means for a run. */
+export type Meaning = EventMeaning | Dismissed;
+
+/** An event that a run does something for. */
+export interface EventMeaning {
+  readonly kind: 'for-us';
+  /** The lanes that it names: the run may claim them. */
+  readonly lanes: readonly LaneId[];
+  /** Whether it may also mean a lane that its payload does not name. */
+  readonly mayBeOtherLane: boolean;
+  readonly asker: Asker;
+  /** What is to be done. */
+  readonly intent: Intent;
+}
+
+/** Who asks for work or an answer by the event, and on which issue or pull request (null: on none). */
+export type Asker =
+  /** CI, the schedule, or somebody who could start the run; `login` null: nobody, or nobody knows. */
+  | { readonly kind: 'trusted'; readonly login: string | null; readonly thread: number | null }
+  /** Somebody whose permission decides. */
+  | { readonly kind: 'account'; readonly account: Account; readonly thread: number }
+  | { readonly kind: 'nobody' };
+
+/** The person who asked, and where. Bots are not mentioned. */
+export function requesterOf(meaning: Meaning): { readonly by: string | null; readonly thread: number | null } {
+  const asker: Asker = meaning.kind === 'for-us' ? meaning.asker : { kind: 'nobody' };
+  switch (asker.kind) {
+    case 'trusted':
+      return { by: asker.login, thread: asker.thread };
+    case 'account':
+      return { by: asker.account.kind === 'user' ? asker.account.login : null, thread: asker.thread };
+    case 'nobody':
+      return { by: null, thread: null };
+  }
+}
+
+/** What is to be done for an event. */
 export type Intent =
   /** `actor`: login of who started the run by hand; null: nobody did, or nobody knows. */
   | { readonly kind: 'work-queue'; readonly actor: string | null }
@@ -35,8 +72,7 @@ export type Intent =
       readonly actor: Account;
     }
   /** Whoever may dispatch may command; `actor`: a login; null: the server does not say whose. */
-  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string | null }
-  | Dismissed;
+  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string | null };
 
 /** Needs nothing of the world: the run ends before it connects to any of it. */
 export type Dismissed =

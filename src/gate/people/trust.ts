@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import type { Meaning } from '../event/intent.ts';
 import type { Account, Forge, Permission } from '../../ports/forge.ts';
 
 /** Permissions with which somebody's label, command, edit or comment counts. */
@@ -26,6 +27,12 @@ export function trusts(
     answers.delete(key);
   });
   return answer;
+}
+
+/** Whether the event asks for work or an answer on behalf of somebody who may. */
+export async function isAskedFor(run: Parameters<typeof trusts>[0], meaning: Meaning): Promise<boolean> {
+  if (meaning.kind !== 'for-us' || meaning.asker.kind === 'nobody') return false;
+  return meaning.asker.kind === 'trusted' || trusts(run, meaning.asker.account);
 }
 
 /** How many accounts this run has asked about. */
