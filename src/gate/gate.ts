@@ -7,7 +7,7 @@ import { endLane } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { Dismissed, EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
-import { findForeign } from './found.ts';
+import { detectOtherRalphs } from './detect-other-ralphs.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
 import { takeBack, withdraw } from './lane/withdraw.ts';
@@ -16,12 +16,12 @@ import { workIssue, workQueue } from './work.ts';
 
 /** What an event means → Intake, with what was found of other Ralphs where somebody asks for work or an answer. Spends no agent call. */
 export async function gate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
-  const found = asker.kind === 'nobody' ? [] : await findForeign(deps);
+  const found = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const intake = await follow(deps, intent);
   return { ...intake, notes: { ...intake.notes, found } };
 }
 
-/** Which tasks are eligible, whether this run may work, on which branch. */
+/** Decides which tasks are eligible, whether this run may work, and on which branch. */
 async function follow(deps: GateDeps, intent: Intent): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
@@ -61,7 +61,7 @@ async function workLabeledIssue(
   return answering(issue, () => workIssue(deps, { number: issue, redo: true, approvedText }));
 }
 
-/** Acknowledges by a reaction at once, whatever the command: eyes for who may, thumbs down for who may not. */
+/** Acknowledges every command by a reaction at once: eyes for somebody who may command, thumbs down for others. */
 async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
   const isAllowed = await trusts(deps, intent.actor);
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');

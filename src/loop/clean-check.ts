@@ -13,14 +13,14 @@ import { textOf } from '../errors.ts';
 import { bounded } from './bounded.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
 
-/** Verification in the work tree gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
+/** Minimum time for verification in the work tree, in ms, even when the run's time is nearly up: an unverified iteration is worth little. */
 const MIN_VERIFY_MS = MINUTE_MS;
-/** A verification is given at least so long, in ms, whatever is left of the run: without it what was finished does not count. */
+/** Minimum time for verification in a clean clone, in ms, whatever is left of the run: without it, finished tasks do not count. */
 const MIN_CHECK_MS = 2 * MINUTE_MS;
-/** What it may take beyond the run's time: the watchdog waits five minutes. */
+/** Maximum time beyond the run's own, in ms: the watchdog waits five minutes. */
 const MAX_OVERTIME_MS = 4 * MINUTE_MS;
 
-/** What the verify commands say of the work tree, which is then as it was at the last snapshot. */
+/** Runs the verify commands in the work tree, and puts it back as it was at the last snapshot. */
 export async function verifyHere(deps: LoopDeps, work: Work): Promise<Verification> {
   const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
   const verification = await deps.verifier.verify({
@@ -70,10 +70,10 @@ export async function putBackIgnored({ repository, log, redact, signal }: LoopDe
   );
 }
 
-/** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run, and so does a clean clone that cannot be had. */
+/** Runs the verify commands on the base commit before the first call, unless the result is known. Ends the run if a command cannot run at all, or if there is no clean clone to run it in. */
 export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<Advanced> {
   if (!deps.config.policy.verifies) return { work, end: null };
-  // Three jobs: the gate's job has another environment than this one.
+  // In three jobs, the gate's job has another environment, so this job checks its own.
   const { verifyProblems } = deps.context;
   if (verifyProblems.length > 0)
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
@@ -81,7 +81,7 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
   if (isBaseKnown(work.state, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
   const verification = await verifyClean(deps, work, base);
-  // What the calls make could not be verified either, so that nothing of it would count.
+  // The agent's work could not be verified either, so none of it would count.
   if (verification.kind === 'impossible') {
     const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${sentence(verification.why)}`;
     return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
@@ -104,8 +104,8 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
 const BASE_IS_RED: Outcome = { kind: 'blocked', reason: 'base_is_red' };
 
 /**
- * What the verify commands say of the head in a clean clone, after the agent's processes are gone. In the work that comes
- * of it, what failed or could not be verified in time is not done.
+ * Runs the verify commands on the head in a clean clone, after the agent's processes are gone. In the work that it returns,
+ * tasks that failed or could not be verified in time are not done.
  */
 export async function checkHead(
   deps: LoopDeps,
@@ -155,7 +155,7 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
     Math.min(Math.max(MIN_CHECK_MS, usualMs), MAX_OVERTIME_MS),
     Math.min(policy.agentTimeoutMs, leftMs),
   );
-  // What the work tree is put back to.
+  // `putBack` restores the last snapshot, and no iteration has taken one.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
     .cleanClone(commit, deps.signal)
@@ -163,7 +163,7 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
     .catch((error: unknown) =>
       deps.signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
     );
-  // It can write into the work tree as well, and that is nobody's work.
+  // Verification can write into the work tree as well, which belongs to no iteration.
   if (!deps.signal.aborted) await putBack(deps);
   return verification;
 }

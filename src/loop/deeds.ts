@@ -27,7 +27,7 @@ export interface RunNow {
   readonly known: Known;
 }
 
-/** A run, and what its deeds are done with. */
+/** A run, with what its deeds need. */
 interface Setting {
   readonly deps: LoopDeps;
   readonly run: RunNow;
@@ -36,7 +36,7 @@ interface Setting {
   readonly askOrders: ReturnType<typeof createOrderPoll>;
 }
 
-/** Does what `nextDeed` said, and returns the run as it is then. */
+/** Does a deed, and returns the run after it. */
 export async function doDeed(setting: Setting, deed: Exclude<Deed, { kind: 'end' | 'break-off' }>): Promise<RunNow> {
   const { deps, run, opened } = setting;
   const { work, known } = run;
@@ -98,7 +98,7 @@ async function push(deps: LoopDeps, { work, known }: RunNow): Promise<Advanced> 
     : pushed;
 }
 
-/** A branch that a person deleted is not a push that failed. */
+/** The end of a run whose push failed: by the person who closed the pull request or deleted the branch, if somebody did. */
 async function endOfPush({ lookAtPeople: look }: LoopDeps, work: Work, end: Outcome): Promise<Outcome> {
   const by = (await look?.(work, null))?.lane ?? null;
   return by === null ? end : { kind: 'paused', reason: 'by_person', by };
@@ -114,7 +114,7 @@ async function lookAtPeople(deps: LoopDeps, run: RunNow, task: Task): Promise<Ru
   return { ...run, known, soFar: { ...run.soFar, stoppedBy: seen.lane ?? run.soFar.stoppedBy } };
 }
 
-/** The run continues without the task, and its journal says since when. */
+/** Takes a task out of the run, and says so in the journal. */
 function withdraw({ clock, log, appendJournal }: LoopDeps, work: Work, withdrawal: Withdrawal): Work {
   appendJournal(
     serializeWithdrawal({ version: 1, lane: work.lane.id, seenAt: clock.now(), withdrawals: [withdrawal] }),
@@ -147,7 +147,7 @@ function afterWaiting(
     case 'over':
       return after({ ...run, known, policy: waited.policy }, continuing(waited.work), {});
     case 'ended':
-      // What kept it from a call is still so; who ended the wait says why.
+      // The run still cannot call; `stoppedBy` keeps it from waiting again.
       return { ...run, soFar: { ...run.soFar, stoppedBy: waited.stoppedBy ?? run.soFar.stoppedBy }, known };
     case 'unknown':
       return { ...run, known: knownAfter(known, { ending }) };

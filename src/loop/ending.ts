@@ -31,7 +31,7 @@ export function breakOff(deps: LoopDeps, work: Work, outcome: Outcome): Work {
   return ended;
 }
 
-/** Where the prompt is done, it is so in the form as well that this branch gives its documents: once it is merged, nothing new is asked for. */
+/** Marks a finished prompt as done also with the documents as this branch has them, so that its merge asks for nothing new. */
 async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   const taskId = work.journal.at(-1)?.taskId ?? null;
   const { outcome, endedAt } = work;
@@ -41,7 +41,7 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   return { ...work, state: merged === null ? state : alsoDoneAs(state, taskId, merged.id) };
 }
 
-/** The prompt as it is with what the lane's newest commit makes of its documents; null: there is none. */
+/** The prompt with its documents as of the lane's newest commit; null: there is none. */
 async function publishedPrompt({
   config: { promptFile },
   repository,
@@ -53,7 +53,7 @@ async function publishedPrompt({
   return promptTask({ ...documents, ...texts }, { promptFile, sha256 });
 }
 
-/** The pull request is about all that the branch has, also of earlier runs. */
+/** Measures all that the branch has, also of earlier runs, since the pull request is about all of it. */
 async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<Work> {
   const review = signal.aborted ? null : await repository.review().catch(() => null);
   if (review === null) return work;

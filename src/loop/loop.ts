@@ -60,7 +60,7 @@ function situationOf(
   };
 }
 
-/** What an intake is as work, before the first call. */
+/** Turns an intake into the work of a run that has not called yet. */
 export function beginWork(
   intake: WorkIntake,
   { state, agent, now }: { readonly state: LaneState; readonly agent: Work['agent']; readonly now: number },
@@ -88,7 +88,7 @@ export function beginWork(
     agent,
     startedAt: intake.claimedAt,
     endedAt: now,
-    // What stands on disk while the loop runs: true if this process is killed.
+    // This is on disk while the loop runs, and is true if the process is killed.
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
 }

@@ -23,7 +23,7 @@ export type Waited =
   | { readonly kind: 'ended'; readonly stoppedBy: string | null }
   | { readonly kind: 'unknown' };
 
-/** Waits until the limit is over, or the step's circuit may be probed; then asks what the run may use. The lane stays this run's. */
+/** Waits until the limit is over or the step's circuit may be probed, then asks what the run may use. The run keeps its lane meanwhile. */
 export async function waitForLimit(
   deps: LoopDeps,
   { work, outcome }: { readonly work: Work; readonly outcome: Parked },
@@ -65,7 +65,7 @@ export async function askForMore(
   const { clock, log, patience } = deps;
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
-  // What was waited for without `on-limit: wait` is the circuit of a step, which says nothing of what may be used.
+  // Without `on-limit: wait` the run waited for the circuit of a step, which does not change what it may use.
   const renewed =
     patience === null || deps.config.policy.onLimit === 'park'
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
@@ -74,7 +74,7 @@ export async function askForMore(
     log.warning(`What this run may use now is unknown, so it ends here: ${sentence(renewed.why)}`);
     return { kind: 'unknown' };
   }
-  // The claim outlives the time that is left now.
+  // The run's time ends later now, and its claim must outlast it.
   if (maxRunMs !== deps.config.policy.maxRunMs) await deps.store.renew(work.lane.id);
   const { windows } = renewed;
   const policy = { ...renewed.policy, maxRunMs, maxWaitMs };

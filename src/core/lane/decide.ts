@@ -180,13 +180,13 @@ function withdrawn({ tasks }: Situation): Outcome | null {
 function projectComplete({ state, run }: Situation): Outcome | null {
   const complete =
     run.last?.analysis.signal.exitSignal === true &&
-    standsUnopposed(run) &&
+    isUncontested(run) &&
     countSet(state.signals.indicators) >= INDICATORS_TO_COMPLETE;
   return complete ? { kind: 'complete', reason: 'project_complete' } : null;
 }
 
 function completionSignals({ state, run, policy }: Situation): Outcome | null {
-  const complete = standsUnopposed(run) && state.signals.doneInARow >= policy.completionSignals;
+  const complete = isUncontested(run) && state.signals.doneInARow >= policy.completionSignals;
   return complete ? { kind: 'complete', reason: 'completion_signals' } : null;
 }
 
@@ -339,7 +339,7 @@ function hasIterated(run: RunSoFar): boolean {
 }
 
 /** Whether the last iteration's claim to be done was neither overruled nor contradicted. */
-function standsUnopposed({ last }: RunSoFar): boolean {
+function isUncontested({ last }: RunSoFar): boolean {
   return last !== null && last.verdict.vetoes.length === 0 && last.verdict.discrepancies.length === 0;
 }
 

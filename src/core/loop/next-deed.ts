@@ -14,7 +14,7 @@ type Iterate = Extract<NextStep, { kind: 'iterate' }>;
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
 /** What was done last on the branch. */
-export type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
+type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
 
 /** What was begun on the branch is finished, whatever became due meanwhile: a commit that a stage made is pushed. */
 const AFTER_STAGE = {
@@ -27,7 +27,7 @@ const AFTER_STAGE = {
 } as const;
 
 /** The decision to end a run: with which outcome, when, and whether the run was cancelled by then. */
-export interface Ending<End extends Outcome = Outcome> {
+interface Ending<End extends Outcome = Outcome> {
   readonly outcome: End;
   readonly decidedAt: number;
   readonly cancelled: boolean;

@@ -40,7 +40,7 @@ export function requesterOf(meaning: Meaning): { readonly by: string | null; rea
 
 /** What is to be done for an event. */
 export type Intent =
-  /** `actor`: login of who started the run by hand; null: nobody did, or nobody knows. */
+  /** `actor`: login of the person who started the run by hand; null: nobody did, or nobody knows. */
   | { readonly kind: 'work-queue'; readonly actor: string | null }
   /** `approvedText`: the issue as it was when `actor` put the label on. */
   | {
@@ -71,10 +71,10 @@ export type Intent =
       readonly thread: Thread;
       readonly actor: Account;
     }
-  /** Whoever may dispatch may command; `actor`: a login; null: the server does not say whose. */
+  /** Everybody who may dispatch may command. `actor`: their login; null: the server does not say. */
   | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string | null };
 
-/** Needs nothing of the world: the run ends before it connects to any of it. */
+/** The run ends before it connects to anything. */
 export type Dismissed =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'not-for-us'; readonly why: string };
@@ -107,12 +107,12 @@ interface SaidOf {
   readonly head: string | null;
 }
 
-/** What of the step's inputs, and of its workflow, an event is read with. */
+/** The inputs of the step, and the fact of its workflow, that the meaning of an event depends on. */
 export interface EventInputs {
   readonly taskLabel: string;
   readonly command: string;
   readonly branchPrefix: string;
-  /** Which of the two are answered. */
+  /** Whether reviews and failed checks are answered. */
   readonly answers: { readonly reviews: boolean; readonly checks: boolean };
   /** The file of the run's own workflow, `.github/workflows/ralph.yml`; null: not known. */
   readonly ownWorkflow: string | null;

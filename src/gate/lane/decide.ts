@@ -1,6 +1,6 @@
 import { leftChecks } from '../../core/feedback/checks/left-checks.ts';
 import { holdOf } from '../../core/feedback/held-head.ts';
-import { owesWords } from '../../core/feedback/owed.ts';
+import { hasUnpostedAnswers } from '../../core/feedback/owed.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { reconsiderBase } from '../../core/lane/base/base-check.ts';
@@ -81,7 +81,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
     state: restored.state,
     isAsked: request.purpose.kind === 'answers' && request.purpose.of === 'event',
   });
-  const owes = owesWords(said.state.feedback, restored.state.feedback);
+  const owes = hasUnpostedAnswers(said.state.feedback, restored.state.feedback);
   const isAsked = owes || said.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) {
     throwIfUnread(request, branch, said);

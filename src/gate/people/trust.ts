@@ -22,7 +22,7 @@ export function trusts(
   if (known !== undefined) return known;
   const answer = ask({ config, forge }, account);
   answers.set(key, answer);
-  // No answer is no answer: the next question asks again.
+  // A failed question is not remembered, so the next one asks again.
   answer.catch(() => {
     answers.delete(key);
   });
@@ -40,7 +40,7 @@ export function accountsAsked(forge: Forge): number {
   return asked.get(forge)?.size ?? 0;
 }
 
-/** The trusted ones of these accounts, as a question that needs no asking any more. */
+/** Asks about all these accounts at once, and returns whether one of them is trusted as a plain function. */
 export async function trustAmong(
   run: Parameters<typeof trusts>[0],
   accounts: readonly Account[],

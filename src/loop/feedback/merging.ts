@@ -25,7 +25,7 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   }
   const begun = await repository.beginMerge();
   if (begun.kind === 'up-to-date') {
-    // What was merged and does not pass is not settled.
+    // A merge that fails verify still needs the agent.
     if (isRed(work)) return { kind: 'ready', merge: null };
     return { kind: 'settled', work: answerWithoutCall(deps, work, { id, own: alreadyMerged(work.lane.baseBranch) }) };
   }
@@ -36,7 +36,7 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   const merge = { conflicts, lockFiles, madeByLoop: ofLoop, remade: [], verification: null };
   if (conflicts.length > 0 || ofLoop.length === 0) return { kind: 'ready', merge };
   const last = work.journal.at(-1);
-  // Behind the agent's last call they were tried already.
+  // They were made again after the agent's last call already.
   return last?.taskId === CONFLICT_TASK
     ? { kind: 'ready', merge: { ...merge, remade: last.evidence.lockFiles ?? [] } }
     : mergeWithoutCall(deps, work, { task, merge });
@@ -47,7 +47,7 @@ function isRed({ state, head }: Work): boolean {
   return isKnownRed(state, head) || (last?.taskId === CONFLICT_TASK && last.verification === 'failed');
 }
 
-/** Where nothing but lock files conflicts: makes them again and commits the merge, unless one of them cannot be made or `verify` fails. */
+/** Finishes a merge in which only lock files conflict: makes them again and commits it, unless a lock file cannot be made or `verify` fails. */
 async function mergeWithoutCall(
   deps: LoopDeps,
   work: Work,
