@@ -1,7 +1,7 @@
 import { unstoredTasks } from '../core/sharing/believed.ts';
-import { isLaneId, issueLane, nameOfLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
+import { isLaneId, nameOfLane, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { intentOf } from '../gate/event/events.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf } from '../errors.ts';
@@ -79,36 +79,17 @@ export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
   return null;
 }
 
-/** The lanes that an event can make this run claim. What another run has claimed, this one cannot give back. */
-function lanesOf({ context, config }: RescueDeps): readonly LaneId[] {
-  const intent = intentOf({ context, config });
-  switch (intent.kind) {
-    case 'not-for-us':
-    case 'refused':
-      return [];
-    case 'command': {
-      const { thread } = intent;
-      return [QUEUE, issueLane(thread.number)];
-    }
-    case 'answer':
-      return [intent.pullRequest.branch.slice(config.branchPrefix.length)].filter(isLaneId);
-    case 'work-queue':
-    case 'dispatched-command':
-    case 'end-lane':
-      return [QUEUE];
-    case 'work-issue':
-    case 'withdraw':
-    case 'take-back':
-    case 'recheck':
-      return [issueLane(intent.issue), QUEUE];
-  }
+/** The lanes that the event names. What another run has claimed, this one cannot give back. */
+function lanesOf(deps: RescueDeps): readonly LaneId[] {
+  const meaning = meaningOfRun(deps);
+  return meaning.kind === 'for-us' ? meaning.lanes : [];
 }
 
-/** Whether this run can have worked there. A pull request where a command was given may be of any of our branches. */
+/** Whether this run can have worked there. */
 function isPossible(deps: RescueDeps, { lane }: Work): boolean {
-  const { config, context } = deps;
-  const isNamed = lanesOf(deps).includes(lane.id) || intentOf({ context, config }).kind === 'command';
-  return isNamed && isLaneId(lane.id) && lane.branch === config.branchPrefix + lane.id;
+  const meaning = meaningOfRun(deps);
+  const isMeant = meaning.kind === 'for-us' && (meaning.mayBeOtherLane || lanesOf(deps).includes(lane.id));
+  return isMeant && isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id;
 }
 
 /** Whether the store says that this run has the lane of the record. */

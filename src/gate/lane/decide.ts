@@ -1,11 +1,11 @@
 import { leftChecks } from '../../core/feedback/checks/left-checks.ts';
 import { holdOf } from '../../core/feedback/held-head.ts';
-import { owesWords } from '../../core/feedback/owed.ts';
+import { hasUnpostedAnswers } from '../../core/feedback/owed.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { reconsiderBase } from '../../core/lane/base/base-check.ts';
 import { checkSubject } from '../../core/lane/check.ts';
-import { stopBeforeWork } from '../../core/lane/decide.ts';
+import { stopBeforeWork } from '../../core/loop/waits.ts';
 import { probeNow } from '../../core/lane/settle.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
@@ -81,7 +81,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
     state: restored.state,
     isAsked: request.purpose.kind === 'answers' && request.purpose.of === 'event',
   });
-  const owes = owesWords(said.state.feedback, restored.state.feedback);
+  const owes = hasUnpostedAnswers(said.state.feedback, restored.state.feedback);
   const isAsked = owes || said.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) {
     throwIfUnread(request, branch, said);

@@ -19,12 +19,12 @@ export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'>
   readonly record: LoopDeps['record'] | null;
 }
 
-/** Why the files of the branch are not the agent's: what Withheld says of each of them. */
+/** The reason that is kept with each file that the server refused. */
 const LEFT_OUT_BY_SERVER = 'the git server refused it';
 
 /**
- * The work without what the server refused of the commits that it does not have yet: the files that it names (`byFile`),
- * else what a task made, where the others are taken without it; else all of it. The rest stands as it was committed.
+ * Removes what the server refused from the commits that it does not have yet: the files that it names (`byFile`), else the
+ * work of one task if the others are accepted without it, else all of it. The rest stays as it was committed.
  */
 export async function leaveRefusedOut(
   deps: LeaveOutDeps,
@@ -55,7 +55,7 @@ async function withoutFiles(
   const words = redact(explain(refusal));
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
   const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
-  // What waits for a person leaves nothing in the work tree that the next task could be blamed for.
+  // A task that waits for a person leaves nothing in the work tree that the next task could be blamed for.
   const putBack = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
   log.warning(
     `The git server refused ${namesOf(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${sentence(words)}`,
@@ -101,7 +101,7 @@ async function withoutTasks(
   });
 }
 
-/** A task that is claimed to be done while its refused file lies in the work tree as it was waits for a person: the next call would be told the same. */
+/** Sets a task aside that the agent claims to be done while its refused file is unchanged in the work tree: another call would be refused in the same way. */
 export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
   const last = work.journal.at(-1);
   if (last === undefined) return work;

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import type { RunAnswer } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
-import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
+import { nextStep, startRun } from '../../core/lane/decide.ts';
+import { isWorthWaiting } from '../../core/loop/waits.ts';
 import { conclude, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/time.ts';
 import { terminalLine } from '../../core/text/one-line.ts';
 import { UserError } from '../../errors.ts';
-import { findForeign } from '../../gate/found.ts';
+import { detectOtherRalphs } from '../../gate/detect-other-ralphs.ts';
 import { aimOf } from '../../core/pipeline/pipeline.ts';
 import { firstCall } from '../../core/pipeline/next-action.ts';
 import { readMcpServers } from '../../gate/lane/mcp-servers.ts';
@@ -81,7 +82,7 @@ export async function showWhatWouldRun(
       { claiming: () => undefined },
     );
     const userPrompt = await machine.readPrompt();
-    await findForeign(gateDeps);
+    await detectOtherRalphs(gateDeps);
     const found = await previewQueue(gateDeps);
     const now = world.clock.now();
     const { notes: gateNotes } = found.kind === 'end' ? found.intake : found;

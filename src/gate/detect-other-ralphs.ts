@@ -11,8 +11,8 @@ import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
 import { textOf, UserError } from '../errors.ts';
 import type { GateDeps } from './deps.ts';
 
-/** What this run found of other Ralphs' files and settings, one line each, for log and summary; empty where nothing is foreign. Never throws: what cannot be read keeps no run from working. */
-export async function findForeign({
+/** Lists files and settings of other Ralphs, one line each, for log and summary; empty if there are none. Never throws: an unreadable file must not keep a run from working. */
+export async function detectOtherRalphs({
   config,
   repository,
   log,
@@ -35,7 +35,7 @@ export async function findForeign({
     }
     if (folder !== '') lines.push(...describeRoot(await repository.namesAtRoot(ROOT_PATHS), folder));
   } catch (error) {
-    // What a person has to set right, the gate says when it looks for tasks.
+    // The gate reports mistakes in the configuration when it looks for tasks.
     if (!(error instanceof UserError && error.kind === 'configuration'))
       log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);
   }
@@ -43,7 +43,7 @@ export async function findForeign({
   return lines;
 }
 
-/** How many steps each file of a pipeline has; parsers are loaded where there is one. */
+/** The number of steps in each pipeline file. Loads parsers only if there is one. */
 async function stepsIn(texts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, number | null>>> {
   if (!PIPELINE_FILES.some((file) => Object.hasOwn(texts, file))) return {};
   const { stepCounts } = await import('../core/pipeline/reading/file-data.ts');
