@@ -82,7 +82,7 @@ export const stuckReasons = [
   'feedback_rounds',
   'push_refused',
 ] as const;
-export type StuckReason = (typeof stuckReasons)[number];
+type StuckReason = (typeof stuckReasons)[number];
 
 const objectId = z.string().max(64);
 

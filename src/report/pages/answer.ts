@@ -2,7 +2,9 @@ import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { answerMarker } from '../../core/people/answer-marker.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { commitPage, link, prose, text } from '../markdown.ts';
-import { choices, pageOf } from '../sentences/feedback.ts';
+import { nextStepsForFeedback } from '../next/for-feedback.ts';
+import { renderSteps } from '../next/step.ts';
+import { pageOf } from '../sentences/feedback.ts';
 
 /** Where an answer is given. */
 interface AnswerFacts {
@@ -17,7 +19,9 @@ export function renderAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFa
     ...askedLine(item, repositoryUrl),
     answerLine(item, repositoryUrl),
     ...quoted(item),
-    ...(item.answer?.kind === 'given-up' ? [`**Next:** ${prose(choices(id, item.kind, 'unknown'), 400)}`] : []),
+    ...(item.answer?.kind === 'given-up'
+      ? [`**Next:** ${renderSteps(nextStepsForFeedback(id, item.kind, 'unknown'), 'markdown')}`]
+      : []),
   ].join('\n\n');
 }
 

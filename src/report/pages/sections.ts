@@ -1,9 +1,11 @@
 import type { Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.ts';
+import type { TaskProgress } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, codeElement, commitPage, fence, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { code, codeElement, commitPage, fence, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { calledAgents } from '../sentences/hand-overs.ts';
+import { nextSteps } from '../next/for-run.ts';
+import { renderSteps } from '../next/step.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
@@ -51,13 +53,13 @@ export function fitSections(sections: readonly Section[], maxChars: number): str
 
 /** Outcome and what to do next: what a reader sees first. */
 export function headline(report: RunReport): string {
-  const { title, what, next } = describeOutcome(report);
-  return linkPages(`**${title}.** ${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
+  const { title, what } = describeOutcome(report);
+  return linkPages(`**${title}.** ${proseLines(what, 1000)}\n\n${nextLine(report)}`, report.repositoryUrl);
 }
 
-/** What the task is called, as a link where it has a page. */
-export function taskLink(task: Task): string {
-  return 'url' in task.source ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
+/** What a person can do next, as Markdown. */
+export function nextLine(report: RunReport): string {
+  return `**Next:** ${renderSteps(nextSteps(report), 'markdown')}`;
 }
 
 /** `✅`. */

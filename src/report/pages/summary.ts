@@ -17,7 +17,7 @@ import {
   workOf,
 } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { code, link, linkPages, prose, proseLines, table, text, taskLink } from '../markdown.ts';
 import { quotedFailure } from '../agent-failures.ts';
 import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
@@ -37,9 +37,9 @@ import {
   foundSection,
   list,
   lookAtSection,
+  nextLine,
   stateWord,
   statusTable,
-  taskLink,
   unlistedLine,
   verifyOutputSection,
   waitingSection,
@@ -83,11 +83,8 @@ export function renderSummary(report: RunReport): string {
 }
 
 function opening(report: RunReport): string {
-  const { title, what, next } = describeOutcome(report);
-  return linkPages(
-    `## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`,
-    report.repositoryUrl,
-  );
+  const { title, what } = describeOutcome(report);
+  return linkPages(`## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n${nextLine(report)}`, report.repositoryUrl);
 }
 
 function setUpSection(report: RunReport): string {

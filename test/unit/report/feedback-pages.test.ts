@@ -12,6 +12,8 @@ import { renderNotification, renderSettled } from '../../../src/report/pages/not
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { renderSteps } from '../../../src/report/next/step.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { END, entry, report, taskReport } from './fixtures.ts';
 
@@ -240,11 +242,15 @@ test('the summary says which thread its one iteration was about', () => {
 
 test('what alone needs a person is what there is to do next', () => {
   const stuck = feedbackTask({ state: 'blocked', reason: 'feedback_rounds' });
-  const { what, next } = describeOutcome({ ...answered({ feedback: [stuck] }), outcome: BLOCKED });
+  const blocked = { ...answered({ feedback: [stuck] }), outcome: BLOCKED };
+  const { what } = describeOutcome(blocked);
+  const next = renderSteps(nextSteps(blocked), 'log');
   expect(what).toContain('as many rounds as `max-feedback-rounds` allows');
-  expect(next).toMatch(/^Push a fix yourself [^]*comment `\/ralph retry thread-11`/);
+  expect(next).toMatch(/^Push a fix yourself [^]*comment \/ralph retry thread-11 on/);
   const two = answered({ feedback: [stuck, { ...stuck, task: { ...stuck.task, id: 'thread-12' } }] });
-  expect(describeOutcome({ ...two, outcome: BLOCKED }).next).toMatch(/comment `\/ralph retry` on the pull request/);
+  expect(renderSteps(nextSteps({ ...two, outcome: BLOCKED }), 'log')).toMatch(
+    /comment \/ralph retry on the pull request/,
+  );
 });
 
 describe('a notification', () => {
