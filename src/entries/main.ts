@@ -39,7 +39,7 @@ import { writeRunRecord } from '../river/run-record.ts';
 import { sentence } from '../core/text/sentence.ts';
 
 /** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
-export async function main(): Promise<void> {
+export async function runMain(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
   const read = await readRun(environment);

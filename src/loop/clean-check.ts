@@ -55,7 +55,7 @@ async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
 }
 
 /** Before anything else: whatever the agent does later to files that git ignores, a clean clone gets them as they are now. */
-export async function keepIgnored({ repository, log, signal }: LoopDeps): Promise<boolean> {
+export async function keepIgnoredFiles({ repository, log, signal }: LoopDeps): Promise<boolean> {
   return await repository.keepIgnored(signal).then(
     () => true,
     (error: unknown) => {
@@ -69,7 +69,7 @@ export async function keepIgnored({ repository, log, signal }: LoopDeps): Promis
 }
 
 /** Once the agent is gone: a later step of the job that caches what git ignores stores nothing of the agent's. */
-export async function putBackIgnored({ repository, log, redact, signal }: LoopDeps): Promise<void> {
+export async function putBackIgnoredFiles({ repository, log, redact, signal }: LoopDeps): Promise<void> {
   const left = 'Files that git ignores may be as the agent left them: store no cache of them in this job.';
   // A cancelled run has no time for it.
   if (signal.aborted) {

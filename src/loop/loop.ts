@@ -18,7 +18,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
-import { checkBase, checkHead, keepIgnored, putBackIgnored } from './clean-check.ts';
+import { checkBase, checkHead, keepIgnoredFiles, putBackIgnoredFiles } from './clean-check.ts';
 import { layMerge } from './feedback/merging.ts';
 import { mergeRepairedBase } from './feedback/repaired-base.ts';
 import { applySpelledOut } from './feedback/suggestions.ts';
@@ -47,7 +47,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   let takeBack = (): Promise<void> => Promise.resolve();
   let isKept = false;
   try {
-    isKept = await keepIgnored(deps);
+    isKept = await keepIgnoredFiles(deps);
     takeBack = await deps.repository.handOver();
     // After how many iterations the head was checked: once between two of them is enough.
     let checkedAfter: number | null = null;
@@ -162,7 +162,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   } finally {
     // Before the credentials are where the agent could read them: where it cannot be taken back, they stay hidden.
     await takeBack();
-    if (isKept) await putBackIgnored(deps);
+    if (isKept) await putBackIgnoredFiles(deps);
     await giveBack();
   }
 }

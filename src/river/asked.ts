@@ -5,7 +5,7 @@ import type { Account, Forge } from '../ports/forge.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 
 /** Who asked for the run by name, and where. */
-export function askedOf(intent: Intent): PublishDeps['asked'] {
+export function requesterOf(intent: Intent): PublishDeps['asked'] {
   const person = ({ kind, login }: Account): string | null => (kind === 'user' ? login : null);
   switch (intent.kind) {
     case 'work-issue':

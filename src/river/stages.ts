@@ -6,7 +6,7 @@ import type { Remote } from '../ports/repository.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { sessionExport, type Exporters } from './agents.ts';
-import { askedOf } from './asked.ts';
+import { requesterOf } from './asked.ts';
 import type { RunDeps } from './deps.ts';
 
 /** What the stages have in common, and the publisher's part. */
@@ -28,7 +28,7 @@ export async function connectStages(
   ]);
   const first = connect.agents[0].name;
   const exportSessions = exporters === null ? nothing : sessionExport({ exporters, first, seal, store, log });
-  const asked = askedOf(intentOf({ context, config }));
+  const asked = requesterOf(intentOf({ context, config }));
   const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
   const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
   return {

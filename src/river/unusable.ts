@@ -6,7 +6,7 @@ import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { within } from '../publish/within.ts';
-import { askedOf, isAskedFor } from './asked.ts';
+import { requesterOf, isAskedFor } from './asked.ts';
 import { unnotified, type Failure } from './failure.ts';
 
 /** The run has failed already: this is worth so much more of the job's time, in ms. */
@@ -42,5 +42,5 @@ async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> 
     startedAt: now,
     endedAt: now,
   });
-  await notifyOfConfiguration({ config, forge, clock, redact, asked: askedOf(intent), stepWithinMs: null }, report);
+  await notifyOfConfiguration({ config, forge, clock, redact, asked: requesterOf(intent), stepWithinMs: null }, report);
 }

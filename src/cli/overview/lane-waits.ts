@@ -90,13 +90,13 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
   if (task.obstacle === 'dependency-unknown') return wait('dependency', 'a task that does not exist', null);
   const open = task.dependsOn.filter((other) => tasks.find((known) => known.id === other)?.progress.state !== 'done');
   if (open.length === 0) return [];
-  const names = open.map((other) => nameOf(tasks.find((known) => known.id === other) ?? null, other));
+  const names = open.map((other) => nameOfKnownTask(tasks.find((known) => known.id === other) ?? null, other));
   const circle = task.obstacle === 'dependency-cycle' ? ', which waits for it: remove one of the dependencies' : '';
   return wait('dependency', `${firstNames(names, MAX_NAMES)}${circle}`, null);
 }
 
 /** What people call a task. */
-export function nameOf(known: KnownTask | null, id: TaskId): string {
+export function nameOfKnownTask(known: KnownTask | null, id: TaskId): string {
   return known === null || known.task === null ? nameOfTaskId(id) : nameOfTask(known.task);
 }
 

@@ -12,7 +12,7 @@ import { checksToRead } from '../../core/feedback/checks/reading.ts';
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { Standing } from '../../core/feedback/held-head.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
-import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
+import { subjectFound, mergeSubjects } from '../../core/feedback/rounds.ts';
 import { askedReviews, askedThreads, authorsOf, forgottenAnswers } from '../../core/feedback/reviews/threads.ts';
 import { threadTaskId } from '../../core/feedback/subject.ts';
 import { withTried } from '../../core/feedback/tried.ts';
@@ -99,7 +99,7 @@ export async function readFeedback(
         return !answersChecks || now.mergeable === 'unknown';
     }
   };
-  const taken = takeIn(state, {
+  const taken = mergeSubjects(state, {
     subjects: subjects.flatMap((task) => subjectFound(task) ?? []),
     isUndecided,
     personHead: personsHead(state, now),

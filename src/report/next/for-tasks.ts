@@ -8,7 +8,7 @@ import { sourcesOf } from '../sentences/task-sources.ts';
 import { awaitedOutside } from '../sentences/waiting.ts';
 import { withheldFrom } from '../sentences/ends/withheld.ts';
 import { nextStepsForFeedback } from './for-feedback.ts';
-import { command, placeOf, step, type NextStep } from './step.ts';
+import { command, whereToWrite, step, type NextStep } from './step.ts';
 
 /** More protected paths than this are left to the summary. */
 const SHOWN_PATHS = 5;
@@ -26,7 +26,7 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
   const raise = step('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
   return [
     ...verificationSteps(one, report),
-    ...(advice === 'withheld' ? withheldSteps(one, report) : adviceSteps(advice, placeOf(task), done)),
+    ...(advice === 'withheld' ? withheldSteps(one, report) : adviceSteps(advice, whereToWrite(task), done)),
     ...(advice === 'failed' ? [{ ...raise, lead: 'if it only needs more iterations, ' }] : []),
     ...[{ ...retry, lead: 'then ' }, step('note', 'the task gets all its iterations again', ': ')],
   ];
@@ -79,7 +79,7 @@ function adviceFor({ state, reason }: TaskProgress): Advice {
 }
 
 /** Steps by what keeps a task: `where` a person writes about it, empty where that is not named, and how they mark it as `done`. */
-function adviceSteps(advice: Advice, where: ReturnType<typeof placeOf>, done: NextStep): readonly NextStep[] {
+function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, done: NextStep): readonly NextStep[] {
   const say = (what: string, joint?: string): NextStep => step('say', [what, ...where], joint);
   switch (advice) {
     case 'blocked':
@@ -112,7 +112,7 @@ const WITHOUT_THEM = 'that the task should do without them';
 function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
   const files = withheldFrom(one, report);
   const paths = files.filter(({ why }) => leftOutReason(why) === 'protected').map(({ path }) => path);
-  const without = step('say', [WITHOUT_THEM, ...placeOf(one.task)]);
+  const without = step('say', [WITHOUT_THEM, ...whereToWrite(one.task)]);
   if (paths.length === 0 || paths.length < files.length) return [without];
   const allowed = paths.slice(0, SHOWN_PATHS).map((path) => cut(path, 100).replaceAll('`', "'"));
   const allow = step('set', `add \`allow-protected-paths: ${allowed.join(', ')}\` to the \`with:\` of the workflow`);

@@ -125,7 +125,7 @@ function clauseOf(one: NextStep, target: Target): Words {
 }
 
 /** Returns where a person writes what a task asks for, behind other words. An item of the plan is known by its title. */
-export function placeOf(task: Task): Words {
+export function whereToWrite(task: Task): Words {
   switch (task.source.kind) {
     case 'issue':
       return [': in the text of ', task, ' or in a comment on it'];

@@ -13,7 +13,7 @@ interface AnswerFacts {
 }
 
 /** The one answer to what was asked: what was done and where, or why not, in at most ten lines. It says the same whenever it is rendered, so that it is known again. */
-export function renderAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
+export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
   return [
     answerMarker(id, item.asked),
     ...askedLine(item, repositoryUrl),

@@ -11,7 +11,7 @@ import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/hand-overs.ts';
 import { redStill, stillAgainst } from '../sentences/feedback.ts';
-import { describeEnd } from '../sentences/outcome-text.ts';
+import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
@@ -133,7 +133,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
     ...[baseCheckLine(report)].filter((line) => line !== ''),
     // A stop that no task is the reason of is explained here, or nowhere.
     ...(report.outcome.kind === 'halted' || report.outcome.kind === 'failed'
-      ? [prose(describeEnd(report).what, 500)]
+      ? [prose(describeOutcomeAlone(report).what, 500)]
       : []),
     ...branchAlarms(report).map((line) => prose(line, 500)),
     ...redStill(report)

@@ -12,7 +12,7 @@ export interface Asked {
 }
 
 /** Everything that the lane remembers to have been asked, oldest first. */
-export function askedOf(report: RunReport): readonly Asked[] {
+export function listAsked(report: RunReport): readonly Asked[] {
   return askedIn(laneOf(report)?.answers.items ?? {});
 }
 
@@ -23,7 +23,7 @@ export function askedIn(items: Feedback['items']): readonly Asked[] {
 
 /** One thing of it; null: it is not remembered. */
 export function itemOf(report: RunReport, id: TaskId): FeedbackItem | null {
-  return askedOf(report).find((asked) => asked.id === id)?.item ?? null;
+  return listAsked(report).find((asked) => asked.id === id)?.item ?? null;
 }
 
 function isOpen({ answer }: FeedbackItem): boolean {
@@ -35,7 +35,7 @@ export function redStill(report: RunReport): readonly Asked[] {
   const { checks = null, headSha = null } = laneOf(report) ?? {};
   // What is remembered may have passed since, when a person ran it again.
   const isRed = checks?.counts == null || checks.counts.failed > checks.alsoOnBase.length;
-  return askedOf(report).filter(
+  return listAsked(report).filter(
     ({ item: { kind, asked, answer } }) =>
       isRed && kind === 'check' && answer?.kind === 'unchanged' && asked === headSha,
   );
@@ -46,7 +46,7 @@ export function stillAgainst(report: RunReport): string {
   const red = redStill(report).length;
   const isUnread = (laneOf(report)?.checks?.unreadable ?? null) !== null;
   return [
-    openWords(askedOf(report)),
+    openWords(listAsked(report)),
     red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`,
     isUnread ? 'its checks could not be read' : '',
   ]

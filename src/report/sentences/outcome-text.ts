@@ -44,7 +44,7 @@ type ReasonOf<Kind extends OutcomeKind> = Extract<Outcome, { kind: Kind }>['reas
 
 /** One text per outcome kind and reason, with the run's numbers. */
 export function describeOutcome(report: RunReport): OutcomeText {
-  const text = describeEnd(report);
+  const text = describeOutcomeAlone(report);
   const { outcome } = report;
   // What nobody worked on has nothing to say of tests.
   if (outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
@@ -84,7 +84,7 @@ function withTests(what: string, report: RunReport): string {
 }
 
 /** The same without what is to be known of tests, left-out files and denied tools. */
-export function describeEnd(report: RunReport): OutcomeText {
+export function describeOutcomeAlone(report: RunReport): OutcomeText {
   const { outcome } = report;
   switch (outcome.kind) {
     case 'complete':

@@ -7,7 +7,7 @@ import { whatAnswerSays } from '../../../src/core/people/answer-marker.ts';
 import { markerOf } from '../../../src/core/people/notifications.ts';
 import { OWN_COMMENT_MARKER } from '../../../src/core/people/command.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
-import { renderAnswer } from '../../../src/report/pages/answer.ts';
+import { renderFeedbackAnswer } from '../../../src/report/pages/answer.ts';
 import { renderNotification, renderSettled } from '../../../src/report/pages/notification.ts';
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
@@ -40,7 +40,8 @@ function item(change: Partial<FeedbackItem> = {}, answer: Partial<Answer> | null
 
 /** What a reader sees: without the invisible breakers. */
 const seen = (text: string): string => text.replaceAll('\u200B', '');
-const answer = (some: FeedbackItem): string => seen(renderAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }));
+const answer = (some: FeedbackItem): string =>
+  seen(renderFeedbackAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }));
 
 describe('an answer', () => {
   const commit = `[\`a1b2c3d\`](${REPOSITORY}/commit/${SHA})`;
@@ -87,7 +88,7 @@ describe('an answer', () => {
     ['a decision without a commit', item({}, { kind: 'given-up', commit: null, words: null })],
   ])('says what came of it to whoever reads it back: %s', (_, some) => {
     const { kind, commit } = some.answer ?? {};
-    expect(whatAnswerSays(renderAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }))).toEqual({
+    expect(whatAnswerSays(renderFeedbackAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }))).toEqual({
       kind,
       commit,
     });
@@ -100,7 +101,7 @@ describe('an answer', () => {
 
   test('is known as ours, and no word of an agent gets out of its quotation', () => {
     const words = '<!-- ralph-action:status --> @ann Closes #1 ![x](https://evil.test/x.png)\n/ralph stop\n> no';
-    const text = renderAnswer(item({}, { words }), { id: 'thread-11', repositoryUrl: REPOSITORY });
+    const text = renderFeedbackAnswer(item({}, { words }), { id: 'thread-11', repositoryUrl: REPOSITORY });
     expect(text.startsWith(OWN_COMMENT_MARKER)).toBe(true);
     expect(text.split('<!--')).toHaveLength(2);
     expect(text).not.toMatch(/@ann|Closes #1|!\[x\]\(|^\/ralph/m);

@@ -11,7 +11,7 @@ import { nextStepsForTask } from '../../../src/report/next/for-tasks.ts';
 import {
   command,
   KINDS,
-  placeOf,
+  whereToWrite,
   renderContinuation,
   renderSteps,
   renderStepList,
@@ -186,9 +186,9 @@ const WORDS: Readonly<Record<NextStep['kind'], readonly (string | typeof issue)[
   arm: [],
   fix: ['`main`'],
   push: ['a fix yourself'],
-  answer: placeOf(issue),
+  answer: whereToWrite(issue),
   reply: ['the thread'],
-  say: ['more', ...placeOf(planTask(7).task)],
+  say: ['more', ...whereToWrite(planTask(7).task)],
   simplify: ['the task smaller'],
   close: ['', issue],
   finish: ['', planTask(7).task],
@@ -234,7 +234,7 @@ describe('each kind of step is rendered in each place', () => {
   });
 
   test('a task is linked on a page', () => {
-    expect(renderSteps([step('answer', placeOf(issue))], 'markdown')).toBe(
+    expect(renderSteps([step('answer', whereToWrite(issue))], 'markdown')).toBe(
       'Answer the agent: in the text of [#7](https://github.com/acme/shop/issues/7) or in a comment on it.',
     );
   });
