@@ -4,9 +4,8 @@ import { readCheckoutFile } from '../../checkout-file.ts';
 import { readLane } from '../../lane/read-lane.ts';
 import type { StatePlace } from '../../lane/state-places.ts';
 import { plainLine } from '../../plain-line.ts';
-import type { LocalPicture } from '../monitor-schema.ts';
+import { laneOfLocalRun, type LocalPicture } from '../monitor-schema.ts';
 import type { LastRun } from '../screen-port.ts';
-import { laneOfLocalRun } from '../view/lane-of.ts';
 import { readLastLines } from './last-lines.ts';
 import type { LocalFolder } from './local-folder.ts';
 

@@ -1,8 +1,7 @@
 import { nameOfTaskId, type LaneId } from '../../../core/tasks/ids.ts';
 import { isStuck } from '../../../core/tasks/task.ts';
-import { laneOfLocalRun } from './lane-of.ts';
 import type { OverviewLane } from '../../overview/overview-schema.ts';
-import type { Picture } from '../monitor-schema.ts';
+import { laneOfLocalRun, type Picture } from '../monitor-schema.ts';
 import { knownLane } from './facts.ts';
 import type { Look } from './columns.ts';
 
