@@ -42,7 +42,7 @@ const UNKNOWN = { version: 1, startedAt: 0, steeringDigest: null, claimed: null,
 type Environment = World['environment'];
 
 /** The action's post step: finishes what a killed or cancelled main could not. Does nothing after a main that ended by itself. Never throws. */
-export async function post(): Promise<void> {
+export async function runPost(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const { redact } = secretsOf(environment, []);
   const log = createLog(redact);

@@ -35,7 +35,7 @@ export async function commitWork(
   const committed = await deps.repository.commit({
     before,
     after: lockFiles === null ? after : await deps.repository.snapshot(),
-    message: messageOf(deps, work, { task, summary }),
+    message: commitMessageOf(deps, work, { task, summary }),
     trailers: {
       'Ralph-Run': deps.context.runId,
       'Ralph-Iteration': String(soFar.iterations + 1),
@@ -48,7 +48,7 @@ export async function commitWork(
 }
 
 /** The message of a commit of a task. */
-export function messageOf(
+export function commitMessageOf(
   { redact }: Pick<LoopDeps, 'redact'>,
   { state }: Work,
   { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,

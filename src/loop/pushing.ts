@@ -5,7 +5,7 @@ import { acceptWork, recordLeftOut } from '../core/refusals/left-out.ts';
 import { endRun, recordPublished, recordPush } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { explain, isNamed, type Refusal } from '../core/refusals/refusal.ts';
+import { explainRefusal, isNamed, type Refusal } from '../core/refusals/refusal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/sentence.ts';
@@ -202,7 +202,7 @@ function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: Pu
         end: failed(noFurtherCall(branch, pushed.why)),
       };
     case 'refused': {
-      const why = explain(pushed.refusal);
+      const why = explainRefusal(pushed.refusal);
       // The probe of this run said that the server takes the push.
       const unprobed = work.stateBefore.refusedPush !== null && work.state.refusedPush === null;
       return {

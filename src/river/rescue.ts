@@ -10,7 +10,7 @@ import { publish } from '../publish/publish.ts';
 import { within } from '../publish/within.ts';
 import { believedWork, type Known } from './believed.ts';
 import type { RunDeps } from './deps.ts';
-import { giveBack, logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHub } from './ends.ts';
+import { giveBackLane, logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHub } from './ends.ts';
 import { failureOf } from './failure.ts';
 import { takeIntake } from './jobs/parcels.ts';
 import type { RunRecord } from './run-record.ts';
@@ -162,10 +162,14 @@ function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['
 }
 
 /** What a run that has pushed had reserved stands for its calls, whatever the record says. */
-async function giveBackUnused(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<Released> {
+async function giveBackUnused(
+  deps: RescueDeps,
+  lane: LaneId,
+  what: Parameters<typeof giveBackLane>[2],
+): Promise<Released> {
   const restored = what === 'claim' ? null : await storedLane(deps, lane);
   const hasPushed = restored !== null && 'savedBy' in restored && restored.savedBy === deps.runTag;
-  return giveBack(deps, lane, hasPushed ? 'claim' : what);
+  return giveBackLane(deps, lane, hasPushed ? 'claim' : what);
 }
 
 /** What the store knows of the lane; null where it keeps nothing, or does not answer. */
@@ -179,7 +183,7 @@ async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: 
   }
 }
 
-async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {
+async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBackLane>[2]): Promise<void> {
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
   const released = await within(limitMs, giveBackUnused(deps, lane, what)).catch((error: unknown): Released => ({

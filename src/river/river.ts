@@ -17,7 +17,7 @@ import { reportOfEnd } from '../publish/report-of.ts';
 import { within } from '../publish/within.ts';
 import { agentsOf, openedExporters, openFirst } from './agents.ts';
 import type { RiverDeps, RunEnd } from './deps.ts';
-import { giveBack, logRefusedWishes, reportUnpublished, withGitHub } from './ends.ts';
+import { giveBackLane, logRefusedWishes, reportUnpublished, withGitHub } from './ends.ts';
 import { gateJob } from './jobs/gate-job.ts';
 import { loopJob } from './jobs/loop-job.ts';
 import { publishJob } from './jobs/publish-job.ts';
@@ -151,7 +151,7 @@ async function endInGate(
 ): Promise<RunReport> {
   const lane = recording.claimed();
   // The gate gave back what it had claimed; where it could not, this is the second try, and post the third.
-  if (lane !== null && (await giveBack(deps, lane, 'claim')).kind === 'free') recording.released();
+  if (lane !== null && (await giveBackLane(deps, lane, 'claim')).kind === 'free') recording.released();
   return endBeforeLoop(deps, recording, await publishEnd(publishing, intake));
 }
 

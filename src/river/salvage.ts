@@ -6,7 +6,7 @@ import { isOnRemote, publish } from '../publish/publish.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import type { RiverDeps } from './deps.ts';
-import { giveBack, reportUnpublished, reportWithoutWork } from './ends.ts';
+import { giveBackLane, reportUnpublished, reportWithoutWork } from './ends.ts';
 import { failureOf, unnotified, type Failure } from './failure.ts';
 import type { Recording } from './recording.ts';
 import { connectStages } from './stages.ts';
@@ -19,7 +19,8 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
   const work = recording.work();
   if (work === null) {
     const lane = recording.claimed();
-    if (lane !== null && (await giveBack(deps, lane, 'claim-and-reservation')).kind === 'free') recording.released();
+    if (lane !== null && (await giveBackLane(deps, lane, 'claim-and-reservation')).kind === 'free')
+      recording.released();
     // A lane that is still claimed is given back by post.
     recording.tryToRecord('ended');
     const report = reportWithoutWork(deps, outcome, deps.startedAt);

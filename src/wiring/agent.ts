@@ -177,7 +177,7 @@ export async function createVerifyCommands(world: World, isolation: Isolation): 
 }
 
 /** The commands of a pipeline. */
-export async function createStepCommands(world: World, isolation: Isolation): Promise<Commands> {
+export async function loadStepCommands(world: World, isolation: Isolation): Promise<Commands> {
   const { createStepCommands: create } = await import('../processes/step-commands.ts');
   return create({ ...(await shellOf(world, isolation)), log: world.log });
 }

@@ -3,7 +3,7 @@ import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { ChosenAgent } from '../config/config.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../river/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
-import { createAgent, createStepCommands, createVerifyCommands, openLogin } from './agent.ts';
+import { createAgent, loadStepCommands, createVerifyCommands, openLogin } from './agent.ts';
 import type { AgentLogin } from './agents/login.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
@@ -60,7 +60,7 @@ export function connect(
     agent: agents[0].connect,
     agents,
     verifier: once(async () => createVerifyCommands(world, await isolated.open())),
-    commands: once(async () => createStepCommands(world, await isolated.open())),
+    commands: once(async () => loadStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
     handoff: once(() => openHandoff(world.config)),
     examine: async (known, by) => (await import('./doctor/examine-run.ts')).examineRun(world, known, by),

@@ -59,8 +59,8 @@ export async function openRepository(
     room: async () => {
       const { room, environmentFor } = await isolated.open();
       if (room === null) return null;
-      const { roomWorker } = await import('./isolation/room-place.ts');
-      const { file, args } = roomWorker(world.actionFolder);
+      const { roomWorkerProgram } = await import('./isolation/room-place.ts');
+      const { file, args } = roomWorkerProgram(world.actionFolder);
       const environment = environmentFor({ PATH: world.environment['PATH'] ?? '' });
       return { room, worker: { file, args: [...args, 'tree'], environment } };
     },

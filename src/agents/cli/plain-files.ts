@@ -54,12 +54,12 @@ export async function removeFile(root: string, [...folders]: readonly string[], 
 
 /** Removes all but what has one of the names from a folder where an agent can write. */
 export async function keepOnly(folder: string, kept: readonly string[]): Promise<void> {
-  const names = (await namesIn(folder, 'any')).filter((name) => !kept.includes(name));
+  const names = (await listPlainFiles(folder, 'any')).filter((name) => !kept.includes(name));
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
 /** Names of what is in a folder where an agent can write, in order; only with `any`, links are among it. */
-export async function namesIn(folder: string, kind: 'file' | 'folder' | 'any'): Promise<readonly string[]> {
+export async function listPlainFiles(folder: string, kind: 'file' | 'folder' | 'any'): Promise<readonly string[]> {
   const found = await lstat(folder).catch(() => null);
   if (found?.isDirectory() !== true) return [];
   const entries = await readdir(folder, { withFileTypes: true });

@@ -4,7 +4,7 @@ import { tryJson } from '../../core/text/try-json.ts';
 import { projectSlug } from '../claude/project-slug.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { keepOnly, namesIn, placeFile, readPlainFile, realFolder } from '../cli/plain-files.ts';
+import { keepOnly, listPlainFiles, placeFile, readPlainFile, realFolder } from '../cli/plain-files.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -44,7 +44,7 @@ export async function tokensOf(place: SessionPlace, id: string | null): Promise<
 export async function resetHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
   // Beside the conversations of a project, what it would remember.
-  for (const project of await namesIn(join(configFolder, PROJECTS), 'folder'))
+  for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
     await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
 }
 

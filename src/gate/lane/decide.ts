@@ -26,7 +26,14 @@ import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { readFeedback, type PullRequestStanding, type ReadFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/approvals.ts';
-import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
+import {
+  findTasks,
+  issuesOfLane,
+  issuesWithBranch,
+  listTasks,
+  prepareOpenTasks,
+  type Request,
+} from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
 import { baseBranch, checkBeforeSpending, tooManyOpen } from './obstacles.ts';
 import { judgeLane, loadLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
@@ -392,7 +399,7 @@ async function admissible(
 ): Promise<Admissible> {
   const { lane } = place;
   const { judged } = work;
-  const prepared = await prepareTasks(deps, { ...judged, tasks: work.tasks, state: place.state });
+  const prepared = await prepareOpenTasks(deps, { ...judged, tasks: work.tasks, state: place.state });
   const eligible = {
     tasks: prepared.tasks,
     state: prepared.state,

@@ -5,7 +5,7 @@ import type { MergeToFinish } from '../../core/prompt/feedback.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { Work } from '../../handover/work.ts';
 import { verifyHere } from '../clean-check.ts';
-import { messageOf, withCommit } from '../commit.ts';
+import { commitMessageOf, withCommit } from '../commit.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall } from './answering.ts';
 import { madeByLoop, remakeLockFiles } from './lock-files.ts';
@@ -68,7 +68,7 @@ async function mergeWithoutCall(
   const committed = await repository.commit({
     before,
     after,
-    message: messageOf(deps, work, { task, summary: null }),
+    message: commitMessageOf(deps, work, { task, summary: null }),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   const done = withCommit(work, committed);

@@ -1,7 +1,7 @@
 import { serializeLeftOut } from '../../core/journal/journal.ts';
 import { leaveOut } from '../../core/lane/change.ts';
 import { recordLeftOut, waitsAfterRefusal, withPlaces } from '../../core/refusals/left-out.ts';
-import { explain, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
+import { explainRefusal, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -52,7 +52,7 @@ async function withoutFiles(
   { refusal, remade, paths }: { readonly refusal: Refusal; readonly remade: Remade; readonly paths: readonly string[] },
 ): Promise<Work> {
   const { clock, log, redact } = deps;
-  const words = redact(explain(refusal));
+  const words = redact(explainRefusal(refusal));
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
   const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
   // A task that waits for a person leaves nothing in the work tree that the next task could be blamed for.
@@ -85,7 +85,7 @@ async function withoutTasks(
   { refusal, remade, tasks }: { readonly refusal: Refusal; readonly remade: Remade; readonly tasks: readonly TaskId[] },
 ): Promise<Work> {
   const { clock, log, redact } = deps;
-  const words = redact(explain(refusal));
+  const words = redact(explainRefusal(refusal));
   log.warning(
     `The git server refused what was committed for ${namesOf(tasks.map(redact))}, and it is unknown which file it is about: none of it is pushed, and a person is asked. ${sentence(words)}`,
   );

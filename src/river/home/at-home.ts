@@ -224,14 +224,14 @@ export async function gateOf(
 /** The one task that is asked for alone; one that is not there ends the run, and the lane is free again. */
 async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
   if (wanted === null) return intake;
-  const asked = askedOf(intake.tasks, wanted);
+  const asked = findAskedTask(intake.tasks, wanted);
   if (asked.kind === 'tasks') return { ...intake, tasks: asked.tasks };
   await releaseLane(deps, intake.lane.id);
   return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
 }
 
 /** The one task that a person calls so, or why there is none, in sentences. */
-export function askedOf(
+export function findAskedTask(
   tasks: readonly Task[],
   wanted: string,
 ): { readonly kind: 'tasks'; readonly tasks: readonly Task[] } | { readonly kind: 'none'; readonly why: string } {

@@ -22,7 +22,7 @@ import {
 } from '../../core/doctor/facts.ts';
 import { withEffectiveInputs } from '../../core/doctor/effective-files.ts';
 import { isExpression } from '../../core/doctor/expression.ts';
-import { verifyOf } from '../../core/doctor/machine-findings.ts';
+import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import type { Workflow } from '../../core/doctor/workflow.ts';
 import { fromRoot } from '../../core/folder.ts';
@@ -184,9 +184,9 @@ async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
 
 /** Runs the first workflow's verify commands where its runs do, in a clone of HEAD that is removed again. */
 async function tryVerify(top: string, workflows: readonly Workflow[], log: (line: string) => void): Promise<BaseTrial> {
-  const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOf({ step: one }) ?? []).length > 0);
+  const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOfStep({ step: one }) ?? []).length > 0);
   if (step === undefined) return { kind: 'not-tried' };
-  const commands = verifyOf({ step }) ?? [];
+  const commands = verifyOfStep({ step }) ?? [];
   const within = workingFolderOf(step.inputs);
   const parent = await mkdtemp(join(tmpdir(), 'ralph-doctor-'));
   const interrupted = new AbortController();

@@ -25,7 +25,7 @@ import { readFileTasks } from '../../loop/file-tasks.ts';
 import { resumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
 import type { BudgetStore } from '../../ports/state.ts';
-import { askedOf, gateOf, type HomeDeps } from '../../river/home/at-home.ts';
+import { findAskedTask, gateOf, type HomeDeps } from '../../river/home/at-home.ts';
 import { checkoutCells } from './checkout-state.ts';
 import { connect } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
@@ -88,7 +88,7 @@ export async function showWhatWouldRun(
     const { notes: gateNotes } = found.kind === 'end' ? found.intake : found;
     for (const warning of gateNotes.warnings) log.warning(warning);
     if (found.kind === 'end') return ended(config, { outcome: found.intake.outcome, now }, print);
-    const asked = wanted === null ? found : askedOf(found.tasks, wanted);
+    const asked = wanted === null ? found : findAskedTask(found.tasks, wanted);
     if (asked.kind === 'none') throw new UserError('configuration', asked.why);
     const { tasks } = asked;
     const soFar = startRun(found.state, now);

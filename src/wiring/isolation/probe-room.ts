@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
 import { homedir } from 'node:os';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
-import { judge, parseProbeAnswer } from '../../core/isolation/probe.ts';
+import { judgeProbe, parseProbeAnswer } from '../../core/isolation/probe.ts';
 import { shownSockets } from '../../core/isolation/view.ts';
 import { LOOK_AT_START, type ProbeRequest } from '../../isolation/probe.ts';
 import { callsOfProbe } from '../../isolation/room/seal.ts';
@@ -13,7 +13,7 @@ import { readText, toolFolders } from '../../isolation/room/namespaces.ts';
 import { startOfProcess } from '../../isolation/tries.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
 import { treeFolder } from '../../git/checkout/tree/tree-folder.ts';
-import { roomOptions, roomWorker } from './room-place.ts';
+import { roomOptions, roomWorkerProgram } from './room-place.ts';
 import type { World } from '../world.ts';
 
 /** How the room is connected; a port is null where there is none. */
@@ -78,7 +78,7 @@ export async function probeRoom(
       calls: callsOfProbe(),
       path,
     };
-    const { file, args } = roomWorker(actionFolder);
+    const { file, args } = roomWorkerProgram(actionFolder);
     const { stdout } = await collectOutput(
       {
         file: '/bin/sh',
@@ -92,7 +92,7 @@ export async function probeRoom(
       MAX_ANSWER_BYTES,
     );
     const answer = parseProbeAnswer(stdout.toString());
-    return answer === null ? null : judge(level, network, answer);
+    return answer === null ? null : judgeProbe(level, network, answer);
   } finally {
     rmSync(marker, { force: true });
     for (const target of targets) target.close();

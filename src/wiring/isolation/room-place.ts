@@ -39,7 +39,7 @@ export function runtimeFolder(world: World): string {
 }
 
 /** Our worker in the room, see entries/room-worker.ts. */
-export function roomWorker(actionFolder: string): RoomOptions['worker'] {
+export function roomWorkerProgram(actionFolder: string): RoomOptions['worker'] {
   return { file: process.execPath, args: [join(actionFolder, 'dist', 'room-worker.js')] };
 }
 
@@ -80,7 +80,7 @@ export function roomOptions(world: World): RoomOptions {
       ...order.flatMap(({ path }) => (path === null ? [] : programFolders(path))),
     ],
     localPorts: localPortsOf(config.isolation.hosts),
-    worker: roomWorker(actionFolder),
+    worker: roomWorkerProgram(actionFolder),
     places: roomPlaces(environment),
   };
 }

@@ -1,4 +1,4 @@
-import { explain } from '../../../src/core/refusals/refusal.ts';
+import { explainRefusal } from '../../../src/core/refusals/refusal.ts';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -200,7 +200,7 @@ describe('push()', () => {
       kind: 'refused',
       refusal: { kind: 'content', rule: 'workflow', files: ['.github/workflows/x.yml'] },
     });
-    expect('refusal' in pushed ? explain(pushed.refusal) : '').toMatch(
+    expect('refusal' in pushed ? explainRefusal(pushed.refusal) : '').toMatch(
       /GITHUB_TOKEN never may.*"workflows" permission.*refusing to allow a GitHub App to create or update workflow `\.github\/workflows\/x\.yml`/s,
     );
     expect(await tipOf(scene, BRANCH)).toBe('none');

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { judge, parseProbeAnswer } from '../../../src/core/isolation/probe.ts';
+import { judgeProbe, parseProbeAnswer } from '../../../src/core/isolation/probe.ts';
 import { LOOK_AT_START, type ProbeRequest } from '../../../src/isolation/probe.ts';
 import { removeSandboxRoom } from '../../../src/isolation/rootless/remove.ts';
 import { openSandboxRoom } from '../../../src/isolation/rootless/open-sandbox-room.ts';
@@ -113,7 +113,7 @@ const works = {
       [file, ...args, 'probe'],
     );
     const answer = parseProbeAnswer(out);
-    return answer === null ? { error } : { answer, ...judge('sandbox', 'limited', answer) };
+    return answer === null ? { error } : { answer, ...judgeProbe('sandbox', 'limited', answer) };
   },
   close: async () => opened?.close(),
   remove: () => removeSandboxRoom(at('run')),
