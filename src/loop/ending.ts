@@ -10,7 +10,7 @@ import type { LoopDeps } from './deps.ts';
 import { tidy } from './tidy.ts';
 
 /** Ends a run as it was decided. */
-export async function endRun(
+export async function concludeRun(
   deps: LoopDeps,
   work: Work,
   { ending, waitSkippedBy }: Extract<Deed, { kind: 'end' }>,

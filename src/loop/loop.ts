@@ -8,7 +8,7 @@ import type { WorkIntake } from '../handover/handed.ts';
 import type { Work } from '../handover/work.ts';
 import { doDeed, type RunNow } from './deeds.ts';
 import type { LoopDeps } from './deps.ts';
-import { breakOff, endRun } from './ending.ts';
+import { breakOff, concludeRun } from './ending.ts';
 import { createOrderPoll } from './people/order-poll.ts';
 import { createTurns, takeFirst } from './turns.ts';
 
@@ -26,7 +26,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
       // Waiting changes what bounds the run.
       const deps: LoopDeps = { ...given, config: { ...given.config, policy: run.policy } };
       const deed = nextDeed(situationOf(deps, run));
-      if (deed.kind === 'end') return await endRun(deps, run.work, deed);
+      if (deed.kind === 'end') return await concludeRun(deps, run.work, deed);
       if (deed.kind === 'break-off') return breakOff(deps, run.work, deed.outcome);
       const next = await doDeed({ ...setting, deps, run }, deed);
       if (next.work !== run.work) deps.record(next.work);

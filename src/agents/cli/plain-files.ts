@@ -82,8 +82,8 @@ function isAbsent(error: unknown): boolean {
 }
 
 /** The real path of a folder; where it is not there any more, the one that it had. */
-export async function realFolder(path: string): Promise<string> {
+export async function realPathOfFolder(path: string): Promise<string> {
   return await realpath(path).catch(async () =>
-    dirname(path) === path ? path : join(await realFolder(dirname(path)), basename(path)),
+    dirname(path) === path ? path : join(await realPathOfFolder(dirname(path)), basename(path)),
   );
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { keepOnly, listPlainFiles, placeFile, readPlainFile, realFolder } from '../cli/plain-files.ts';
+import { keepOnly, listPlainFiles, placeFile, readPlainFile, realPathOfFolder } from '../cli/plain-files.ts';
 import { asObject, type JsonObject } from '../reading/json.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -53,7 +53,7 @@ export async function importSession(
 ): Promise<boolean> {
   if (!UUID.test(id) || !mayBeSession(content)) return false;
   const folder = [...FOLDERS, await projectFolder(place)];
-  await placeFile(place.configFolder, folder, { name: OWNER, content: await realFolder(place.workFolder) });
+  await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
   await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortOf(id)}.jsonl`, content });
   // Of two files of one session the CLI takes the one that says it is newer.
   const chats = join(place.configFolder, ...folder, CHATS);
@@ -78,7 +78,7 @@ export async function resetHome(configFolder: string, settings: object): Promise
  * it makes a name of its own.
  */
 async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
-  const owner = await realFolder(workFolder);
+  const owner = await realPathOfFolder(workFolder);
   const root = join(configFolder, ...FOLDERS);
   const names = (await listPlainFiles(root, 'folder')).slice(0, MAX_PROJECTS);
   for (const name of names) if ((await textOf(join(root, name, OWNER)))?.trim() === owner) return name;

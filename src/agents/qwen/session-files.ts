@@ -4,7 +4,7 @@ import { tryJson } from '../../core/text/try-json.ts';
 import { projectSlug } from '../claude/project-slug.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { keepOnly, listPlainFiles, placeFile, readPlainFile, realFolder } from '../cli/plain-files.ts';
+import { keepOnly, listPlainFiles, placeFile, readPlainFile, realPathOfFolder } from '../cli/plain-files.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -24,7 +24,7 @@ export async function importSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !mayBeSession(content)) return false;
-  const folder = await realFolder(place.workFolder);
+  const folder = await realPathOfFolder(place.workFolder);
   const text = movedTo(folder, Buffer.from(content).toString('utf8'));
   if (text === null || !mayBeSession(Buffer.from(text))) return false;
   await placeFile(place.configFolder, foldersFor(folder), { name: `${id}.jsonl`, content: text });
@@ -53,7 +53,7 @@ const CHATS = 'chats';
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {
-  return join(configFolder, ...foldersFor(await realFolder(workFolder)), `${id}.jsonl`);
+  return join(configFolder, ...foldersFor(await realPathOfFolder(workFolder)), `${id}.jsonl`);
 }
 
 function foldersFor(workFolder: string): readonly string[] {

@@ -5,7 +5,7 @@ import { QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { EventInputs, Meaning } from './intent.ts';
 import {
-  branchOf,
+  pullRequestBranchOf,
   checked,
   commanded,
   commandInReview,
@@ -146,7 +146,11 @@ export const EVENTS: readonly EventRow[] = [
         lanes: [QUEUE],
         mayBeOtherLane: false,
         asker: NOBODY,
-        intent: { kind: 'end-lane', pullRequest: { ...branchOf(pull), merged: pull.merged === true }, actor },
+        intent: {
+          kind: 'end-lane',
+          pullRequest: { ...pullRequestBranchOf(pull), merged: pull.merged === true },
+          actor,
+        },
       },
   }),
   row({
@@ -226,13 +230,16 @@ export function meaningOfRun({
   readonly context: Pick<RunContext, 'event' | 'workflowPath'>;
   readonly config: Omit<EventInputs, 'ownWorkflow'>;
 }): Meaning {
-  return meaningOf(context.event, { ...config, ownWorkflow: context.workflowPath });
+  return meaningOfEvent(context.event, { ...config, ownWorkflow: context.workflowPath });
 }
 
 const typed = z.object({ action: z.string().max(100) });
 
 /** What an event means; throws a UserError that names the event, or the command, when it is not supported. */
-export function meaningOf(event: { readonly name: string; readonly payload: unknown }, inputs: EventInputs): Meaning {
+export function meaningOfEvent(
+  event: { readonly name: string; readonly payload: unknown },
+  inputs: EventInputs,
+): Meaning {
   const rows = EVENTS.filter((one) => one.event === event.name);
   if (rows.length === 0) throw unsupported(`The event "${event.name}" is not supported.`);
   const type = typed.safeParse(event.payload).data?.action ?? null;

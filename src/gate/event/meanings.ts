@@ -88,7 +88,7 @@ export function notOfRalph({ number, head, base }: PullPayload, { branchPrefix }
     : notForUs(`${name} is not one of Ralph's: its branch does not start with ${branchPrefix}.`);
 }
 
-export function branchOf({ number, head }: PullPayload): {
+export function pullRequestBranchOf({ number, head }: PullPayload): {
   readonly number: number;
   readonly branch: string;
   readonly head: string;
@@ -131,7 +131,7 @@ export function reviewed({ pull, sender: actor, inputs }: Said): Meaning {
   if (pull.state !== 'open') return notForUs(`Pull request #${String(pull.number)} is closed.`);
   if (!inputs.answers.reviews) return notForUs('`answer-reviews` is `false`: reviews are not answered.');
   const asker = { kind: 'account', account: actor, thread: pull.number } as const;
-  return answered(asker, { kind: 'answer', pullRequest: branchOf(pull), about: 'review', actor }, inputs);
+  return answered(asker, { kind: 'answer', pullRequest: pullRequestBranchOf(pull), about: 'review', actor }, inputs);
 }
 
 /** GitHub's words for a check that ran, or should have, and did not pass. What waits for an approval has not failed. */

@@ -158,7 +158,7 @@ function options(): RoomOptions {
     localPorts: [],
     worker: {
       file: process.execPath,
-      args: ['-e', `import(${entry}).then((m) => m.roomWorker(process.argv.slice(1), (url) => import(url)))`],
+      args: ['-e', `import(${entry}).then((m) => m.runRoomWorker(process.argv.slice(1), (url) => import(url)))`],
     },
     places: { rooms: at('rooms'), reservations: at('rooms') },
   };

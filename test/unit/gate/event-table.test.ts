@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EVENTS, meaningOf } from '../../../src/gate/event/event-table.ts';
+import { EVENTS, meaningOfEvent } from '../../../src/gate/event/event-table.ts';
 import { requesterOf, type EventInputs, type Intent } from '../../../src/gate/event/intent.ts';
 import { isAskedFor } from '../../../src/gate/people/trust.ts';
 import type { Forge, Permission } from '../../../src/ports/forge.ts';
@@ -116,7 +116,7 @@ describe('the contract says of every event what it means', () => {
       ...examplesOf(name, 'submitted'),
     ];
     const payload = changed(example, { ...values, ...(type === null ? {} : { action: type }) });
-    const meaning = meaningOf({ name, payload }, inputs);
+    const meaning = meaningOfEvent({ name, payload }, inputs);
     const { lanes, mayBeOtherLane = false, by, thread, counts, todo } = expected;
     expect(meaning).toMatchObject({ kind: 'for-us', lanes, mayBeOtherLane, intent: { kind: todo } });
     expect(requesterOf(meaning)).toEqual({ by, thread });
@@ -139,12 +139,12 @@ describe('the contract says of every event what it means', () => {
   test('a bot that asks is not mentioned', () => {
     const [example = {}] = examplesOf('issues', 'labeled');
     const payload = changed(example, { ...labelled, sender: { login: 'app[bot]', id: 2, type: 'Bot' } });
-    expect(requesterOf(meaningOf({ name: 'issues', payload }, inputs))).toEqual({ by: null, thread: 4 });
+    expect(requesterOf(meaningOfEvent({ name: 'issues', payload }, inputs))).toEqual({ by: null, thread: 4 });
   });
 
   test('what is not for us names no lane, and nobody asks', async () => {
     const [example = {}] = examplesOf('issues', 'labeled');
-    const meaning = meaningOf({ name: 'issues', payload: changed(example, { 'label.name': 'bug' }) }, inputs);
+    const meaning = meaningOfEvent({ name: 'issues', payload: changed(example, { 'label.name': 'bug' }) }, inputs);
     expect(meaning.kind).toBe('not-for-us');
     expect(requesterOf(meaning)).toEqual({ by: null, thread: null });
     expect(await isAskedFor({ config: { allowedBots: [] }, forge: {} as Forge }, meaning)).toBe(false);
@@ -153,6 +153,6 @@ describe('the contract says of every event what it means', () => {
   test.each(['pull_request_review', 'status'])('without a usable prefix, no %s is one of a branch of ours', (name) => {
     const [example = {}] = examplesOf(name, name === 'status' ? null : 'submitted');
     const payload = changed(example, name === 'status' ? { state: 'failure', branches: [{ name: 'main' }] } : pull);
-    expect(meaningOf({ name, payload }, { ...inputs, branchPrefix: '' }).kind).toBe('not-for-us');
+    expect(meaningOfEvent({ name, payload }, { ...inputs, branchPrefix: '' }).kind).toBe('not-for-us');
   });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { meaningOf } from '../../../src/gate/event/event-table.ts';
+import { meaningOfEvent } from '../../../src/gate/event/event-table.ts';
 import type { Dismissed, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ function put(whole: Payload, [key = '', ...rest]: readonly string[], value: unkn
 }
 
 /** What an event asks for, or why it asks for nothing. */
-export function intentOf(event: Parameters<typeof meaningOf>[0], inputs: EventInputs): Intent | Dismissed {
-  const meaning = meaningOf(event, inputs);
+export function intentOf(event: Parameters<typeof meaningOfEvent>[0], inputs: EventInputs): Intent | Dismissed {
+  const meaning = meaningOfEvent(event, inputs);
   return meaning.kind === 'for-us' ? meaning.intent : meaning;
 }
