@@ -23,7 +23,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
     workingDirectory: '',
     workFolder: join(folder, 'own'),
-    sealKey: Buffer.alloc(32),
+    movesCheckout: true,
     learnSecrets: () => undefined,
     rules: {
       allowProtectedPaths: [],

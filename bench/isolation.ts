@@ -26,7 +26,7 @@ export async function measureIsolation(folder: string): Promise<readonly Row[]> 
   const opened = await openRoom('namespace', options);
   try {
     const { room } = opened;
-    const [tree = ''] = options.workFolders;
+    const tree = options.checkout;
     const call = (family: Family) => () =>
       runProgram({
         ...{ file: 'true', args: [], cwd: '/', environment: { PATH: '/usr/bin:/bin' }, input: '', timeoutMs: 10_000 },
@@ -67,7 +67,7 @@ function roomIn(folder: string): RoomOptions {
   return {
     environment: { PATH: process.env['PATH'], HOME: at('home') },
     runFolder: at('run'),
-    workFolders: [tree],
+    checkout: tree,
     hidden: [],
     localPorts: [],
     visible: [tmpdir()],

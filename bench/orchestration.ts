@@ -40,7 +40,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
     remote: { url: remote.url, token: TOKEN },
     workingDirectory: '',
     workFolder: join(folder, 'own'),
-    sealKey: Buffer.alloc(32),
+    movesCheckout: true,
     learnSecrets: () => undefined,
     rules: {
       allowProtectedPaths: [],

@@ -76,7 +76,7 @@ async function ready(
     workFolder,
     rules,
     identity: { name: 'bench', email: 'bench@example.com' },
-    sealKey: Buffer.alloc(32),
+    movesCheckout: true,
     learnSecrets: () => undefined,
     env,
     log: { warning: () => undefined },

@@ -1,6 +1,6 @@
-const S=7245,N=[7245,4196],I={79439:((L,w,u)=>{u.d(w,{BI:()=>A,LS:()=>x,_c:()=>$,hg:()=>l,zI:()=>v});var e=u(13798),k=u(42934);const m=e.aig().int().nonnegative(),p=e.YjP().startsWith("/").max(4096),n=e.YjP().min(1).max(100),$={first:60706,last:61183},c=m.min($.first).max($.last),h=e.rej({pid:m,started:n,namespace:n,boot:n,parent:e.rej({pid:m,started:n}).nullable().default(null)}),f={folder:p.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),userName:e.YjP().regex(/^(ralph-\d+)?$/),given:e.YOg(e.rej({path:p,uid:m,gid:m,all:e.euz(!0).optional()})).max(20),closed:e.YOg(e.rej({path:p,mode:e.aig().int().min(0).max(4095)})).max(10)},_=e.rej({version:e.euz(2),...f,uid:c.nullable(),opened:e.YOg(e.rej({path:p,isPlain:e.zMY()})).max(100),run:e.rej({folder:p,process:h}).nullable(),isLeaving:e.zMY()}),g=e.rej({version:e.euz(1),...f,uid:c,opened:e.YOg(p).max(100)}).transform(({opened:d,...s})=>({...s,version:2,opened:d.map(r=>({path:r,isPlain:!1})),run:null,isLeaving:!1})),x=e.KCZ([_,g]),y=k.sO;function v({run:d},s){if(d===null)return!1;const{boot:r,namespace:P,pid:i,started:o,parent:a}=d.process;return r!==s.boot?!0:P!==s.namespace||o===s.started(i)?!1:a!==null&&a.started!==s.started(a.pid)||!s.hasRecord||s.ageMs>y}function A(d,s){return s.flatMap(({closed:r})=>r).find(r=>r.path===d)?.mode??null}function l(d,s){return A(d,s.filter(({isLeaving:r})=>!r))!==null}}),14105:((L,w,u)=>{u.d(w,{$:()=>d,s:()=>p});const e=[425,426,427],k={x64:[{arch:3221225534,keys:[248,249,250],sockets:[41,53],unseen:e,otherAbi:1073741824},{arch:1073741827,keys:[286,287,288],sockets:[359,360],unseen:[102,...e],otherAbi:null}],arm64:[{arch:3221225655,keys:[217,218,219],sockets:[198,199],unseen:e,otherAbi:null},{arch:1073741864,keys:[309,310,311],sockets:[281,288],unseen:[102,...e],otherAbi:null}]},m={x64:{close:3,prctl:157,unshare:272},arm64:{close:57,prctl:167,unshare:97}};function p(i){const[o]=k[i]??[],a=m[i];if(o===void 0||a===void 0)return null;const[t=0,b=0,E=0]=o.keys;return{...a,addKey:t,requestKey:b,keyctl:E,socket:o.sockets[0]??0,ioUringSetup:e[0]}}const n=[1,2,10,16],$=1,c=38,h=97,f=2147418112,_=2147483648,g=i=>327680+i,x={number:0,arch:4,firstArgument:16},y=32,v=21,A=53,l=6;function d(i){const o=k[i];if(o===void 0)return null;const a=[{code:y,value:x.arch},...o.map(({arch:t})=>({code:v,value:t,to:String(t)})),{code:l,value:_},...o.flatMap(s),{label:"family"},{code:y,value:x.firstArgument},...n.map(t=>({code:v,value:t,to:"allow"})),{code:l,value:g(h)},{label:"key"},{code:l,value:g($)},{label:"unknown"},{code:v,value:4294967295,to:"allow"},{label:"unseen"},{code:l,value:g(c)},{label:"allow"},{code:l,value:f}];return r(a)}function s({arch:i,keys:o,sockets:a,unseen:t,otherAbi:b}){const E=(R,O)=>R.map(T=>({code:v,value:T,to:O}));return[{label:String(i)},{code:y,value:x.number},...b===null?[]:[{code:A,value:b,to:"unknown"}],...E(a,"family"),...E(o,"key"),...E(t,"unseen"),{code:l,value:f}]}function r(i){const o=new Map;let a=0;for(const t of i)"label"in t?o.set(t.label,a):a+=1;return i.filter(t=>!("label"in t)).map((t,b)=>P(t.code,t.value,"to"in t?(o.get(t.to)??0)-b-1:0)).join("")}function P(i,o,a){return[...[i,0,a,0,o%256,Math.floor(o/256)%256,Math.floor(o/65536)%256],Math.floor(o/2**24)].map(b=>b.toString(16).padStart(2,"0")).join("")}}),24196:((L,w,u)=>{u.r(w),u.d(w,{SYSTEM_PATH:()=>$,Unavailable:()=>n,findRoot:()=>g,withPath:()=>x});var e=u(73024),k=u(9277),m=u(74974),p=u(78326);class n extends Error{}const $="/usr/sbin:/usr/bin:/sbin:/bin",c=3e4,h=5e3,f=1e3,_=1024*1024;async function g(l){if(process.platform!=="linux")throw new n(`this works on Linux only, and this is ${process.platform}`);const[d=0,s=0]=[process.getuid?.(),process.getgid?.()],r={...l,PATH:$},P=d===0?[]:[v("sudo",r),"-n","--"],i=a=>{const[t,...b]=a,[E="",...R]=[...P,t.startsWith("/")?t:v(t,r),...b];return{file:E,args:R}};if(d!==0&&(await A(i(["true"]),h),!y()))throw new n("/proc hides other users' processes (hidepid)");const o=a=>v(a,r);return{owner:{uid:d,gid:s},program:o,command:i,run:(a,t,{way:b=[],timeoutMs:E=c}={})=>{const R=(0,m.trustedProgram)("timeout",r),O=R===null?[]:[R,"-s","KILL",String((E-f)/1e3)],[T="sh",...M]=[...O,...b,o("sh"),"-c",x(a),"ralph",...t];return A(i([T,...M]),E)}}}function x(l){return`PATH=${$}; export PATH
-${l}`}function y(){try{return(0,e.readFileSync)("/proc/1/status","utf8")!==""}catch{return!1}}function v(l,d){const s=(0,m.trustedProgram)(l,d);if(s===null)throw new n(`\`${l}\` is not installed`);return s}async function A({file:l,args:d},s){const{end:r,stdout:P,stderr:i}=await(0,k.collectOutput)({file:l,args:d,cwd:"/",environment:{LC_ALL:"C",PATH:$},input:"",timeoutMs:s,family:{kind:"group",graceMs:0,leftover:"end"}},_);if(r.kind==="exited"&&r.code===0)return P.toString();const o=i.toString().trim().split(`
-`).at(-1)??"";throw new n(o===""?`a program ${(0,k.describeCollected)(r)}`:(0,p.TN)(o,200))}}),6598:((L,w,u)=>{u.d(w,{Ex:()=>l,IZ:()=>k,Nc:()=>d,Nd:()=>s,XI:()=>y,aI:()=>g,bh:()=>x,k9:()=>n,lS:()=>m,op:()=>v,pF:()=>A,t2:()=>r,tV:()=>f,vs:()=>$,zl:()=>h});var e=u(79439);const k=`
+const T=7245,I=[7245,4196],U={79439:((L,g,u)=>{u.d(g,{BI:()=>A,LS:()=>x,_c:()=>$,hg:()=>a,zI:()=>v});var e=u(13798),k=u(42934);const m=e.aig().int().nonnegative(),p=e.YjP().startsWith("/").max(4096),n=e.YjP().min(1).max(100),$={first:60706,last:61183},c=m.min($.first).max($.last),f=e.rej({pid:m,started:n,namespace:n,boot:n,parent:e.rej({pid:m,started:n}).nullable().default(null)}),h={folder:p.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),userName:e.YjP().regex(/^(ralph-\d+)?$/),given:e.YOg(e.rej({path:p,uid:m,gid:m,all:e.euz(!0).optional()})).max(20),closed:e.YOg(e.rej({path:p,mode:e.aig().int().min(0).max(4095)})).max(10)},_=e.rej({version:e.euz(2),...h,uid:c.nullable(),opened:e.YOg(e.rej({path:p,isPlain:e.zMY()})).max(100),run:e.rej({folder:p,process:f}).nullable(),isLeaving:e.zMY()}),w=e.rej({version:e.euz(1),...h,uid:c,opened:e.YOg(p).max(100)}).transform(({opened:l,...s})=>({...s,version:2,opened:l.map(d=>({path:d,isPlain:!1})),run:null,isLeaving:!1})),x=e.KCZ([_,w]),E=k.sO;function v({run:l},s){if(l===null)return!1;const{boot:d,namespace:P,pid:r,started:o,parent:i}=l.process;return d!==s.boot?!0:P!==s.namespace||o===s.started(r)?!1:i!==null&&i.started!==s.started(i.pid)||!s.hasRecord||s.ageMs>E}function A(l,s){return s.flatMap(({closed:d})=>d).find(d=>d.path===l)?.mode??null}function a(l,s){return A(l,s.filter(({isLeaving:d})=>!d))!==null}}),14105:((L,g,u)=>{u.d(g,{$:()=>l,s:()=>p});const e=[425,426,427],k={x64:[{arch:3221225534,keys:[248,249,250],sockets:[41,53],unseen:e,otherAbi:1073741824},{arch:1073741827,keys:[286,287,288],sockets:[359,360],unseen:[102,...e],otherAbi:null}],arm64:[{arch:3221225655,keys:[217,218,219],sockets:[198,199],unseen:e,otherAbi:null},{arch:1073741864,keys:[309,310,311],sockets:[281,288],unseen:[102,...e],otherAbi:null}]},m={x64:{close:3,prctl:157,unshare:272},arm64:{close:57,prctl:167,unshare:97}};function p(r){const[o]=k[r]??[],i=m[r];if(o===void 0||i===void 0)return null;const[t=0,b=0,y=0]=o.keys;return{...i,addKey:t,requestKey:b,keyctl:y,socket:o.sockets[0]??0,ioUringSetup:e[0]}}const n=[1,2,10,16],$=1,c=38,f=97,h=2147418112,_=2147483648,w=r=>327680+r,x={number:0,arch:4,firstArgument:16},E=32,v=21,A=53,a=6;function l(r){const o=k[r];if(o===void 0)return null;const i=[{code:E,value:x.arch},...o.map(({arch:t})=>({code:v,value:t,to:String(t)})),{code:a,value:_},...o.flatMap(s),{label:"family"},{code:E,value:x.firstArgument},...n.map(t=>({code:v,value:t,to:"allow"})),{code:a,value:w(f)},{label:"key"},{code:a,value:w($)},{label:"unknown"},{code:v,value:4294967295,to:"allow"},{label:"unseen"},{code:a,value:w(c)},{label:"allow"},{code:a,value:h}];return d(i)}function s({arch:r,keys:o,sockets:i,unseen:t,otherAbi:b}){const y=(R,O)=>R.map(M=>({code:v,value:M,to:O}));return[{label:String(r)},{code:E,value:x.number},...b===null?[]:[{code:A,value:b,to:"unknown"}],...y(i,"family"),...y(o,"key"),...y(t,"unseen"),{code:a,value:h}]}function d(r){const o=new Map;let i=0;for(const t of r)"label"in t?o.set(t.label,i):i+=1;return r.filter(t=>!("label"in t)).map((t,b)=>P(t.code,t.value,"to"in t?(o.get(t.to)??0)-b-1:0)).join("")}function P(r,o,i){return[...[r,0,i,0,o%256,Math.floor(o/256)%256,Math.floor(o/65536)%256],Math.floor(o/2**24)].map(b=>b.toString(16).padStart(2,"0")).join("")}}),24196:((L,g,u)=>{u.r(g),u.d(g,{SYSTEM_PATH:()=>$,Unavailable:()=>n,findRoot:()=>w,withPath:()=>x});var e=u(73024),k=u(9277),m=u(74974),p=u(78326);class n extends Error{}const $="/usr/sbin:/usr/bin:/sbin:/bin",c=3e4,f=5e3,h=1e3,_=1024*1024;async function w(a){if(process.platform!=="linux")throw new n(`this works on Linux only, and this is ${process.platform}`);const[l=0,s=0]=[process.getuid?.(),process.getgid?.()],d={...a,PATH:$},P=l===0?[]:[v("sudo",d),"-n","--"],r=i=>{const[t,...b]=i,[y="",...R]=[...P,t.startsWith("/")?t:v(t,d),...b];return{file:y,args:R}};if(l!==0&&(await A(r(["true"]),f),!E()))throw new n("/proc hides other users' processes (hidepid)");const o=i=>v(i,d);return{owner:{uid:l,gid:s},program:o,command:r,run:(i,t,{way:b=[],timeoutMs:y=c}={})=>{const R=(0,m.trustedProgram)("timeout",d),O=R===null?[]:[R,"-s","KILL",String((y-h)/1e3)],[M="sh",...S]=[...O,...b,o("sh"),"-c",x(i),"ralph",...t];return A(r([M,...S]),y)}}}function x(a){return`PATH=${$}; export PATH
+${a}`}function E(){try{return(0,e.readFileSync)("/proc/1/status","utf8")!==""}catch{return!1}}function v(a,l){const s=(0,m.trustedProgram)(a,l);if(s===null)throw new n(`\`${a}\` is not installed`);return s}async function A({file:a,args:l},s){const{end:d,stdout:P,stderr:r}=await(0,k.collectOutput)({file:a,args:l,cwd:"/",environment:{LC_ALL:"C",PATH:$},input:"",timeoutMs:s,family:{kind:"group",graceMs:0,leftover:"end"}},_);if(d.kind==="exited"&&d.code===0)return P.toString();const o=r.toString().trim().split(`
+`).at(-1)??"";throw new n(o===""?`a program ${(0,k.describeCollected)(d)}`:(0,p.TN)(o,200))}}),6598:((L,g,u)=>{u.d(g,{Ex:()=>A,IZ:()=>k,Nc:()=>a,Nd:()=>l,XI:()=>x,aI:()=>_,bh:()=>w,k9:()=>n,lS:()=>m,op:()=>E,pF:()=>v,t2:()=>s,tV:()=>f,vs:()=>$,zl:()=>c});var e=u(79439);const k=`
 set -eu
 umask 077
 owner=$1 room=$2 reservations=$3; shift 3
@@ -18,11 +18,11 @@ for uid; do
 done
 exec 9<&-
 [ -n "$uid" ] || { echo 'no user id is free' >&2; exit 1; }
-mkdir "$room/home" "$room/session" "$room/inbox" "$room/clones" "$room/root" "$room/stage"
+mkdir "$room/home" "$room/session" "$room/inbox" "$room/trees" "$room/root" "$room/stage"
 chown "$uid:$uid" "$room/home"
-chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/clones"
+chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/trees"
 chmod 0750 "$room"
-chmod 2750 "$room/inbox" "$room/clones"
+chmod 2750 "$room/inbox" "$room/trees"
 chmod 0700 "$room/home" "$room/session" "$room/root" "$room/stage"
 echo "$uid"
 `,m=`
@@ -118,44 +118,16 @@ set -eu
 mount --no-mtab --bind -- "$1" "$2"
 shift 2
 exec "$@"
-`,h=`
+`,c=`
 set -eu
-from=$1 to=$2 top=$3 path=$4; shift 4
+from=$1 to=$2 top=$3 path=$4
 [ -e "$path" ] || exit 0
-if [ $# -gt 0 ]; then (
-
-[ -d "$path" ] && [ ! -L "$path" ] || exit 0
-umask 077
-cd -- "$path"
-elsewhere=$(find . -type f -links +1 -user "$from" -exec stat -c '%d:%i %h' {} + |
-  awk '{ seen[$1]++; names[$1] = $2 } END { for (file in seen) if (seen[file] < names[file]) print file }')
-[ -n "$elsewhere" ] || exit 0
-for place; do [ "$(stat -c %d -- "$place")" != "$(stat -c %d .)" ] || break; done
-copies=$(mktemp -d "$place/.ralph-copies-XXXXXXXX")
-export copies
-trap 'rm -rf -- "$copies"' EXIT
-mkdir "$copies/tree"
-echo "$elsewhere" > "$copies/elsewhere"
-# A name may hold what ends a line, so names and answers are kept apart; a file that is gone meanwhile ends this.
-find . -type f -links +1 -user "$from" -exec sh -ec '
-  stat -c %d:%i -- "$@" > "$copies/seen"
-  awk "FNR == NR { known[\\$0] = 1; next } { print (\\$0 in known) }" "$copies/elsewhere" "$copies/seen" > "$copies/answers"
-  exec 3< "$copies/answers"
-  for file; do
-    read -r isElsewhere <&3
-    [ "$isElsewhere" = 0 ] || printf "%s\\0" "$file"
-  done
-' sh {} + > "$copies/names"
-xargs -0 cp -a --reflink=auto --parents -t "$copies/tree" -- < "$copies/names"
-find "$copies/tree" -mindepth 1 -maxdepth 1 -exec cp -alf -t . -- {} +
-
-) fi
 chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
   find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
 chown -h "$top" "$path"
 `,f=`
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
-`,_=`
+`,h=`
 left=$#
 while [ $left -gt 0 ]; do
   set -- "$@" -path "$1" -prune -o
@@ -169,19 +141,19 @@ done
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }'     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
-`,g=`
+`,_=`
 uid=$1 home=$2; shift 2
-${_}
+${h}
 set -eu
 rm -rf "$home"
 mkdir -m 0700 "$home"
 chown "$uid:$uid" "$home"
-`,x=`
+`,w=`
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
-`,y=`
+`,x=`
 for pid; do kill -KILL "$pid" 2> /dev/null; done
 :
-`,v=`
+`,E=`
 set -eu
 uid=$1; shift
 for path; do
@@ -195,16 +167,16 @@ for path; do
   setfacl -m "u:$uid:--x" -- "$path"
   echo "$kind $path"
 done
-`,A=`
+`,v=`
 uid=$1; shift
 for path; do
   setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -r "$path" || echo "$path"
 done
-`,l=`
+`,A=`
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0
 echo named
-`,d=`
+`,a=`
 set -eu
 uid=$1 ports=$2 accept=
 [ -z "$ports" ] || accept="meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept"
@@ -235,7 +207,7 @@ for tables in iptables ip6tables; do
     "$tables" -w 5 -I OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid"
 done
 echo iptables
-`,s=`
+`,l=`
 uid=$1; shift
 entries() { getfacl -cnp -- "$1" 2> /dev/null; }
 while [ $# -gt 1 ]; do
@@ -249,7 +221,7 @@ while [ $# -gt 1 ]; do
   fi
 done
 :
-`,r=`
+`,s=`
 reservations=$1 uid=$2 name=$3 remains=$4 room=$5 session=$6; shift 6
 left() { remains=yes; echo "$1"; }
 if command -v nft > /dev/null; then
@@ -265,7 +237,7 @@ for tables in iptables ip6tables; do
   ! "$tables" -w 5 -n -L "RALPH_$uid" > /dev/null 2>&1 ||
     left "the chain RALPH_$uid ($tables -D OUTPUT -m owner --uid-owner $uid -j RALPH_$uid; $tables -F RALPH_$uid; $tables -X RALPH_$uid)"
 done
-${_}
+${h}
 if [ -n "$name" ]; then
   userdel "$name" > /dev/null 2>&1
   ! grep -q "^$name:" /etc/group || groupdel "$name" > /dev/null 2>&1
@@ -288,4 +260,4 @@ isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$room" ]; else [ -
 ! isHeld || rm -df -- "$link" 2> /dev/null
 ! isHeld || left "the reservation $link (rm -d $link)"
 :
-`}),9277:((L,w,u)=>{u.r(w),u.d(w,{collectOutput:()=>k,describeCollected:()=>m});var e=u(42841);async function k(n,$){const c=new AbortController,[h,f]=[p($,c),p($,c)],_=AbortSignal.any([c.signal,...n.signal==null?[]:[n.signal]]),g=await(0,e.mB)({...n,signal:_,outputs:[h.take,f.take]});return{end:c.signal.aborted?{kind:"too-much-output",maxBytes:$}:g,stdout:Buffer.concat(h.chunks),stderr:Buffer.concat(f.chunks)}}function m(n){return n.kind==="too-much-output"?`printed more than ${n.maxBytes/1024/1024} MiB`:(0,e.lA)(n)}function p(n,$){const c=[];let h=0;return{chunks:c,take:_=>{h+=_.length,h>n?$.abort():c.push(_)}}}})};export{S as id,N as ids,I as modules};
+`}),9277:((L,g,u)=>{u.r(g),u.d(g,{collectOutput:()=>k,describeCollected:()=>m});var e=u(42841);async function k(n,$){const c=new AbortController,[f,h]=[p($,c),p($,c)],_=AbortSignal.any([c.signal,...n.signal==null?[]:[n.signal]]),w=await(0,e.mB)({...n,signal:_,outputs:[f.take,h.take]});return{end:c.signal.aborted?{kind:"too-much-output",maxBytes:$}:w,stdout:Buffer.concat(f.chunks),stderr:Buffer.concat(h.chunks)}}function m(n){return n.kind==="too-much-output"?`printed more than ${n.maxBytes/1024/1024} MiB`:(0,e.lA)(n)}function p(n,$){const c=[];let f=0;return{chunks:c,take:_=>{f+=_.length,f>n?$.abort():c.push(_)}}}})};export{T as id,I as ids,U as modules};

@@ -17,8 +17,8 @@ const sources = {
   'scripted-codex.mjs': "import './sandbox/scripted-codex.ts';",
   'cache-worker.mjs': "import './src/entries/cache-worker.ts';",
   'room-worker.mjs':
-    "import { roomWorker } from './src/entries/room-worker.ts'; await roomWorker(process.argv.slice(2), (url) => import(url));",
-  'ralph.mjs': `import { cli } from './src/entries/cli.ts'; await cli(new URL('${new URL('..', import.meta.url).href}'));`,
+    "import { runRoomWorker } from './src/entries/room-worker.ts'; await runRoomWorker(process.argv.slice(2), (url) => import(url));",
+  'ralph.mjs': `import { runCli } from './src/entries/cli.ts'; await runCli(new URL('${new URL('..', import.meta.url).href}'));`,
 };
 
 let folder = '';

@@ -163,11 +163,8 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     abandonMerge: () => Promise.resolve(),
     putBack: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
-    keepIgnored: () => Promise.resolve(),
-    putBackIgnored: () => Promise.resolve([]),
-    cleanClone: (commit) => Promise.resolve(commit),
-    hideCredentials: () => Promise.resolve(() => Promise.resolve()),
-    handOver: () => Promise.resolve(() => Promise.resolve()),
+    layTree: () => Promise.resolve(() => Promise.resolve()),
+    layClean: (commit) => Promise.resolve(commit),
   };
 }
 

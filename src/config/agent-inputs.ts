@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from './config.ts';
-import { list } from './fields.ts';
+import { listField } from './fields.ts';
 import { input, parseTexts, type InputProblem, type InputTable } from './table.ts';
 
 /** What the inputs say of the agents, each by itself. */
@@ -26,7 +26,7 @@ export const agentInputs: InputTable<AgentTexts> = {
   agent: input('agent', name),
   agents: input(
     'agents',
-    list()
+    listField()
       .pipe(z.array(z.enum(AGENT_NAMES, { error: `must be a list of: ${AGENT_NAMES.join(', ')}` })))
       .refine((names) => new Set(names).size === names.length, 'names an agent twice'),
   ),

@@ -28,7 +28,7 @@ export function lines() {
 }
 
 /** A list such as `issues,plan`: what stands between commas or on lines of its own, trimmed. A comma inside brackets belongs to the item. */
-export function list() {
+export function listField() {
   return z.string().transform((text) => text.split(/\r?\n/).flatMap(itemsOf));
 }
 
@@ -36,7 +36,7 @@ export function list() {
 export function recipients({ teams }: { readonly teams: boolean }) {
   const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots are not asked`;
   return z.string().transform((text, problems): Recipients => {
-    const names = list().parse(text);
+    const names = listField().parse(text);
     const isWord = (name: string): name is 'auto' | 'none' => name === 'auto' || name === 'none';
     const [first = ''] = names;
     if (names.length === 1 && isWord(first)) return { kind: first };
@@ -48,8 +48,8 @@ export function recipients({ teams }: { readonly teams: boolean }) {
 }
 
 /** Hosts that may be reached: a list, or one of the words `any` and `none`. */
-export function allowedHosts() {
-  return list().transform((items, context): HostsAsked => {
+export function allowedHostsField() {
+  return listField().transform((items, context): HostsAsked => {
     const { asked, problems } = parseAllowedHosts(items);
     for (const problem of problems) context.addIssue(problem);
     return asked;

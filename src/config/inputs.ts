@@ -8,14 +8,14 @@ import { taskSourceNames } from '../core/tasks/task-sources.ts';
 import { agentInputs, chooseAgents, chooseFrom, type AgentTexts } from './agent-inputs.ts';
 import { commentReading, phases, stateStores, type Config } from './config.ts';
 import {
-  allowedHosts,
+  allowedHostsField,
   choice,
   duration,
   filled,
   flag,
   folder,
   lines,
-  list,
+  listField,
   mcpConfig,
   optional,
   pathInside,
@@ -28,14 +28,14 @@ import { KEY_INPUTS } from './key-inputs.ts';
 import { renamedTo } from './renamed.ts';
 import type { FoundSetting } from '../core/settings/found-setting.ts';
 import { placeName } from './settings/settings.ts';
-import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
+import { input, inputNamesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
 import { capped } from '../core/text/cut.ts';
 import { nearest } from '../core/text/nearest.ts';
 import { oneLine } from '../core/text/one-line.ts';
 import { sentence } from '../core/text/sentence.ts';
 
 /** Where tasks come from, in the order of the text. */
-export const taskSources = list()
+export const taskSources = listField()
   .pipe(
     z
       .array(z.enum(taskSourceNames, { error: `must be a list of: ${taskSourceNames.join(', ')}` }))
@@ -66,7 +66,10 @@ const inputs: InputTable<Settings> = {
       z.string().regex(/^([0-9a-f]{64})?$/, 'must be the output `handoff-digest` of the job with `phase: gate`'),
     ),
   },
-  isolation: { wanted: input('isolation', choice(...wantedIsolations)), hosts: input('allowed-hosts', allowedHosts()) },
+  isolation: {
+    wanted: input('isolation', choice(...wantedIsolations)),
+    hosts: input('allowed-hosts', allowedHostsField()),
+  },
   taskLabel: input(
     'task-label',
     filled('a label name')
@@ -80,13 +83,13 @@ const inputs: InputTable<Settings> = {
   taskSources: input('task-sources', taskSources),
   optionalSections: input(
     'optional-sections',
-    list()
+    listField()
       .refine((sections) => sections.length <= 50, 'has more than 50 headings')
       .refine((sections) => sections.every((section) => /\p{L}/u.test(section)), 'has a heading without a letter'),
   ),
   allowedBots: input(
     'allowed-bots',
-    list().refine(
+    listField().refine(
       (bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)),
       "must be logins of bots as GitHub's API shows them, for example renovate[bot]",
     ),
@@ -97,7 +100,7 @@ const inputs: InputTable<Settings> = {
     each: agentInputs,
     envNames: input(
       'agent-env',
-      list()
+      listField()
         .refine(
           (names) => names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
           'must be names of environment variables',
@@ -133,7 +136,7 @@ const inputs: InputTable<Settings> = {
   draft: input('draft', flag()),
   prLabels: input(
     'pr-labels',
-    list()
+    listField()
       .refine((labels) => labels.length <= 20, 'has more than 20 labels')
       .refine(
         (labels) => labels.every((label) => label.length <= 50),
@@ -154,18 +157,18 @@ const inputs: InputTable<Settings> = {
     maxRounds: input('max-feedback-rounds', whole({ min: 0, max: 100 })),
     resolve: input('resolve-threads', flag()),
   },
-  allowProtectedPaths: input('allow-protected-paths', list()),
+  allowProtectedPaths: input('allow-protected-paths', listField()),
   maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),
   maxPatchKib: input('max-patch-kib', whole({ min: 1, max: 1_048_576 })),
   stateStore: input('state-store', choice(...stateStores)),
   failOn: input(
     'fail-on',
-    list().pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),
+    listField().pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),
   ),
 };
 
 /** Names of all inputs, as action.yml must list them. */
-export const INPUT_NAMES = [...namesIn(inputs), ...KEY_INPUTS];
+export const INPUT_NAMES = [...inputNamesIn(inputs), ...KEY_INPUTS];
 
 /** The texts of the inputs, and what else decides about the Config. */
 export interface ConfigTexts {
@@ -244,7 +247,7 @@ function isWhole(texts: GivenSettings<AgentTexts> | undefined): texts is AgentTe
 export function parseHandoff(texts: Readonly<Record<string, string | undefined>>): Config['handoff'] | null {
   const trimmed = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()]));
   const { settings, problems } = parseTexts(inputs.handoff, trimmed);
-  return problems.length > 0 || Object.keys(settings).length < namesIn(inputs.handoff).length
+  return problems.length > 0 || Object.keys(settings).length < inputNamesIn(inputs.handoff).length
     ? null
     : (settings as Config['handoff']);
 }

@@ -1,9 +1,9 @@
 import { denialModes, limitModes, sessionModes, type Policy } from '../core/policy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
-import { choice, duration, flag, list, number, whole } from './fields.ts';
+import { choice, duration, flag, listField, number, whole } from './fields.ts';
 import { renamedTo } from './renamed.ts';
 import { ruleProblem } from './tool-rules.ts';
-import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
+import { input, inputNamesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
 
 /** A job on GitHub ends after five days at the latest, so no duration beyond that can mean anything. */
 export const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
@@ -18,7 +18,7 @@ export type PolicySettings = Omit<
 export const policyInputs: InputTable<PolicySettings> = {
   allowedTools: input(
     'allowed-tools',
-    list()
+    listField()
       .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write')
       .superRefine((rules, problems) => {
         for (const problem of rules.map(ruleProblem)) if (problem !== null) problems.addIssue(problem);
@@ -52,7 +52,7 @@ export const policyInputs: InputTable<PolicySettings> = {
 };
 
 /** Names of the inputs that make the policy. */
-export const POLICY_INPUT_NAMES = namesIn(policyInputs);
+export const POLICY_INPUT_NAMES = inputNamesIn(policyInputs);
 
 /** Some of the inputs, checked; or every problem with them at once. */
 export type GivenInputs =

@@ -34,8 +34,8 @@ export function input<Value>(name: string, form: z.ZodType<Value>): Input<Value>
 }
 
 /** Names of all inputs of the table, in its order. */
-export function namesIn(table: object): readonly string[] {
-  return Object.values(table).flatMap((entry: object) => (isInput(entry) ? [entry.name] : namesIn(entry)));
+export function inputNamesIn(table: object): readonly string[] {
+  return Object.values(table).flatMap((entry: object) => (isInput(entry) ? [entry.name] : inputNamesIn(entry)));
 }
 
 /** Parses the texts that are there, by the names of their inputs; with every problem at once, in the order of the table. */

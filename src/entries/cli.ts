@@ -3,7 +3,7 @@ import { endWhenUnread } from '../cli/unread-output.ts';
 import { runCommand } from '../cli/run-command.ts';
 
 /** The command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
-export async function cli(packageRoot: URL): Promise<void> {
+export async function runCli(packageRoot: URL): Promise<void> {
   const terminal: Terminal = {
     stdin: process.stdin,
     out: (text) => {

@@ -11,6 +11,8 @@ import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig, parseInputs, parseReach, type Reach } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/key-inputs.ts';
 import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
+import { nextSteps } from '../report/next/for-run.ts';
+import { renderSteps } from '../report/next/step.ts';
 import { describeOutcome } from '../report/sentences/outcome-text.ts';
 import { renderOutputs } from '../report/pages/outputs.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
@@ -37,7 +39,7 @@ import { writeRunRecord } from '../river/run-record.ts';
 import { sentence } from '../core/text/sentence.ts';
 
 /** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
-export async function main(): Promise<void> {
+export async function runMain(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
   const read = await readRun(environment);
@@ -179,8 +181,8 @@ export async function main(): Promise<void> {
         });
       });
     log.info(renderClosingBlock(end));
-    const { title, what, next } = describeOutcome(end);
-    if (failed) fail(redact(`${title}. ${sentence(what)} ${next}`));
+    const { title, what } = describeOutcome(end);
+    if (failed) fail(redact(`${title}. ${sentence(what)} ${renderSteps(nextSteps(end), 'log')}`));
     // Sockets of a service that hangs must not keep the job alive.
     process.exit(failed ? 1 : 0);
   }

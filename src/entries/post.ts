@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { endAgent, removeRoomsOf } from '../wiring/agent.ts';
-import { giveCredentialsBack, takeCheckoutBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
@@ -43,7 +42,7 @@ const UNKNOWN = { version: 1, startedAt: 0, steeringDigest: null, claimed: null,
 type Environment = World['environment'];
 
 /** The action's post step: finishes what a killed or cancelled main could not. Does nothing after a main that ended by itself. Never throws. */
-export async function post(): Promise<void> {
+export async function runPost(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const { redact } = secretsOf(environment, []);
   const log = createLog(redact);
@@ -61,7 +60,6 @@ export async function post(): Promise<void> {
       log.error(`${what}: ${sentence(messageOf(error))}`);
     };
 
-  const token = (inputTexts(environment)['github-token'] ?? '').trim();
   // Found by what this process has of the runner alone: an agent can write to everything that main could leave for it.
   const [first, ...others] = identitiesOf(environment);
   for (const identity of [first, ...others.filter(isThere)]) {
@@ -69,24 +67,14 @@ export async function post(): Promise<void> {
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
     const left = await removeRoomsOf(identity, environment).catch((error: unknown) => {
-      logFailure("The agent's room could not be removed, so the checkout's credentials are not restored")(error);
+      logFailure("The agent's room could not be removed")(error);
       return null;
     });
-    // Where it is not known that nobody is left, there is nothing for whoever may be.
-    if (left === null) log.info('Check out again before a later step of this job uses git.');
-    else if (left.processes.length > 0)
-      log.error(
-        `Processes of the agent still run: ${namesOf(left.processes)}. The checkout's credentials are not restored. Restart the runner.`,
-      );
-    else {
+    if (left !== null && left.processes.length > 0)
+      log.error(`Processes of the agent still run: ${namesOf(left.processes)}. Restart the runner.`);
+    else if (left !== null) {
       const remains = remainsSentence(left);
       if (remains !== null) log.warning(remains);
-      await takeCheckoutBack(identity, environment).catch(
-        logFailure('The checkout could not be restored as later steps need it'),
-      );
-      await giveCredentialsBack(identity, { token, log }).catch(
-        logFailure("The checkout's credentials could not be restored"),
-      );
     }
     runnerFiles.putBack();
     await finish({ environment, identity, runnerFiles, record }).catch(

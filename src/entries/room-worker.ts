@@ -1,5 +1,5 @@
 /** `listen PORT…`, or what is asked on standard input: `probe`, `tree`, `sandbox`. `load`: Node's own `import`, for a library that is no part of this program. */
-export async function roomWorker(
+export async function runRoomWorker(
   [work = '', ...args]: readonly string[],
   load: (url: string) => Promise<unknown>,
 ): Promise<void> {

@@ -25,7 +25,7 @@ export interface GateDeps {
   readonly examine: Examine;
   readonly clock: Clock;
   readonly log: Log;
-  /** What another Ralph left of its circuit in the checkout, as the job made it; null: there is none. */
+  /** Reads the circuit that another Ralph left in the checkout as the job made it; null: there is none. */
   readonly readLeftCircuit: () => Promise<Omit<LeftCircuit, 'hash'> | null>;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;

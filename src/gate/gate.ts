@@ -5,32 +5,24 @@ import { answering } from './command/answering.ts';
 import { obey, obeyDispatch } from './command/commands.ts';
 import { endLane } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
-import type { Dismissed, Intent } from './event/intent.ts';
+import type { Dismissed, EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
-import { findForeign } from './found.ts';
+import { detectOtherRalphs } from './detect-other-ralphs.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
 import { takeBack, withdraw } from './lane/withdraw.ts';
 import { forTasks } from './tasks/sources.ts';
 import { workIssue, workQueue } from './work.ts';
 
-/** What an event asks for → Intake, with what was found of other Ralphs where the run looks at the checkout at all. Spends no agent call. */
-export async function gate(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
-  const found = LOOKS_AT_CHECKOUT.includes(intent.kind) ? await findForeign(deps) : [];
+/** What an event means → Intake, with what was found of other Ralphs where somebody asks for work or an answer. Spends no agent call. */
+export async function gate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
+  const found = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const intake = await follow(deps, intent);
   return { ...intake, notes: { ...intake.notes, found } };
 }
 
-const LOOKS_AT_CHECKOUT: readonly Intent['kind'][] = [
-  'work-queue',
-  'work-issue',
-  'answer',
-  'command',
-  'dispatched-command',
-];
-
-/** Which tasks are eligible, whether this run may work, on which branch. */
-async function follow(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
+/** Decides which tasks are eligible, whether this run may work, and on which branch. */
+async function follow(deps: GateDeps, intent: Intent): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
       return workQueue(deps, { asked: false, byHand: intent.actor !== null, purpose: forTasks });
@@ -69,7 +61,7 @@ async function workLabeledIssue(
   return answering(issue, () => workIssue(deps, { number: issue, redo: true, approvedText }));
 }
 
-/** Acknowledges by a reaction at once, whatever the command: eyes for who may, thumbs down for who may not. */
+/** Acknowledges every command by a reaction at once: eyes for somebody who may command, thumbs down for others. */
 async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
   const isAllowed = await trusts(deps, intent.actor);
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');

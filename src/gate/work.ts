@@ -9,17 +9,16 @@ import { admit, preview, type Preview } from './lane/admit.ts';
 import { lookAfterWaiting, notLookedAfter, type LookedAfter } from './lane/waiting-pulls.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
-import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
+import { findPrompt, findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
 import { forTasks, type Purpose, type Request } from './tasks/sources.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
-import { findPrompt } from './tasks/prompt.ts';
 
-/** An issue that somebody asks to be worked on now. `approvedText`: as it was when they put the label on, where the event says it. */
+/** An issue that somebody wants to be worked on now. `approvedText`: its text when they put the label on; null: the event does not say. */
 export interface AskedIssue {
   readonly number: number;
-  /** They want it done again if it is done; in every attempt but a run's first one, the first one has done it. */
+  /** Whether it is done again if it is done already. Only a run's first attempt does that. */
   readonly redo: boolean;
   readonly approvedText: IssueText | null;
 }
@@ -40,7 +39,7 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
   return waiting.unheard ?? { ...own, notes };
 }
 
-/** Pull requests that wait come before new tasks; whoever asks for the queue by name means the queue. */
+/** Looks at waiting pull requests, which come before new tasks, unless somebody asks for the queue by name. */
 async function lookAfter(
   deps: GateDeps,
   { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
@@ -48,14 +47,14 @@ async function lookAfter(
 ): Promise<LookedAfter> {
   if (asked || purpose.kind !== 'tasks') return notLookedAfter;
   const answers: Purpose = { kind: 'answers', failedOn: null, of: 'waiting' };
-  // It was not decided on because it has no task.
+  // Without a task, nothing was decided on the queue yet.
   const none = { issues: [], files: null, prompt: null };
   const queue = request === null ? requestWith(deps, { asked, byHand, purpose: answers }, none) : null;
   const issues = listed.kind === 'listed' ? listed.issues : [];
   return lookAfterWaiting(deps, { issues, request: queue, admit });
 }
 
-/** Nothing is to be done because no issue can have the task label; null: it exists, or nobody knows. */
+/** Returns the end of a run in a repository without the task label, or null if the label exists or nobody knows. */
 async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null> {
   if (!config.taskSources.includes('issues')) return null;
   try {
@@ -66,7 +65,7 @@ async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null
   }
 }
 
-/** What a run of the queue that a person starts would do now: nothing is claimed, reserved or opened. */
+/** Says what a run of the queue would do if a person started it now. Claims, reserves and opens nothing. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
   const by = { asked: false, byHand: true, purpose: forTasks };
   const request = await queueRequest(deps, by, await listIssues(deps));
@@ -85,7 +84,7 @@ async function queueRequest(
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
   // A repository without issues can still have tasks in files or in a prompt.
   if (listed.kind === 'switched-off' && files === null && prompt === null) throw listed.error;
-  // What is said of its pull request is answered, whether or not any task is left.
+  // Feedback on the queue's pull request is answered even if no task is left.
   if (purpose.kind === 'tasks' && issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);
     return null;
@@ -98,13 +97,13 @@ function requestWith(
   { asked, byHand, purpose }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
   tasks: Pick<Request, 'issues' | 'files' | 'prompt'>,
 ): Request {
-  // A second attempt of a run is no second request.
+  // Running a job again is not a second request.
   const again = asked && context.runAttempt === 1;
   const request = { ...tasks, promptAgain: again, approvedText: null };
   return { id: QUEUE, requested: 'by-queue', purpose, asked, byHand, redo: false, ...request };
 }
 
-/** Where there is nothing to do but what a prompt may ask for, people are told how to have it done. */
+/** If a prompt is all that could be worked on, warns how to switch that on. */
 async function withUnusedPrompt(
   deps: GateDeps,
   end: ReturnType<typeof endIntake>,
@@ -116,7 +115,7 @@ async function withUnusedPrompt(
   return { ...end, notes: { ...end.notes, warnings: [...end.notes.warnings, unused] } };
 }
 
-/** A job without a checkout never sees a task of a file: where there are no others, that is no rest but a mistake. */
+/** Requires a checkout, without which no task of a file is found. Throws a UserError if there are no other sources, else warns. */
 async function needCheckout({ config, repository, log }: GateDeps): Promise<void> {
   const missing = config.taskSources.every((source) => source === 'issues') ? null : await repository.missing();
   if (missing === null) return;
@@ -124,7 +123,7 @@ async function needCheckout({ config, repository, log }: GateDeps): Promise<void
   log.warning(missing);
 }
 
-/** Task files. A checkout that cannot be read is reported with whatever else keeps the issues from being worked; without issues it is all there is to report. */
+/** Finds task files. If the checkout cannot be read, warns and leaves the issues to be worked on; throws if there are none. */
 async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {
     return await findTaskFiles(deps);
@@ -160,7 +159,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   });
 }
 
-/** Issues that the queue works on, if it works on issues; none where the repository has them switched off. */
+/** Issues that the queue works on; none if `task-sources` or the repository leaves issues out. */
 export async function queuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
   const listed = await listIssues(deps);
   return listed.kind === 'listed' ? listed.issues : [];

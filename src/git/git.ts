@@ -141,7 +141,7 @@ export function authorization(url: string, token: string): Record<string, string
 }
 
 /** The header that a token gives; actions/checkout writes the very same. */
-export function authorizationHeader(token: string): string {
+function authorizationHeader(token: string): string {
   return `AUTHORIZATION: basic ${basicCredentials(token)}`;
 }
 

@@ -1,5 +1,5 @@
 import { constants, type Dirent } from 'node:fs';
-import { open, readdir, rm, stat } from 'node:fs/promises';
+import { lstat, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Where named pipes are looked for: everywhere in a git directory, or in a work tree where git reads files for itself. */
@@ -44,4 +44,12 @@ async function removePipe(path: string): Promise<boolean> {
   } finally {
     await pipe?.close();
   }
+}
+
+/** Removes whatever stands at a path; who waits there for the other end of a pipe goes on. */
+export async function removeAsPipe(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return;
+  if (found.isFIFO() && (await removePipe(path))) return;
+  await rm(path, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@ import type { Octokit } from '@octokit/rest';
 import type { RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
-import { explain, type Purpose, type TokenSource } from './errors.ts';
+import { explainError, type Purpose, type TokenSource } from './errors.ts';
 import { graphqlAnswerIn, isGraphqlWeather, isTooLarge } from './graphql/weather.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
@@ -67,7 +67,7 @@ export function createClient(options: ForgeOptions): Client {
         connected ??= connect(options, meter);
         return await call(await connected, options.repository);
       } catch (error) {
-        throw explain(error, purpose, options);
+        throw explainError(error, purpose, options);
       }
     },
     requests: () => requests,

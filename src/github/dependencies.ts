@@ -1,9 +1,9 @@
 import type { Dependency, Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
-import { isGone, statusOf } from './errors.ts';
+import { isGoneError, statusOf } from './errors.ts';
 import { askAboutIssues, type IssueQuestion } from './issue-queries.ts';
-import { isOf, repositoryOf } from './issues.ts';
+import { isOf, repositoryOfIssue } from './issues.ts';
 
 type DependencyMethods = Pick<Forge, 'dependenciesOf' | 'statesOf'>;
 
@@ -32,7 +32,7 @@ export function createDependencies(client: Client, log: Log): DependencyMethods 
           try {
             found.push(...(await list()).map((answer) => toDependency(answer, at)));
           } catch (error) {
-            if (!isGone(error)) throw error;
+            if (!isGoneError(error)) throw error;
             if (statusOf(error) === 404) reportOnce(number);
           }
         }
@@ -69,6 +69,6 @@ function toDependency(answer: IssueAnswer, at: RepositoryName): Dependency {
   return {
     number: answer.number,
     state: answer.state === 'open' ? 'open' : 'closed',
-    elsewhere: isOf(at, answer) ? null : repositoryOf(answer),
+    elsewhere: isOf(at, answer) ? null : repositoryOfIssue(answer),
   };
 }

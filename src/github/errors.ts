@@ -27,7 +27,7 @@ export interface Situation {
  * The UserError for a failed request: what happened, with which value, and what to do. It carries no cause, since that
  * would hold the request with its headers. What is no failed request, a bug for one, comes back as it is.
  */
-export function explain(error: unknown, purpose: Purpose, situation: Situation): unknown {
+export function explainError(error: unknown, purpose: Purpose, situation: Situation): unknown {
   const refused = refusalOf(error);
   const explanation =
     refused !== null
@@ -48,7 +48,7 @@ export function statusOf(error: unknown): number | null {
 }
 
 /** Whether what was asked for is not there, or not any more. 410 is the answer for a deleted issue, ours for a write to a transferred one, and GitHub's for all issues when they are switched off. */
-export function isGone(error: unknown): boolean {
+export function isGoneError(error: unknown): boolean {
   const refused = refusalOf(error);
   return refused?.status === 404 || (refused?.status === 410 && isOfOneIssue(refused.message));
 }

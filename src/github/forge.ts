@@ -10,7 +10,7 @@ import { createIssues } from './issues.ts';
 import { createJobs } from './jobs.ts';
 import { createLabels, type KnownLabels } from './labels.ts';
 import { createPullRequests } from './pull-requests.ts';
-import { readSettings } from './settings.ts';
+import { readRepositorySettings } from './settings.ts';
 
 /** GitHub behind the port. Nothing is loaded or sent before the first method that needs the API. */
 export function createForge(options: ForgeOptions): ForgeAdapter {
@@ -28,7 +28,7 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
     ...createCaches(client, options),
     ...createJobs(client),
     ...createFeedback(client, options),
-    settings: (query) => readSettings(client, query),
+    settings: (query) => readRepositorySettings(client, query),
     requests: client.requests,
   };
 }

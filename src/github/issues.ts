@@ -1,7 +1,7 @@
 import type { Forge, Issue } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
-import { isGone } from './errors.ts';
+import { isGoneError } from './errors.ts';
 import type { KnownLabels } from './labels.ts';
 
 type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue'>;
@@ -62,7 +62,7 @@ export function createIssues(
           // A transferred issue is found by a redirect, in the repository that it went to.
           return isOf(at, data) ? read(data) : null;
         } catch (error) {
-          if (isGone(error)) return null;
+          if (isGoneError(error)) return null;
           throw error;
         }
       }),
@@ -71,11 +71,11 @@ export function createIssues(
 
 /** Whether an issue is one of this repository. */
 export function isOf({ owner, repo }: RepositoryName, issue: Pick<IssueAnswer, 'repository_url'>): boolean {
-  return repositoryOf(issue).toLowerCase() === `${owner}/${repo}`.toLowerCase();
+  return repositoryOfIssue(issue).toLowerCase() === `${owner}/${repo}`.toLowerCase();
 }
 
 /** `owner/repo`. */
-export function repositoryOf({ repository_url: url }: Pick<IssueAnswer, 'repository_url'>): string {
+export function repositoryOfIssue({ repository_url: url }: Pick<IssueAnswer, 'repository_url'>): string {
   return url.split('/').slice(-2).join('/');
 }
 

@@ -1,7 +1,7 @@
 import type { ForgeAdapter, LabelDefinition } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
-import { isGone, isInvalid, statusOf } from './errors.ts';
+import { isGoneError, isInvalid, statusOf } from './errors.ts';
 
 type LabelMethods = Pick<ForgeAdapter, 'labelNames' | 'addLabels' | 'changeLabels'>;
 
@@ -47,7 +47,9 @@ export function createLabels({ ask }: Client, { known }: { readonly known: Known
             await octokit.rest.issues.addLabels({ ...issue, labels: added.map(({ name }) => name) });
           for (const name of removed) await tryRemove(octokit, { ...issue, name });
         } catch (error) {
-          throw isGone(error) ? new UserError('configuration', `Issue #${String(number)} no longer exists.`) : error;
+          throw isGoneError(error)
+            ? new UserError('configuration', `Issue #${String(number)} no longer exists.`)
+            : error;
         }
       });
     },

@@ -7,7 +7,7 @@ import { statusOf } from './errors.ts';
 type BranchName = RepositoryName & { readonly branch: string };
 
 /** Reads a repository's settings, and changes none; what the token may not ask is unknown. */
-export async function readSettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
+export async function readRepositorySettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
   const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<Asked<T>> =>
     tryAsking(client, { what: 'it', needs }, call);
   // Of a repository that a token does not see at all, GitHub says that nothing in it exists.

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { allows, nameOf, type EgressRules, type Target } from '../core/isolation/hosts.ts';
+import { allows, nameOfTarget, type EgressRules, type Target } from '../core/isolation/hosts.ts';
 import { WITHOUT_TLS } from '../core/isolation/egress/opening.ts';
 import { HTTPS_PORT, misuse, refusal, unreachable, type Gate } from './egress/answer.ts';
 import { machineNetwork, openConnection, type Network, type Opened, type Wanted } from './egress/connection.ts';
@@ -67,7 +67,7 @@ export function createEgress(options: EgressOptions): Egress {
     return opened;
   };
   const refuse: Gate['refuse'] = (target, stranger) => {
-    count(nameOf(target) + stranger);
+    count(nameOfTarget(target) + stranger);
     return misuse(target, stranger);
   };
   const admit: Gate['admit'] = async (wanted) => {
@@ -78,7 +78,7 @@ export function createEgress(options: EgressOptions): Egress {
     const opened: Opened | null = isAllowed ? await open(wanted) : null;
     if (opened?.kind === 'open') return opened;
     if (opened?.kind === 'unreachable') return { kind: 'answered', answer: unreachable(target, opened.why) };
-    count(nameOf(target));
+    count(nameOfTarget(target));
     return { kind: 'answered', answer: refusal(options, target, isAllowed) };
   };
   const mustName = ({ port }: Target): boolean => options.allowed.kind !== 'any' || port === HTTPS_PORT;

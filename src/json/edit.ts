@@ -53,7 +53,7 @@ export function appendChildren(text: string, container: JsonNode, pieces: readon
   if (last !== undefined) {
     const lead = leadOf(text, last);
     // `[a]` becomes `[a, b]`.
-    const between = lead === '' && layoutOf(text, container).spaced ? ' ' : lead;
+    const between = lead === '' && layoutOfJson(text, container).spaced ? ' ' : lead;
     return { offset: endOf(last), length: 0, text: pieces.map((piece) => `,${between}${piece}`).join('') };
   }
   const offset = container.offset + 1;
@@ -74,7 +74,7 @@ export function childIndent(text: string, container: JsonNode, layout: JsonLayou
 }
 
 /** Layout of an object or array that has children; two blanks a step where nothing shows it. */
-export function layoutOf(text: string, container: JsonNode): JsonLayout {
+export function layoutOfJson(text: string, container: JsonNode): JsonLayout {
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
   const [first] = container.children ?? [];
   if (first === undefined) return { lineEnd, indent: '  ', spaced: true };
@@ -90,7 +90,7 @@ export function layoutOf(text: string, container: JsonNode): JsonLayout {
 }
 
 /** Writes a value that begins on a line with the indentation `outer`. */
-export function renderJson(value: unknown, layout: JsonLayout, outer: string): string {
+export function renderJsonValue(value: unknown, layout: JsonLayout, outer: string): string {
   if (layout.indent === null && !layout.spaced) return JSON.stringify(value);
   // Inside its texts JSON has no line ends, so that these are all between them.
   const lines = JSON.stringify(value, null, layout.indent || '  ').split('\n');

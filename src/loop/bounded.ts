@@ -5,7 +5,7 @@ const MAX_TEXT_CHARS = 4_000;
 /** Longer lists of the agent are cut in the journal. */
 const MAX_ITEMS = 50;
 
-/** The same data with every text redacted and cut, every list cut: fit to be kept and shown. */
+/** Redacts and cuts every text in the data and cuts every list, so that it can be kept and shown. */
 export function bounded<T>(data: T, redact: (text: string) => string): T {
   return bound(data, redact) as T;
 }

@@ -37,7 +37,7 @@ export interface Iteration {
   readonly step: Iterate;
   /** The agent that it calls. */
   readonly turn: Turn;
-  /** The merge of the base branch that is its task; null: it has another one. */
+  /** The merge of the base branch, if that is the task; else null. */
   readonly merge: MergeToFinish | null;
   readonly opened: OpenedLane;
   /** Instant of the decision to iterate, which is when the call is charged. */
@@ -46,23 +46,23 @@ export interface Iteration {
 
 export interface Called {
   readonly agentRun: AgentRun;
-  /** Every call is booked in its state, and on disk. */
+  /** Its state has every call booked, and is on disk. */
   readonly work: Work;
   /** What the last call used. */
   readonly usage: CallUsage;
-  /** When the conversation turned out to be none that continues, and the state lost it; null: it did not. */
+  /** When the state lost its conversation, since the agent could not continue it; null: it did not. */
   readonly sessionDroppedAt: number | null;
-  /** The call before it, charged as well, which failed while it continued the conversation; null: there was none. */
+  /** The call before, also charged, which failed to continue the conversation; null: there was none. */
   readonly failed: FailedCall | null;
 }
 
-/** A call that was made again in a new conversation, at the instant at which it had ended. */
+/** A failed call that was made again in a new conversation. */
 interface FailedCall {
   readonly usage: CallUsage;
   readonly agentRun: AgentRun;
 }
 
-/** How one call differs from another of the same iteration. */
+/** What may differ between two calls of the same iteration. */
 export interface CallSetting extends Pick<PromptParts, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'> {
   readonly model: string | null;
   readonly allowedTools: readonly string[] | null;
@@ -91,7 +91,7 @@ export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iterati
   };
 }
 
-/** Calls the agent, once more in a new conversation when the one that it continued may be what made it fail; each call is booked as it ends. `treeBefore`: content before the call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
+/** Calls the agent. If it fails and the conversation that it continued may be why, calls it once more in a new one. Each call is booked as it ends. `treeBefore`: content before the call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function callAgent(
   deps: LoopDeps,
   { work, soFar, step, turn, merge, startedAt }: Iteration,
@@ -159,8 +159,8 @@ export async function callAgent(
 type Booked = Pick<Called, 'agentRun' | 'work' | 'usage'>;
 
 /**
- * Calls the agent once, and books what that used the moment it ends, in memory, on disk and in what is handed over: nothing
- * that fails from here on loses it. Throws what failed behind the call only then.
+ * Calls the agent once. Books what that used the moment it ends, in memory, on disk and in what is handed over, so that no
+ * later failure loses it. Only then throws what broke during the call.
  */
 async function bookedCall(
   deps: LoopDeps,
@@ -198,11 +198,11 @@ function tryTo(act: () => void): void {
   try {
     act();
   } catch {
-    // Nothing depends on it.
+    // The caller does not depend on it.
   }
 }
 
-/** The second of two calls of which only the second was charged, with what both of them used. */
+/** The second of two calls with the usage of both, since only one of them was charged. */
 function withUsageOf(first: Booked, second: Booked): Booked {
   const usage = callsTogether(first.usage, second.usage);
   const { tokens, costUsd } = usage;
@@ -239,7 +239,7 @@ export async function promptFor(
   },
 ): Promise<string> {
   const { workingDirectory, policy, verify } = deps.config;
-  // A file may have grown since the gate read it: the item has moved.
+  // The item may have moved in its file since the gate read it.
   const item = listed.find(({ task }) => task.id === step.task.id);
   return composePrompt({
     aim: setting.aim,
@@ -275,25 +275,25 @@ export async function promptFor(
   });
 }
 
-/** What is to be done before all else, where no iteration of the queue is known; else empty. The branches of issues begin when the project is there. */
+/** What the first iteration of the queue must do before all else; empty for every other one. Branches of issues begin from a project that is set up. */
 export function setupFor({ setup }: LoopDeps['prompt'], { lane, state }: Pick<Work, 'lane' | 'state'>): string {
   return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
 
-/** Titles of the tasks that are open beside this one. */
+/** Titles of the other open tasks. */
 function othersOf({ tasks, state }: Work, { id }: Task): readonly string[] {
   return tasks
     .filter((task) => task.id !== id && task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo')
     .map(({ title }) => title);
 }
 
-/** The newest verification: content that an iteration did not change is not verified again. */
+/** The newest verification. It also holds for later iterations that changed nothing. */
 function lastVerificationOf({ journal, headVerification }: Work): Verification | null {
   if (headVerification?.after === journal.length) return headVerification.verification;
   return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
 }
 
-/** What one call may cost at most, in US dollars, so that a limit binds inside the call as well; null = no limit. */
+/** Maximum cost of one call in US dollars, which enforces the limits during the call as well; null = no limit. */
 export function budgetLeft(
   { state }: Pick<Work, 'state'>,
   spentUsd: number,
@@ -306,7 +306,7 @@ export function budgetLeft(
   return left.length > 0 ? Math.max(0, Math.min(...left)) : null;
 }
 
-/** Tokens that one call may spend at most; null = no limit. */
+/** Maximum tokens of one call; null = no limit. */
 function tokensLeft({ state }: Pick<Work, 'state'>, { maxTokensPerHour }: Policy): number | null {
   return maxTokensPerHour > 0 ? Math.max(0, maxTokensPerHour - (state.windows.hour?.tokens ?? 0)) : null;
 }

@@ -12,19 +12,19 @@ import type { Iteration } from './call.ts';
 import type { LoopDeps } from './deps.ts';
 import { remakeLockFiles } from './feedback/lock-files.ts';
 
-/** Content to commit; `summary`: what the agent says of it. */
+/** Content to commit; `summary`: the agent's own. */
 interface Content {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly summary: string | null;
 }
 
-/** What was committed, and what came of the lock files of a merge. */
+/** What was committed, with the result for each lock file of a merge. */
 export interface Committed extends CommittedIteration {
   readonly lockFiles: readonly LockFile[];
 }
 
-/** Commits what an iteration has made so far; the work knows it. Of a merge without markers, lock files are made again first; what the agent resolved is kept where they cannot be, or the run is cancelled. */
+/** Commits what an iteration has made so far. In a merge, makes the lock files again first; if one cannot be made or the run is cancelled, what the agent resolved is still kept. */
 export async function commitWork(
   deps: LoopDeps,
   { work, soFar, step: { task }, turn, merge }: Iteration,
@@ -35,7 +35,7 @@ export async function commitWork(
   const committed = await deps.repository.commit({
     before,
     after: lockFiles === null ? after : await deps.repository.snapshot(),
-    message: messageOf(deps, work, { task, summary }),
+    message: commitMessageOf(deps, work, { task, summary }),
     trailers: {
       'Ralph-Run': deps.context.runId,
       'Ralph-Iteration': String(soFar.iterations + 1),
@@ -48,7 +48,7 @@ export async function commitWork(
 }
 
 /** The message of a commit of a task. */
-export function messageOf(
+export function commitMessageOf(
   { redact }: Pick<LoopDeps, 'redact'>,
   { state }: Work,
   { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,
@@ -62,7 +62,7 @@ export function messageOf(
   });
 }
 
-/** The work that knows of a commit. */
+/** The work after a commit. */
 export function withCommit(work: Work, committed: CommittedIteration): Work {
   return {
     ...work,
@@ -77,12 +77,12 @@ export function withCommit(work: Work, committed: CommittedIteration): Work {
   };
 }
 
-/** People read of a file once in a run, however often it is changed again. */
+/** Removes duplicates: people read of a file once in a run. */
 function eachOnce(files: Work['withheld']): Work['withheld'] {
   return [...new Map(files.map((file) => [JSON.stringify([file.path, file.why]), file])).values()];
 }
 
-/** What several commits of one iteration come to; the last one says how it ends. */
+/** Combines the commits of one iteration; the last one says how it ends. */
 export function committedTogether(earlier: readonly Committed[], last: Committed): Committed {
   const all = [...earlier, last];
   return {

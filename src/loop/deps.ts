@@ -24,7 +24,7 @@ interface Beginning {
   readonly orders: readonly Order[];
 }
 
-/** What people took back while the run works. `task`: how they took back its issue; `lane`: who closed its pull request or deleted its branch, which completes "stopped by …". Null: nothing, as far as is known. */
+/** What people took back while the run works; null: nothing that is known. `task`: how they took back its issue. `lane`: who closed its pull request or deleted its branch, as words that complete "stopped by …". */
 interface TakenBack {
   readonly task: WithdrawalKind | null;
   readonly lane: string | null;
@@ -42,8 +42,8 @@ type Outlet =
     }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
-/** `policy`: the user's, without what its reservation makes of it. `renew`: what a run whose time is `maxRunMs` in all may use from now on, which is then reserved; never throws. */
-interface Patience {
+/** How a run waits. `policy`: the user's, before a reservation tightens it. `renew`: reserves what a run of `maxRunMs` in all may use from now on; never throws. */
+interface WaitPolicy {
   readonly policy: Policy;
   readonly renew: (
     work: Work,
@@ -57,18 +57,24 @@ export interface OpenedAgent {
   readonly called: CalledName;
 }
 
-/** An agent that the run may call. `open`: installs and loads it, once; throws UserError when it cannot. `opened`: null: nobody has opened it. */
+/** An agent that the run may call. `open` installs and loads it, once, or throws a UserError. `opened` returns null until then. */
 export interface LoopAgent {
   readonly name: AgentName;
   readonly open: () => Promise<OpenedAgent>;
   readonly opened: () => OpenedAgent | null;
 }
 
+/** The work after a deed, and why the run ends here; null: it continues. */
+export interface Advanced {
+  readonly work: Work;
+  readonly end: Outcome | null;
+}
+
 /** What the loop needs of the world. */
 export interface LoopDeps {
   readonly config: Config;
   readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl' | 'verifyProblems'>;
-  /** In the order in which they are asked, which is the policy's. */
+  /** In the policy's order. */
   readonly agents: readonly [LoopAgent, ...(readonly LoopAgent[])];
   readonly repository: Pick<
     Repository,
@@ -84,24 +90,21 @@ export interface LoopDeps {
     | 'abandonMerge'
     | 'putBack'
     | 'review'
-    | 'keepIgnored'
-    | 'putBackIgnored'
-    | 'cleanClone'
-    | 'hideCredentials'
-    | 'handOver'
+    | 'layTree'
+    | 'layClean'
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;
   readonly commands: Commands;
-  /** What an iteration does, as the base branch says; null: it calls the agent. */
+  /** The steps of an iteration, as the base branch has them; null: an iteration is one agent call. */
   readonly pipeline: Pipeline | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly sleep: Sleep;
-  /** Looks, before a call, at what people did since the run began: at most three requests, and it never throws. Null: this job cannot ask. */
+  /** Looks at what people did since the run began, with at most three requests; never throws. Null: this job cannot ask. */
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
-  /** For a run that waits for the end of a limit; null: it cannot. */
-  readonly patience: Patience | null;
+  /** Null: the run cannot wait for the end of a limit. */
+  readonly patience: WaitPolicy | null;
   readonly store: Pick<StateStore, 'read' | 'update' | 'transcript'>;
   /** UUID of this run's process tree. */
   readonly runTag: string;
@@ -127,7 +130,7 @@ export interface LoopDeps {
   readonly sayLeft: (text: string) => void;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
-  /** Keeps what work that is not published would change, beside the journal; never throws. */
+  /** Keeps a patch of unpublished work beside the journal; never throws. */
   readonly keepPatch: (name: string, patch: string) => void;
   /** Hash of the journal's last line; null: it has none. */
   readonly journalHash: () => string | null;

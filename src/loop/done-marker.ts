@@ -2,15 +2,15 @@ import { PROGRESS_PLACES } from '../core/prompt/places.ts';
 import type { FileTexts } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 
-/** Files of the work tree that are neither its content nor its tasks, as they are before a call. */
+/** Files of the work tree that count neither as content nor as tasks, as they are before a call. */
 interface Aside {
   /** Logs in which an agent keeps what it learns. */
   readonly notes: FileTexts;
-  /** Markers that are there already: nobody knows who made them, and when. */
+  /** Markers that existed before the call: nobody knows who made them, and when. */
   readonly standing: readonly string[];
 }
 
-/** One question for all of them. */
+/** Reads all of them at once. */
 export async function readAside({ files, prompt }: Pick<LoopDeps, 'files' | 'prompt'>): Promise<Aside> {
   const texts = Object.entries(await files.read([...prompt.signals.markers, ...PROGRESS_PLACES]));
   return {
@@ -19,7 +19,7 @@ export async function readAside({ files, prompt }: Pick<LoopDeps, 'files' | 'pro
   };
 }
 
-/** Path of the file by which the agent said in this call that everything is done, taken away so that it must say so again; null: it made none. */
+/** Removes the marker by which the agent said in this call that everything is done, so that it must say so again. Returns its path, or null if the agent made none. */
 export async function takeDoneMarker(
   { files, prompt, log, redact }: Pick<LoopDeps, 'files' | 'prompt' | 'log' | 'redact'>,
   { standing }: Aside,

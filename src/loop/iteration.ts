@@ -37,10 +37,10 @@ import type { LoopDeps } from './deps.ts';
 import { markEntries } from './marks.ts';
 import type { Work } from '../handover/work.ts';
 
-/** More withheld files are not kept in the evidence. */
+/** Maximum number of withheld files in the evidence. */
 const MAX_WITHHELD_NAMED = 20;
 
-/** One agent call, or the steps of the pipeline, with evidence and analysis. What is finished is on disk before the next thing begins. */
+/** Makes one agent call, or runs the steps of the pipeline, with evidence and analysis. Each part is on disk before the next begins. */
 export async function iterate(
   deps: LoopDeps,
   iteration: Iteration,
@@ -66,12 +66,12 @@ export async function iterate(
         ...iteration.work,
         state: isForgotten ? resetSession(ready, 'unknown_session', iteration.startedAt) : ready,
       };
-      // The call is charged and on disk before it is made: a kill grants none for nothing.
+      // The call is charged and on disk before it is made, so a killed run gets no call for free.
       deps.record(begun);
       const listed = await readFileTasks(deps, begun.tasks);
       const aside = await readAside(deps);
       const made = await make(deps, { ...iteration, work: begun, before, listed, ...aside });
-      // Before anything is measured: what is a message to the loop is no content.
+      // The marker is a message to the loop, so it goes before the content is measured.
       const markedLast = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
       const listedAfter = await readFileTasks(deps, begun.tasks);
@@ -94,7 +94,7 @@ export async function iterate(
       return { ...concluded, work: marked };
     },
   );
-  // Behind the group: who opens none still reads what became of each iteration.
+  // Outside of the group, so that people who keep it closed still read what became of each iteration.
   const entry = finished.work.journal.at(-1);
   if (entry !== undefined) deps.narrate(entry, finished.work);
   return finished;
@@ -102,7 +102,7 @@ export async function iterate(
 
 /** The content that the task's own work is measured against. */
 function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string {
-  // The branch holds commits that this state does not know of (it was lost, or another run was faster): they may be this task's work.
+  // If the state was lost, or another run was faster, the branch has commits that the state does not know: they may be this task's work.
   const { startedTree, attempts } = progressOf(work.state.tasks, step.task.id);
   const unknown =
     startedTree === null &&
@@ -114,18 +114,18 @@ function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string
 
 /** What calls and steps made of an iteration, before its last commit. */
 interface Made {
-  /** With all that was charged, and what was committed in the middle. */
+  /** Knows every charged call and every commit so far. */
   readonly work: Work;
   readonly heard: Heard;
-  /** What the one call used, as it is booked; null: the steps of a pipeline say. */
+  /** What the one call used, as it is booked; null: each step of the pipeline has its own. */
   readonly usage: CallUsage | null;
   readonly sessionDroppedAt: number | null;
   readonly madeAgain: JournalEntry['madeAgain'];
-  /** Taken away behind the step that made it; null: there was none, or no pipeline. */
+  /** The marker that a step made, which is removed already; null: there was none, or no pipeline. */
   readonly doneMarker: string | null;
   /** Empty without a pipeline. */
   readonly steps: readonly StepRecord[];
-  /** Commits that were made in the middle, and what they left to commit on. */
+  /** Commits that were made between steps. `base`: the content that the last commit is compared with. */
   readonly earlier: readonly Committed[];
   readonly base: Snapshot;
 }
@@ -153,7 +153,7 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
   }
   const walked = await runSteps(deps, deps.pipeline, iteration);
   const { together: heard, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
-  // Both calls are on record with their step.
+  // Each step's record has both calls.
   return { work, heard, usage: null, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
 }
 
@@ -222,7 +222,7 @@ async function conclude(
     ...(committed.lockFiles.length === 0 ? {} : { lockFiles: committed.lockFiles }),
   };
   const now = deps.clock.now();
-  // What the agent found to be missing is work of the lane like any other: this run does it, too.
+  // Entries that the agent added are work of the lane like any other, so this run does them, too.
   const found = newItems(items)
     .filter(({ id }) => deps.redact(id) === id)
     .map((item) => taskFromRoot(deps.config.workingDirectory, item));
@@ -264,13 +264,13 @@ async function conclude(
   };
 }
 
-/** As many withheld paths as are kept, those that decide on the task before all others. */
+/** The withheld paths, cut to what is kept; those that decide on the task come first. */
 function namedFirst(paths: readonly string[], deciding: readonly string[]): readonly string[] {
   const first = paths.filter((path) => deciding.includes(path));
   return [...new Set([...first, ...paths])].slice(0, MAX_WITHHELD_NAMED);
 }
 
-/** The state that says what the branch lacks of the work. Redacted first: what is cut later would not be recognised. */
+/** The state with what the branch lacks of the work. Paths are redacted before they are cut, since a cut secret is not recognised. */
 function withLeftOut(
   { redact }: LoopDeps,
   { stateBefore, lane, withheld }: Work,
@@ -287,7 +287,7 @@ function withLeftOut(
   return { ...state, change };
 }
 
-/** How much there is to review by now; the next task begins only while it is not too much. */
+/** Lines to review by now, which decide whether another task begins; null: unknown or unlimited. */
 async function linesOfBranch({ repository, config, signal }: LoopDeps): Promise<number | null> {
   if (config.policy.maxLinesPerPr === 0 || signal.aborted) return null;
   return repository.review().then(

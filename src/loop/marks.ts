@@ -9,13 +9,13 @@ import type { OpenedLane } from '../ports/repository.ts';
 import { fileSourcesOf } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
 
-/** A commit's subject names so many entries. */
+/** Maximum number of entries named in a commit's subject. */
 const MAX_NAMED = 3;
 
 /**
- * Writes back how far the lane got with the entries of its prd, in a commit of its own behind the iteration's: what the branch
- * says of them is true whether or not the agent thought of it. Made from the texts of the branch and of nothing else.
- * A mark alone begins no branch: there is nothing to review. What a kill or a failure leaves undone, the next iteration does.
+ * Writes the progress of prd entries back into the file, in a commit after the iteration's, so that the branch is right whether
+ * or not the agent did it. Reads only the texts of the branch. A mark alone begins no branch, since there is nothing to review.
+ * The next iteration does what a kill or a failure leaves undone.
  */
 export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
   const { repository, signal, log } = deps;
@@ -39,9 +39,9 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     });
     const marked: Work = { ...work, head, withheld: [...work.withheld, ...withheld] };
     if (head === work.head) return marked;
-    // One that the agent left otherwise is its own affair: the next iteration commits it, and it is marked again.
+    // If the agent left the file in another form, the next iteration commits that, and the entries are marked again.
     await deps.files.replace({ path, old, text: made.text }).catch(() => undefined);
-    // What a verification leaves behind is measured against this.
+    // The changes that a later verification makes are measured against this snapshot.
     await repository.snapshot();
     const done = new Set([...made.marked].filter(([, mark]) => mark === 'done').map(([id]) => id));
     const unmarked = work.state.unmarked.filter((id) => !done.has(id));
@@ -52,7 +52,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
   }
 }
 
-/** `Mark US-1 as failed, US-2 and 3 more as done`: words that no entry can choose. */
+/** `Mark US-1 as failed, US-2 and 3 more as done`: no entry can choose these words. */
 function subjectOf(marked: ReadonlyMap<TaskId, PrdMark>): string {
   const words = { 'in-progress': 'in progress', failed: 'failed', done: 'done' } as const;
   const parts = (['done', 'failed', 'in-progress'] as const).flatMap((mark) => {

@@ -5,7 +5,7 @@ import { acceptWork, recordLeftOut } from '../core/refusals/left-out.ts';
 import { endRun, recordPublished, recordPush } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { explain, isNamed, whyOf, type Refusal } from '../core/refusals/refusal.ts';
+import { explainRefusal, isNamed, whyOf, type Refusal } from '../core/refusals/refusal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/sentence.ts';
@@ -17,25 +17,19 @@ import { clearHead } from '../handover/clear-head.ts';
 import { documentOf, transcriptBefore, verifiedState } from '../handover/stored.ts';
 import type { Work } from '../handover/work.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/repository.ts';
-import type { LoopDeps } from './deps.ts';
+import type { Advanced, LoopDeps } from './deps.ts';
 import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
-
-/** The work, and why the run ends here; null: it continues. */
-export interface Pushed {
-  readonly work: Work;
-  readonly end: Outcome | null;
-}
 
 /** What pushing needs of the world. */
 type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log' | 'redact'> & Pick<LeaveOutDeps, 'appendJournal'>;
 
-/** What pushing needs of it that takes the state along, and leaves out what the server refuses. */
+/** What a push needs that takes the state along and leaves out refused content. */
 type RideDeps = PushDeps &
   Pick<LoopDeps, 'config' | 'context' | 'runTag' | 'store' | 'journalHash'> &
   Pick<LeaveOutDeps, 'repository' | 'record'>;
 
-/** Before the first call: makes the branch, tries a push that was refused before, and a merge that a token may not push. What nobody may push is not worth a call. The gate's job has done it for a loop that hands over. `base`: tip of the base branch. */
-export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Promise<Pushed> {
+/** Makes the branch before the first call. Probes a push that was refused before and a merge that the token may not push, since work that cannot be pushed is not worth a call. Does nothing in a loop that hands over: the gate's job has done it. `base`: tip of the base branch. */
+export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Promise<Advanced> {
   const { branch, start } = work.lane;
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') return { work, end: null };
@@ -43,7 +37,7 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
   const at = { branch, commit: work.base, since: work.base };
   const { refusedPush } = work.state;
   if (refusedPush !== null) {
-    // A probe that a later push proved wrong is not believed again for a day.
+    // A probe that a later push proved wrong does not count for a day.
     const isPinned = refusedPush.unprobed === true && deps.clock.now() - refusedPush.at < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
     const probed = concluded(deps, work, await remote.probePush(branch, work.base).catch(unanswered));
@@ -62,15 +56,15 @@ function makeBranch(
     case 'fresh':
       return remote.pushOn({ ...at, at: null });
     case 'reuse':
-      // The branch moves on to the base, or to a merge of both: nothing on it is rewritten.
+      // The branch moves forward to the base, or to a merge of both: no commit on it is rewritten.
       return remote.pushOn({ ...at, at: start.mergedHead });
     default:
       return remote.push({ ...at, start });
   }
 }
 
-/** A merge of the base that the server would refuse is not worth a call: a person is told what helps instead. */
-async function merging(deps: PushDeps, opened: Pushed, base: ObjectId): Promise<Pushed> {
+/** Sets the merge of the base aside if the server would refuse it, and says to a person what helps: it is not worth a call. */
+async function merging(deps: PushDeps, opened: Advanced, base: ObjectId): Promise<Advanced> {
   const { work, end } = opened;
   const { outlet } = deps;
   const isAsked = work.tasks.some(({ id, obstacle }) => id === CONFLICT_TASK && obstacle === null);
@@ -89,11 +83,11 @@ async function merging(deps: PushDeps, opened: Pushed, base: ObjectId): Promise<
   return { work: { ...work, state: recordLeftOut(work.state, left, now) }, end: null };
 }
 
-/** One push is tried again without refused files at most this often. */
+/** Maximum number of tries of one push, each without the files refused before. */
 const MAX_TRIES = 5;
 
-/** After an iteration: what it made is safe on the branch before the next one begins. What the server refuses of it for its content is left out, and the rest is pushed. */
-export async function pushIteration(deps: RideDeps, made: Work): Promise<Pushed> {
+/** Pushes what an iteration made, so that it is safe on the branch before the next one begins. Leaves out what the server refuses for its content, and pushes the rest. */
+export async function pushIteration(deps: RideDeps, made: Work): Promise<Advanced> {
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') {
     await outlet.handOver(made);
@@ -117,7 +111,7 @@ export async function pushIteration(deps: RideDeps, made: Work): Promise<Pushed>
   return { work: await waitIfStillRefused(deps, left), end: null };
 }
 
-/** The refusal, where the server judged what the commits hold. Of a rule that nobody knows, an empty commit tells: where that is taken, it was the content. */
+/** Returns the refusal if it is about the content of the commits, else null. For an unknown rule an empty commit decides: if the server takes that, the content was refused. */
 async function contentRefused(
   remote: Pick<Remote, 'probePush'>,
   { lane, base, remoteHead }: Work,
@@ -131,7 +125,7 @@ async function contentRefused(
   return probed.kind === 'pushed' ? { ...refusal, kind: 'content' } : null;
 }
 
-/** `taken`: the work that knows of the push. */
+/** `taken`: the work after the push. */
 async function pushOnce(
   deps: RideDeps,
   remote: Pick<Remote, 'pushOn' | 'pushWithState'>,
@@ -169,12 +163,12 @@ async function pushOnce(
   return { result, taken: { ...work, state, remoteHead: head, safe } };
 }
 
-/** Keeps what an unfinished iteration has committed, where nobody would find it on this machine's disk: what a killed job has pushed or recorded is published by post. */
+/** Hands over what an unfinished iteration has committed. In a run that pushes, post publishes what a killed job left on disk, so nothing needs to be done. */
 export async function keepNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Work): Promise<void> {
   if (outlet.kind === 'hand-over') await outlet.handOver(work);
 }
 
-/** The state that holds if this is the last that is heard of the run: killed right behind this push, of the conversation nothing newer than what is stored. */
+/** The state to be read if nothing more is heard of the run: it was killed right after this push, and its newest conversation is the stored one. */
 export function documentOnTheWay(
   deps: Pick<RideDeps, 'config' | 'clock' | 'redact' | 'journalHash'>,
   work: Work,
@@ -196,7 +190,7 @@ export function documentOnTheWay(
   });
 }
 
-function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult): Pushed {
+function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult): Advanced {
   const { branch } = work.lane;
   const now = deps.clock.now();
   switch (pushed.kind) {
@@ -215,8 +209,8 @@ function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: Pu
         end: failed(noFurtherCall(branch, pushed.why)),
       };
     case 'refused': {
-      const why = explain(pushed.refusal);
-      // The probe of this run had said that the server takes it.
+      const why = explainRefusal(pushed.refusal);
+      // The probe of this run said that the server takes the push.
       const unprobed = work.stateBefore.refusedPush !== null && work.state.refusedPush === null;
       return {
         work: { ...work, state: recordPush(work.state, { why, ...(unprobed ? { unprobed } : {}) }, now) },
@@ -230,12 +224,12 @@ function noFurtherCall(branch: string, why: string): string {
   return `Branch ${branch} cannot be pushed, so no further call is made until it can. ${sentence(why)}`;
 }
 
-/** A rule stays until a person changes it. */
+/** A rule holds until a person changes it. */
 function configuration(branch: string, why: string): Outcome {
   return { kind: 'failed', reason: 'configuration', message: noFurtherCall(branch, why) };
 }
 
-/** Nothing is lost by an error: the commits wait for the next push. */
+/** An error loses nothing: the commits wait for the next push. */
 function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
 }

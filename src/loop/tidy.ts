@@ -8,7 +8,7 @@ import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
 
-/** A file to write, and what is published of it (null: it is not there). */
+/** A file to write, with its published text (`old`; null: it does not exist). */
 interface Rewrite {
   readonly path: string;
   readonly old: string | null;
@@ -16,9 +16,8 @@ interface Rewrite {
 }
 
 /**
- * At the end of a run that has commits: moves done entries of the prd and old notes into their archives, in a last commit.
- * Made from the texts of the head that was checked, and of nothing else: the work tree may have changed since.
- * Nothing depends on it: what a kill or a failure leaves undone, the next run does.
+ * Moves done entries of the prd and old notes into their archives, in a last commit of a run that has commits. Reads only the
+ * texts of the checked head, since the work tree may have changed. The next run does what a kill or a failure leaves undone.
  */
 export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   if (!work.hasNewCommits || deps.signal.aborted) return work;
@@ -27,13 +26,12 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     if (obstacle !== null) deps.log.warning(obstacle);
     const warned: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
     if (rewrites.length === 0) return warned;
-    // All or nothing: an archive that must not be published (it repeats a key, say) would take along what was moved into it.
+    // All or nothing: if an archive must not be published, say because it repeats a key, the entries moved into it would be lost.
     const { head, withheld } = await deps.repository.commitTexts({
       texts: Object.fromEntries(rewrites.map(({ path, text }) => [path, text])),
       message: 'Archive finished tasks and old notes',
       trailers: { 'Ralph-Run': deps.context.runId },
     });
-    if (head !== work.head) await writeOut(deps, rewrites);
     return { ...warned, head, withheld: [...work.withheld, ...withheld] };
   } catch (error) {
     deps.log.warning(
@@ -43,20 +41,15 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   }
 }
 
-/** For later steps of the job. A file that is not what was published is left alone. */
-async function writeOut({ files }: LoopDeps, rewrites: readonly Rewrite[]): Promise<void> {
-  for (const rewrite of rewrites) await files.replace(rewrite).catch(() => undefined);
-}
-
 const PRD_PATH = '.ralph/prd.json';
 
-/** What is to be written, and why a part of it cannot be; null: nothing is in the way. */
+/** The files to write, and the problem that keeps others from being written; null: there is none. */
 interface Rewrites {
   readonly rewrites: readonly Rewrite[];
   readonly obstacle: string | null;
 }
 
-/** Each archive stands before the file that it takes from: what is in both for a moment is not lost. */
+/** Lists each archive before the file that it takes from, so that an entry is in both for a moment rather than in neither. */
 async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
   const { rewrites, obstacle } = await archivedEntries(deps, work);
   return { rewrites: [...rewrites, ...(await compactedNotes(deps, work))], obstacle };
@@ -70,7 +63,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
   ]);
   const texts = await repository.publishedTexts([PRD_PATH, PRD_ARCHIVE_PATH]);
   const prd = texts[PRD_PATH] ?? '';
-  // Both must say so: an entry that its file calls open is not put away, nor one whose work was not accepted.
+  // File and state must agree: an entry stays that its file calls open, or whose work was not accepted.
   const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
     stateInFile === 'done' && progressOf(state.tasks, task.id).state === 'done';
   const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);
@@ -94,7 +87,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
   };
 }
 
-/** A lane's own notebook alone: what two branches shorten conflicts when both are merged. */
+/** Shortens only the lane's own notebook: if two branches shortened the same file, their merges would conflict. */
 async function compactedNotes({ repository }: LoopDeps, { lane }: Work): Promise<readonly Rewrite[]> {
   const { path, archive } = notebookOf(lane.id);
   const texts = await repository.publishedTexts([path, archive]);

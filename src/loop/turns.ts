@@ -7,26 +7,26 @@ import type { TaskId } from '../core/tasks/ids.ts';
 import { sealedOf } from '../handover/conversations.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from './deps.ts';
 
-/** An agent that is ready for a call. `isForgotten`: the conversation that the state has with it cannot be continued on this machine. */
+/** An agent that is ready for a call. `isForgotten`: its conversation in the state cannot be continued on this machine. */
 export interface Turn {
   readonly opened: OpenedAgent;
   readonly isForgotten: boolean;
 }
 
-/** Opens agents as their turns come: what no iteration needs is neither installed nor loaded. */
+/** Opens an agent when its turn comes, so that an agent that no iteration needs is neither installed nor loaded. */
 export interface Turns {
   readonly take: (state: LaneState, name: AgentName) => Promise<Turn>;
 }
 
 type TurnDeps = Pick<LoopDeps, 'agents' | 'seal' | 'store' | 'log'>;
 
-/** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */
+/** Drops a session whose transcript is missing on this machine, before a call is wasted on it. */
 export function createTurns(deps: TurnDeps): Turns {
   const brought = new Set<AgentName>();
   return {
     take: async (state, name) => {
       const opened = await agentNamed(deps, name).open();
-      // What it begins here later it knows here.
+      // Sessions that it begins later in this run are on this machine.
       const session = brought.has(name) ? null : sessionOf(state, name);
       brought.add(name);
       if (session === null) return { opened, isForgotten: false };
@@ -41,7 +41,7 @@ export function createTurns(deps: TurnDeps): Turns {
   };
 }
 
-/** The state as a run begins, with its first agent: what that one cannot continue is dropped. */
+/** Opens the first agent of a run, and drops its session from the state if it cannot continue it. */
 export async function takeFirst(
   turns: Turns,
   { state, policy, now }: { readonly state: LaneState; readonly policy: Policy; readonly now: number },
@@ -51,7 +51,7 @@ export async function takeFirst(
   return { opened, state: isForgotten ? dropSession(state, name, 'unknown_session', now) : state };
 }
 
-/** The conversation that the next call would continue, for a look that opens no transcript; null: it would begin one. */
+/** Returns the conversation that the next call would continue, without opening its transcript, or null if the call would begin one. */
 export async function sessionToResume(
   store: Pick<LoopDeps['store'], 'transcript'>,
   {
@@ -71,7 +71,7 @@ function agentNamed({ agents }: Pick<LoopDeps, 'agents'>, name: AgentName): Loop
   return agents.find((agent) => agent.name === name) ?? agents[0];
 }
 
-/** Why the agent cannot continue with the session, as words; null: its transcript is where the agent finds it. */
+/** Puts the transcript where the agent finds it. Returns in words why that is not possible, or null if it is done. */
 async function bringTranscript(
   { seal, store }: TurnDeps,
   {

@@ -2,8 +2,8 @@ import { leftInWords, nextMark } from '../core/countdown.ts';
 import { serializeWait } from '../core/journal/journal.ts';
 import { leaseOf } from '../config/config.ts';
 import { renew } from '../core/snapshot/changes.ts';
-import type { Outcome, RunBound } from '../core/outcome.ts';
-import { afterWait } from '../core/policy.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { afterWait, type Policy } from '../core/policy.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { formatInstant, MINUTE_MS } from '../core/time.ts';
@@ -13,20 +13,19 @@ import type { LoopDeps } from './deps.ts';
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** So often a run that waits asks whether somebody ordered it to stop. */
+/** Time between two questions of a waiting run whether somebody ordered it to stop. */
 const ASK_MS = MINUTE_MS;
 
-/** So often one that waits beside its time takes its claim anew, which lasts as long as that and ten minutes. */
+/** Time between two renewals of the claim of a run that waits beside its time. A claim lasts ten minutes longer than that. */
 const CLAIM_MS = 5 * MINUTE_MS;
 
-/** How a wait ended. `over`: with the work as it goes on, and the deps with what bounds it now. `ended`: somebody wants the run to end. `bound`: it was not waited, since a bound of the run would let it make no call then. */
+/** How a wait ended. `over`: with the work as it continues, and what bounds it now. `ended`: somebody wants the run to end. `unknown`: what the run may use cannot be found out. */
 export type Waited =
-  | { readonly kind: 'over'; readonly deps: LoopDeps; readonly work: Work }
+  | { readonly kind: 'over'; readonly policy: Policy; readonly work: Work }
   | { readonly kind: 'ended'; readonly stoppedBy: string | null }
-  | { readonly kind: 'bound'; readonly by: RunBound }
   | { readonly kind: 'unknown' };
 
-/** Waits until the limit is over, or the step's circuit may be probed; then asks what the run may use. The lane stays this run's. */
+/** Waits until the limit is over or the step's circuit may be probed, then asks what the run may use. The run keeps its lane meanwhile. */
 export async function waitForLimit(
   deps: LoopDeps,
   { work, outcome }: { readonly work: Work; readonly outcome: Parked },
@@ -57,7 +56,7 @@ export async function waitForLimit(
       claimedAt = clock.now();
     }
   }
-  return resume(deps, { work, waitedFrom, reason: outcome.reason });
+  return askForMore(deps, { work, waitedFrom, reason: outcome.reason });
 }
 
 /** The claim's time begins again. Where there is none, or the store does not answer, nothing changes. */
@@ -66,14 +65,14 @@ async function renewClaim({ store, clock, ...run }: LoopDeps, { lane }: Work): P
 }
 
 /** Asks what the run may use from now on, and says so in the journal. */
-export async function resume(
+export async function askForMore(
   deps: LoopDeps,
   { work, waitedFrom, reason }: { readonly work: Work; readonly waitedFrom: number; readonly reason: Parked['reason'] },
 ): Promise<Waited> {
   const { clock, log, patience } = deps;
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
-  // What was waited for without `on-limit: wait` is the circuit of a step, which says nothing of what may be used.
+  // Without `on-limit: wait` the run waited for the circuit of a step, which does not change what it may use.
   const renewed =
     patience === null || deps.config.policy.onLimit === 'park'
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
@@ -82,7 +81,7 @@ export async function resume(
     log.warning(`What this run may use now is unknown, so it ends here: ${sentence(renewed.why)}`);
     return { kind: 'unknown' };
   }
-  // The claim outlives the time that is left now.
+  // The run's time ends later now, and its claim must outlast it.
   if (maxRunMs !== deps.config.policy.maxRunMs) await renewClaim(deps, work);
   const { windows } = renewed;
   const policy = { ...renewed.policy, maxRunMs, maxWaitMs };
@@ -93,9 +92,7 @@ export async function resume(
       ...{ windows, maxIterations, maxCostUsd },
     }),
   );
-  const resumed: Work = { ...work, state: { ...work.state, windows } };
-  deps.record(resumed);
-  return { kind: 'over', deps: { ...deps, config: { ...deps.config, policy } }, work: resumed };
+  return { kind: 'over', policy, work: { ...work, state: { ...work.state, windows } } };
 }
 
 function reasonOf(outcome: Parked): string {

@@ -25,7 +25,7 @@ export interface Repository {
   missing(): Promise<string | null>;
   /** Everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
   problems(): Promise<readonly string[]>;
-  /** Fetches what `start` names (command-scoped header) and checks the lane's branch out; from `base`, where another job of this run has found the tip of the base branch. What the checkout has already is not fetched then. */
+  /** Fetches what `start` names (command-scoped header); from `base`, where another job of this run has found the tip of the base branch. What the checkout has already is not fetched then. */
   openLane(lane: WantedLane, base?: ObjectId): Promise<OpenedLane>;
   /** Text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). Folders: `.beads/*.jsonl` style patterns are allowed in the last segment, and `specs/**` for all below one. Where the checkout has none and no lane is asked for, nothing but the disk is asked. */
   readTexts(
@@ -51,7 +51,7 @@ export interface Repository {
     readonly refused: readonly RefusedPath[];
     readonly putBack: boolean;
   }): Promise<void>;
-  /** Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. What conflicts has git's markers, but for lock files, which are as the base has them. The next `commit` is the merge, once no marker is left; until then it makes no commit and withholds the files that have some. After `handOver`. */
+  /** Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. What conflicts has git's markers, but for lock files, which are as the base has them. The next `commit` is the merge, once no marker is left; until then it makes no commit and withholds the files that have some. */
   beginMerge(): Promise<MergeBegun>;
   /** Lock files that conflicted in the merge that lies in the work tree and are files still; none while something else of it is not merged. A snapshot. */
   lockFilesLeft(): Promise<readonly string[]>;
@@ -63,18 +63,12 @@ export interface Repository {
   putBack(): Promise<readonly string[]>;
   /** All that the lane's branch has changed since it left the base branch; null: no lane is open. */
   review(): Promise<Review | null>;
-  /** Keeps a copy of what git ignores in the checkout, for clean clones; before the agent works. Rejects when `signal` is aborted. */
-  keepIgnored(signal: AbortSignal): Promise<void>;
-  /** Puts what git ignores in the checkout back as it was kept; returns the paths that were not so. Once the work tree was taken back. Rejects where that cannot be done, or `signal` is aborted. */
-  putBackIgnored(signal: AbortSignal): Promise<readonly string[]>;
-  /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. Rejects when `signal` is aborted. */
-  cleanClone(commit: ObjectId, signal: AbortSignal): Promise<string>;
+  /** Lays the tree that the agent works in: the lane's newest commit, with what git ignores in the checkout. The returned function ends what still runs there and moves the checkout, which is only read until then, to the lane's newest commit. After `openLane`. Rejects when `signal` is aborted. */
+  layTree(signal: AbortSignal): Promise<() => Promise<void>>;
+  /** Lays one of the lane's commits in a folder of its own, where the agent has no hand, for a verification; returns the folder. Rejects when `signal` is aborted. */
+  layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
-  /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
-  hideCredentials(): Promise<() => Promise<void>>;
-  /** Where a room isolates the agent: the work tree belongs to the room's user until the returned function takes it back, as a checkout of the lane's newest commit. After `openLane` and `keepIgnored`; nothing is asked of the work tree any more once it was taken back. Without a room nothing changes hands. */
-  handOver(): Promise<() => Promise<void>>;
 }
 
 /** Text files of the work tree, as the agent leaves them: no link is followed. */

@@ -4,16 +4,16 @@ export interface RoomProgram {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** A folder in whose place the program finds `cwd`, where the room can do that; null: none. */
-  readonly insteadOf: string | null;
+  /** The tree that the program finds at the checkout's place, where the room can do that; null: none. */
+  readonly tree: string | null;
 }
 
 /** Folders of a run's room, at the same paths inside and outside. */
 export interface RoomFolders {
   /** Home of the room's user, who owns it. */
   readonly home: string;
-  /** Holds clean clones, each laid by us and then given to the room's user. */
-  readonly clones: string;
+  /** Holds the trees that the lane's code runs in, each laid by us and then given to the room's user. */
+  readonly trees: string;
   /** Where the agent keeps its conversation: ours, until it is given to the room's user. */
   readonly session: string;
   /** What we hand in: ours, readable inside. */
@@ -27,7 +27,9 @@ export interface RoomFolders {
 export interface Room {
   readonly folders: RoomFolders;
   /** What to start in a program's place, so that it runs in the room; throws a UserError where the room is lost. */
-  enter(program: RoomProgram): Promise<Omit<RoomProgram, 'insteadOf'>>;
+  enter(program: RoomProgram): Promise<Omit<RoomProgram, 'tree'>>;
+  /** Where a program that is entered with a tree finds it. */
+  seenAt(tree: string): string;
   /** Asks every process in the room to end, and kills what is left after `graceMs`; returns those that live all the same, as words: none. */
   end(graceMs: number): Promise<readonly string[]>;
   /** With nobody in it: empties its temporary folders and makes a new home, for a verification that shall see nothing of the agent's; returns that home. */

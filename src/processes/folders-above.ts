@@ -24,7 +24,7 @@ export interface FoldersAbove {
 
 interface Places {
   /** Where programs will run is directly below. What is above it decides, so that it has to be what it was. */
-  readonly clones: string;
+  readonly trees: string;
   /** Where programs make temporary projects, from which tools look upward as well. What cannot be moved there may stay. */
   readonly temporary: string;
   /** Folders that stay where they are, whatever their names: the work tree and the home folder. */
@@ -43,22 +43,22 @@ interface Found {
   readonly print: string;
   /** How it is made again; null: it cannot be. */
   readonly original: { readonly content: Buffer; readonly mode: number } | null;
-  /** Whether it is above the clones. */
+  /** Whether it is above the trees. */
   readonly decides: boolean;
 }
 
-/** Remembers what build tools look for in the folders above `clones` (which need not be there yet) and above `temporary`. */
-export async function rememberFoldersAbove({ clones, temporary, inUse }: Places): Promise<FoldersAbove> {
-  const place = await realPathOf(clones);
+/** Remembers what build tools look for in the folders above `trees` (which need not be there yet) and above `temporary`. */
+export async function rememberFoldersAbove({ trees, temporary, inUse }: Places): Promise<FoldersAbove> {
+  const place = await realPathOf(trees);
   // What is beside a clone is made afresh with it.
   const ways = { deciding: waysTo(dirname(place)), others: waysTo(await realPathOf(temporary)), inUse };
   const before = await survey(ways);
   return {
     hide: async () => {
-      if ((await realPathOf(clones)) !== place)
+      if ((await realPathOf(trees)) !== place)
         throw new UserError(
           'infrastructure',
-          `The folder ${clones} is no longer where it was: the agent or another program on this machine put a link in its place.`,
+          `The folder ${trees} is no longer where it was: the agent or another program on this machine put a link in its place.`,
         );
       const now = await survey(ways);
       const undos: (() => Promise<void>)[] = [];

@@ -81,7 +81,11 @@ export function sendToGroup(group: number, signal: NodeJS.Signals): void {
 }
 
 /** The members of a tree: tagged, of the group, seen before, or descended from such a one. */
-export function membersOf(tree: Tree, processes: readonly ProcessEntry[], known: ReadonlySet<string>): ProcessEntry[] {
+export function membersOfTree(
+  tree: Tree,
+  processes: readonly ProcessEntry[],
+  known: ReadonlySet<string>,
+): ProcessEntry[] {
   const inside = new Set(
     processes
       .filter((entry) => entry.tagged || entry.group === tree.group || known.has(identityOf(entry)))
@@ -98,7 +102,7 @@ function survivors(tree: Tree, known: Set<string>): { readonly alive: readonly n
   if (process.platform !== 'linux')
     return { alive: tree.group !== null && send(-tree.group, 0) ? [tree.group] : [], isUnsure: false };
   const { entries, isUnsure } = readProcessTable(tree.runTag === null ? null : `${RUN_TAG_NAME}=${tree.runTag}`);
-  const members = membersOf(tree, entries, known).filter((entry) => entry.pid !== process.pid && entry.pid !== 1);
+  const members = membersOfTree(tree, entries, known).filter((entry) => entry.pid !== process.pid && entry.pid !== 1);
   // A child without the tag is found through its parent; it is remembered for the time after its parent has died.
   for (const entry of members) known.add(identityOf(entry));
   return { alive: members.map((entry) => entry.pid), isUnsure };

@@ -19,6 +19,8 @@ interface Surroundings {
   readonly environment: Readonly<Record<string, string>>;
   /** null: it runs as this user. */
   readonly room: Room | null;
+  /** See RoomProgram. */
+  readonly tree?: string | null;
   readonly runTag: string;
 }
 
@@ -50,10 +52,10 @@ export async function versionOf({ file, args }: Program, surroundings: Surroundi
 /** Runs a program to its end without input; never rejects. */
 export function runAlone(
   program: Program,
-  { room, runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
+  { room, tree = null, runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
 ): Promise<CollectedOutput> {
   return collectOutput(
-    { ...program, ...surroundings, input: '', family: familyOf({ room, runTag }) },
+    { ...program, ...surroundings, input: '', family: familyOf({ room, tree, runTag }) },
     MAX_OUTPUT_BYTES,
   );
 }

@@ -32,7 +32,7 @@ type Receiver = (chunk: Buffer) => void;
  * program that ended by itself is ended as well, or kept (a person's credential cache) and its output waited for.
  */
 export type Family =
-  | { readonly kind: 'room'; readonly room: Pick<Room, 'enter' | 'end'>; readonly insteadOf?: string | null }
+  | { readonly kind: 'room'; readonly room: Pick<Room, 'enter' | 'end'>; readonly tree?: string | null }
   | { readonly kind: 'run'; readonly runTag: string }
   | { readonly kind: 'group'; readonly graceMs: number; readonly leftover: 'end' | 'keep' };
 
@@ -62,14 +62,14 @@ process.on('exit', () => {
 export function familyOf({
   room,
   runTag,
-  insteadOf = null,
+  tree = null,
 }: {
   readonly room: Room | null;
   readonly runTag: string;
   /** See RoomProgram. */
-  readonly insteadOf?: string | null;
+  readonly tree?: string | null;
 }): Family {
-  return room === null ? { kind: 'run', runTag } : { kind: 'room', room, insteadOf };
+  return room === null ? { kind: 'run', runTag } : { kind: 'room', room, tree };
 }
 
 /** Runs a program and bounds it in time; rejects with a UserError when the room that it is for is lost, and never else. */
@@ -78,8 +78,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   const { execa } = await import('execa');
   if (call.signal?.aborted === true) return { kind: 'cancelled' };
   const { family } = call;
-  const started =
-    family.kind === 'room' ? await family.room.enter({ ...call, insteadOf: family.insteadOf ?? null }) : call;
+  const started = family.kind === 'room' ? await family.room.enter({ ...call, tree: family.tree ?? null }) : call;
   const child = execa(started.file, started.args, {
     cwd: started.cwd,
     env: family.kind === 'run' ? { ...call.environment, [RUN_TAG_NAME]: family.runTag } : started.environment,

@@ -11,7 +11,7 @@ import { familyOf, runProgram, type ProgramEnd } from './run-program.ts';
 export interface ShellSurroundings {
   /** Absolute path of bash; null: there is none. Throws a UserError when it was changed. */
   readonly bash: () => string | null;
-  /** The checkout, or a clone of it. */
+  /** The tree that it runs in. */
   readonly workFolder: string;
   /** Of it, where the commands run. */
   readonly folder: Folder;
@@ -28,8 +28,6 @@ interface ShellCall {
   readonly what: string;
   /** `strict`: the first that fails ends it, in a pipe as well; `plain`: its last one's exit code counts. */
   readonly shell: 'strict' | 'plain';
-  /** The work tree, whose paths mean the clone where the room can do that; null: it runs there. */
-  readonly insteadOf: string | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -42,11 +40,11 @@ const TAIL_BYTES = 4 * 1024;
 /** Runs a command by bash; what it starts in the background is ended with it. Throws a UserError where bash cannot be started. */
 export async function runShellCommand(
   { bash, workFolder, folder, environment, room, runTag }: ShellSurroundings,
-  { command, what, shell, insteadOf, ...bounds }: ShellCall,
+  { command, what, shell, ...bounds }: ShellCall,
 ): Promise<{ readonly end: ShellEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
   const file = bash();
-  const cwd = join(workFolder, folder);
+  const cwd = join(room?.seenAt(workFolder) ?? workFolder, folder);
   const problem = `The ${what} "${logLine(command, 200)}" cannot be run`;
   if (file === null)
     throw new UserError('infrastructure', `${problem}: bash was not found on PATH. Install it on the runner.`);
@@ -57,7 +55,7 @@ export async function runShellCommand(
     environment,
     input: '',
     ...bounds,
-    family: familyOf({ room, runTag, insteadOf }),
+    family: familyOf({ room, runTag, tree: workFolder }),
     outputs: [output.push, output.push],
   });
   if (end.kind === 'not-started')

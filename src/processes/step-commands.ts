@@ -15,7 +15,6 @@ export function createStepCommands(options: ShellSurroundings & { readonly log: 
         ...call,
         what: folder === null ? 'command of the pipeline' : 'command',
         shell: 'plain',
-        insteadOf: null,
       });
       if (run.end.kind !== 'exited' || run.end.code !== 0)
         for (const line of run.tail.split('\n').slice(-SHOWN_LINES)) options.log.info(`  ${logLine(line, 300)}`);

@@ -21,15 +21,14 @@ export function createVerifier(options: VerifierOptions): Verifier {
   return {
     verify: async ({ folder, timeoutMs, signal }) => {
       if (options.commands.length === 0) return { kind: 'not-run' };
-      if (folder === null) return await runCommands({ ...options, insteadOf: null }, { timeoutMs, signal });
+      if (folder === null) return await runCommands(options, { timeoutMs, signal });
       const { environment, hidden, remove } = await options.clean.lay(folder);
       if (hidden.length > 0)
         options.log.warning(
           `verify runs in the clean clone without what was added or changed in folders above it since the run began, where build tools look for their settings: ${logLine(namesOf(hidden), 1000)}.`,
         );
       try {
-        const { workFolder: insteadOf } = options;
-        return await runCommands({ ...options, workFolder: folder, environment, insteadOf }, { timeoutMs, signal });
+        return await runCommands({ ...options, workFolder: folder, environment }, { timeoutMs, signal });
       } finally {
         await remove();
       }
@@ -37,20 +36,15 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-/** What the commands run with; `insteadOf`: the work tree, whose paths mean the clone where the room can do that. */
-type Surroundings = VerifierOptions & { readonly insteadOf: string | null };
-
-async function runCommands(options: Surroundings, { timeoutMs, signal }: Bounds): Promise<Verification> {
+async function runCommands(options: VerifierOptions, { timeoutMs, signal }: Bounds): Promise<Verification> {
   const startedAt = options.now();
   const elapsed = (): number => options.now() - startedAt;
   for (const command of options.commands) {
     const bounds = { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal };
-    const { insteadOf } = options;
     const { end, tail } = await runShellCommand(options, {
       command,
       what: 'verify command',
       shell: 'strict',
-      insteadOf,
       ...bounds,
     });
     // Neither passed nor failed: nothing is known of what was cut short by the job's end.

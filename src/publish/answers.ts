@@ -9,7 +9,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { textOf } from '../errors.ts';
 import type { Wished } from '../ports/forge.ts';
-import { renderAnswer } from '../report/pages/answer.ts';
+import { renderFeedbackAnswer } from '../report/pages/answer.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 
@@ -125,7 +125,7 @@ async function post(
   // As the state keeps it, so that it is known again.
   const item = mapTexts(place.item, redact);
   const { owner, repo } = context.repository;
-  const body = redact(renderAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
+  const body = redact(renderFeedbackAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
   if (place.kind === 'review') return forge.upsertComment(now.number, answerMarker(id, item.asked), body);
   if (place.kind !== 'thread') return nothingLeft;
   const thread = threadIn(place, now);

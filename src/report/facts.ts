@@ -3,6 +3,7 @@ import type { Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
+import { nameOfTask } from '../core/tasks/task.ts';
 import type { HeadCheck, LaneReport, RunReport, Setting, TaskReport, WorkedReport } from '../handover/report.ts';
 
 // What a report knows, whatever its kind: a run that ended early has no iterations, no tasks, no lane.
@@ -59,6 +60,20 @@ export function isQueue(report: RunReport): boolean {
 /** Whether the next scheduled run picks up what is left: the queue works on every issue that has no branch of its own. */
 export function isScheduled(report: RunReport): boolean {
   return isQueue(report) || laneOf(report)?.headSha === null;
+}
+
+/** Whether the prompt is all that the run had to do: then nothing is to be counted. */
+export function isPromptAlone(report: RunReport): boolean {
+  const tasks = tasksOf(report);
+  return tasks.length > 0 && tasks.every(({ task }) => task.source.kind === 'prompt');
+}
+
+/** Returns the name of the first task, to stand in `backticks`. */
+export function promptName(report: RunReport): string {
+  return tasksOf(report)
+    .slice(0, 1)
+    .map(({ task }) => nameOfTask(task).replaceAll('`', "'"))
+    .join('');
 }
 
 /** Tasks that are done, of the lane in all. */

@@ -1,3 +1,4 @@
+import { nameOfTask, type Task } from '../core/tasks/task.ts';
 import { ANSI_SEQUENCE, oneLine } from '../core/text/one-line.ts';
 import { breakReferences, ZERO_WIDTH_SPACE } from '../core/text/plain-text.ts';
 
@@ -84,6 +85,11 @@ export function linkPages(markdown: string, repositoryUrl: string): string {
 /** `label` is Markdown already; only an http(s) address becomes a link. */
 export function link(label: string, url: string): string {
   return /^https?:\/\/[\w.:/?#=&%~+-]+$/.test(url) ? `[${label}](${url})` : label;
+}
+
+/** Renders the name of the task, as a link where it has a page. */
+export function taskLink(task: Task): string {
+  return 'url' in task.source ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
 }
 
 /** A short commit id that leads to the commit. */

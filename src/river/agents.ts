@@ -31,12 +31,12 @@ export async function openFirst(
   { state, policy }: Pick<WorkIntake, 'state' | 'policy'>,
   now: number,
 ): Promise<void> {
-  const name = agentToCall({ state, policy: { ...policy, agents: namesOf(agents) }, now });
+  const name = agentToCall({ state, policy: { ...policy, agents: agentNamesOf(agents) }, now });
   await (agents.find((agent) => agent.name === name) ?? agents[0]).open();
 }
 
 /** The order of the agents. */
-export function namesOf([first, ...others]: LoopDeps['agents']): Policy['agents'] {
+export function agentNamesOf([first, ...others]: LoopDeps['agents']): Policy['agents'] {
   return [first.name, ...others.map(({ name }) => name)];
 }
 

@@ -33,7 +33,7 @@ export function logRefusedWishes({ connect, log }: RunDeps): void {
 }
 
 /** Gives back a lane. What a run that worked has reserved stands for its calls, where they could not be counted: it is given back by one that never began. */
-export async function giveBack(
+export async function giveBackLane(
   { connect, ...run }: RunDeps,
   lane: LaneId,
   what: 'claim' | 'claim-and-reservation',

@@ -1,7 +1,7 @@
 import { unstoredTasks } from '../core/sharing/believed.ts';
-import { isLaneId, issueLane, nameOfLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
+import { isLaneId, nameOfLane, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { intentOf } from '../gate/event/events.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf } from '../errors.ts';
@@ -10,7 +10,7 @@ import { publish } from '../publish/publish.ts';
 import { within } from '../publish/within.ts';
 import { believedWork, type Known } from './believed.ts';
 import type { RunDeps } from './deps.ts';
-import { giveBack, logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHub } from './ends.ts';
+import { giveBackLane, logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHub } from './ends.ts';
 import { failureOf } from './failure.ts';
 import { takeIntake } from './jobs/parcels.ts';
 import type { RunRecord } from './run-record.ts';
@@ -79,36 +79,17 @@ export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
   return null;
 }
 
-/** The lanes that an event can make this run claim. What another run has claimed, this one cannot give back. */
-function lanesOf({ context, config }: RescueDeps): readonly LaneId[] {
-  const intent = intentOf({ context, config });
-  switch (intent.kind) {
-    case 'not-for-us':
-    case 'refused':
-      return [];
-    case 'command': {
-      const { thread } = intent;
-      return [QUEUE, issueLane(thread.number)];
-    }
-    case 'answer':
-      return [intent.pullRequest.branch.slice(config.branchPrefix.length)].filter(isLaneId);
-    case 'work-queue':
-    case 'dispatched-command':
-    case 'end-lane':
-      return [QUEUE];
-    case 'work-issue':
-    case 'withdraw':
-    case 'take-back':
-    case 'recheck':
-      return [issueLane(intent.issue), QUEUE];
-  }
+/** The lanes that the event names. What another run has claimed, this one cannot give back. */
+function lanesOf(deps: RescueDeps): readonly LaneId[] {
+  const meaning = meaningOfRun(deps);
+  return meaning.kind === 'for-us' ? meaning.lanes : [];
 }
 
-/** Whether this run can have worked there. A pull request where a command was given may be of any of our branches. */
+/** Whether this run can have worked there. */
 function isPossible(deps: RescueDeps, { lane }: Work): boolean {
-  const { config, context } = deps;
-  const isNamed = lanesOf(deps).includes(lane.id) || intentOf({ context, config }).kind === 'command';
-  return isNamed && isLaneId(lane.id) && lane.branch === config.branchPrefix + lane.id;
+  const meaning = meaningOfRun(deps);
+  const isMeant = meaning.kind === 'for-us' && (meaning.mayBeOtherLane || lanesOf(deps).includes(lane.id));
+  return isMeant && isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id;
 }
 
 /** Whether the store says that this run has the lane of the record. */
@@ -181,10 +162,14 @@ function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['
 }
 
 /** What a run that has pushed had reserved stands for its calls, whatever the record says. */
-async function giveBackUnused(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<Released> {
+async function giveBackUnused(
+  deps: RescueDeps,
+  lane: LaneId,
+  what: Parameters<typeof giveBackLane>[2],
+): Promise<Released> {
   const restored = what === 'claim' ? null : await storedLane(deps, lane);
   const hasPushed = restored !== null && 'savedBy' in restored && restored.savedBy === deps.runTag;
-  return giveBack(deps, lane, hasPushed ? 'claim' : what);
+  return giveBackLane(deps, lane, hasPushed ? 'claim' : what);
 }
 
 /** What the store knows of the lane; null where it keeps nothing, or does not answer. */
@@ -198,7 +183,7 @@ async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: 
   }
 }
 
-async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {
+async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBackLane>[2]): Promise<void> {
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
   const released = await within(limitMs, giveBackUnused(deps, lane, what)).catch((error: unknown): Released => ({

@@ -1,4 +1,4 @@
-import { intentOf } from '../gate/event/events.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
 import { dismiss, gate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/renew.ts';
@@ -17,7 +17,7 @@ import { reportOfEnd } from '../publish/report-of.ts';
 import { within } from '../publish/within.ts';
 import { agentsOf, openedExporters, openFirst } from './agents.ts';
 import type { RiverDeps, RunEnd } from './deps.ts';
-import { giveBack, logRefusedWishes, reportUnpublished, withGitHub } from './ends.ts';
+import { giveBackLane, logRefusedWishes, reportUnpublished, withGitHub } from './ends.ts';
 import { gateJob } from './jobs/gate-job.ts';
 import { loopJob } from './jobs/loop-job.ts';
 import { publishJob } from './jobs/publish-job.ts';
@@ -80,7 +80,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
     deps,
     {
       ...{ agents, prompt, signal, outlet, store, recording, ...live },
-      ending: nobodyAsks,
+      ending: neverAborts,
       sayLeft: deps.log.info,
       lookAtPeople: async (unfinished, task) => ({
         task: task === null ? null : await lookAtTask(looking, task),
@@ -105,7 +105,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
 }
 
 /** Who ends a run on GitHub after its iteration orders it to. */
-const nobodyAsks = new AbortController().signal;
+const neverAborts = new AbortController().signal;
 
 /** What the gate made of the event. */
 type Entered =
@@ -114,15 +114,15 @@ type Entered =
 
 async function enter(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<Entered> {
   const { connect } = deps;
-  const intent = intentOf(deps);
+  const meaning = meaningOfRun(deps);
   // Most events of a repository: they end before the code of any adapter is loaded.
-  if (intent.kind === 'not-for-us' || intent.kind === 'refused')
-    return { kind: 'ended', report: endBeforeLoop(deps, recording, endIntake(dismiss(intent, deps.log))) };
+  if (meaning.kind !== 'for-us')
+    return { kind: 'ended', report: endBeforeLoop(deps, recording, endIntake(dismiss(meaning, deps.log))) };
   const repository = await connect.repository();
   const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
   const examine: GateDeps['examine'] = (known) => connect.examine(known, { ...connect, signal });
   const { readLeftCircuit } = deps.machine;
-  const intake = await gate({ ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming }, intent);
+  const intake = await gate({ ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming }, meaning);
   return intake.kind === 'end'
     ? { kind: 'ended', report: await endInGate(deps, recording, { publishing: stages, intake }) }
     : { kind: 'work', stages, intake };
@@ -147,7 +147,7 @@ async function endInGate(
 ): Promise<RunReport> {
   const lane = recording.claimed();
   // The gate gave back what it had claimed; where it could not, this is the second try, and post the third.
-  if (lane !== null && (await giveBack(deps, lane, 'claim')).kind === 'free') recording.released();
+  if (lane !== null && (await giveBackLane(deps, lane, 'claim')).kind === 'free') recording.released();
   return endBeforeLoop(deps, recording, await publishEnd(publishing, intake));
 }
 

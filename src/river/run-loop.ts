@@ -5,7 +5,7 @@ import type { LoopDeps } from '../loop/deps.ts';
 import { loop } from '../loop/loop.ts';
 import type { Log } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
-import { namesOf } from './agents.ts';
+import { agentNamesOf } from './agents.ts';
 import { handOverLine } from '../report/sentences/hand-overs.ts';
 import type { RiverDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
@@ -43,7 +43,7 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
       log,
       redact,
       sha256,
-      config: { ...config, policy: { ...intake.policy, agents: namesOf(setting.agents) } },
+      config: { ...config, policy: { ...intake.policy, agents: agentNamesOf(setting.agents) } },
       repository: await connect.repository(),
       verifier: await connect.verifier(),
       commands: await connect.commands(),

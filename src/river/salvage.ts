@@ -1,12 +1,12 @@
-import { intentOf } from '../gate/event/events.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import { isAskedFor } from '../gate/people/trust.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { isOnRemote, publish } from '../publish/publish.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
-import { isAskedFor } from './asked.ts';
 import type { RiverDeps } from './deps.ts';
-import { giveBack, reportUnpublished, reportWithoutWork } from './ends.ts';
+import { giveBackLane, reportUnpublished, reportWithoutWork } from './ends.ts';
 import { failureOf, unnotified, type Failure } from './failure.ts';
 import type { Recording } from './recording.ts';
 import { connectStages } from './stages.ts';
@@ -19,7 +19,8 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
   const work = recording.work();
   if (work === null) {
     const lane = recording.claimed();
-    if (lane !== null && (await giveBack(deps, lane, 'claim-and-reservation')).kind === 'free') recording.released();
+    if (lane !== null && (await giveBackLane(deps, lane, 'claim-and-reservation')).kind === 'free')
+      recording.released();
     // A lane that is still claimed is given back by post.
     recording.tryToRecord('ended');
     const report = reportWithoutWork(deps, outcome, deps.startedAt);
@@ -43,9 +44,9 @@ async function tryToNotify(deps: RiverDeps, outcome: Failure, report: RunReport)
   // The job of the loop has no token, and what it has taken from nobody it cannot hand over either.
   if (deps.config.handoff.phase === 'loop') return;
   try {
-    const intent = intentOf(deps);
+    const meaning = meaningOfRun(deps);
     const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
-    if (await isAskedFor(stages, intent)) await notifyOfConfiguration(stages, report);
+    if (await isAskedFor(stages, meaning)) await notifyOfConfiguration(stages, report);
   } catch (error) {
     deps.log.warning(unnotified(outcome, error));
   }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { GateDeps } from '../gate/deps.ts';
 import { findStart } from '../gate/lane/start.ts';
-import { intentOf } from '../gate/event/events.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import { requesterOf } from '../gate/event/intent.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { sessionExport, type Exporters } from './agents.ts';
-import { askedOf } from './asked.ts';
 import type { RunDeps } from './deps.ts';
 
 /** What the stages have in common, and the publisher's part. */
@@ -27,7 +27,7 @@ export async function connectStages(
   ]);
   const first = connect.agents[0].name;
   const exportSessions = exporters === null ? nothing : sessionExport({ exporters, first, seal, store, log });
-  const asked = askedOf(intentOf({ context, config }));
+  const asked = requesterOf(meaningOfRun({ context, config }));
   const ports = { forge, remote, store, clock, log, redact, sha256, seal };
   const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
   return {

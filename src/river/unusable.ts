@@ -1,12 +1,13 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { Reach } from '../config/inputs.ts';
-import { intentOf } from '../gate/event/events.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import { requesterOf } from '../gate/event/intent.ts';
+import { isAskedFor } from '../gate/people/trust.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { within } from '../publish/within.ts';
-import { askedOf, isAskedFor } from './asked.ts';
 import { unnotified, type Failure } from './failure.ts';
 
 /** The run has failed already: this is worth so much more of the job's time, in ms. */
@@ -30,9 +31,9 @@ export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Prom
 
 async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> {
   const { reach: config, context, clock, redact } = deps;
-  const intent = intentOf({ context, config });
+  const meaning = meaningOfRun({ context, config });
   const forge = await deps.connectForge(config);
-  if (!(await isAskedFor({ config, forge }, intent))) return;
+  if (!(await isAskedFor({ config, forge }, meaning))) return;
   const { owner, repo } = context.repository;
   const now = clock.now();
   const report = reportWithoutLane({
@@ -42,5 +43,8 @@ async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> 
     startedAt: now,
     endedAt: now,
   });
-  await notifyOfConfiguration({ config, forge, clock, redact, asked: askedOf(intent), stepWithinMs: null }, report);
+  await notifyOfConfiguration(
+    { config, forge, clock, redact, asked: requesterOf(meaning), stepWithinMs: null },
+    report,
+  );
 }

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import { LINGER_MS } from '../agents/cli/linger-watch.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/shell-command.ts';
+import { movedEnvironment } from '../processes/clean-surroundings.ts';
+import { treeFolder } from '../git/checkout/tree/tree-folder.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { ADAPTERS } from './agents/adapters.ts';
 import { loginFor, type AgentLogin } from './agents/login.ts';
@@ -54,11 +56,12 @@ export async function createAgent(
     extraArgs,
     stallMs: config.agent.stallMs,
     lingerMs: LINGER_MS,
-    environment: isolation.environmentFor(login.environment),
+    environment: movedInto(world, room, isolation.environmentFor(login.environment)),
     installEnvironment: login.environment,
     broker: login.broker,
     room,
     ...foldersOf(world, name, room),
+    checkoutFolder: join(world.context.workspace, config.workingDirectory),
     runTag: world.runTag,
     log: world.log,
     now: world.clock.now,
@@ -87,10 +90,13 @@ export async function argumentsOf(
 
 /** Where an agent works and keeps what is its own. */
 function foldersOf(world: World, name: AgentName, room: Isolation['room']): Omit<CliPlace, 'run'> {
-  const { config, context, runFolder } = world;
+  const { config, runFolder } = world;
+  const tree = treeOf(world, room);
+  const root = room?.seenAt(tree) ?? tree;
   return {
-    workFolder: workFolderOf(world),
-    alsoFolder: config.workingDirectory === '' ? null : context.workspace,
+    workFolder: join(root, config.workingDirectory),
+    alsoFolder: config.workingDirectory === '' ? null : root,
+    tree,
     configFolder: configFolderOf(world, name, room),
     inbox: join(room === null ? runFolder : room.folders.inbox, 'agent-files'),
     isolated: room !== null,
@@ -103,9 +109,19 @@ function configFolderOf({ agentFolder, runFolder }: World, name: AgentName, room
   return join(room === null ? join(runFolder, 'agent') : room.folders.session, name);
 }
 
-/** Where everything that works for the lane is started: the input working-directory. */
-function workFolderOf({ context, config }: World): string {
-  return join(context.workspace, config.workingDirectory);
+/** The tree that the agent works in. */
+function treeOf(world: World, room: Isolation['room']): string {
+  return treeFolder('work', { top: world.context.workspace, workFolder: gitFolder(world), room });
+}
+
+/** The environment with paths into the checkout leading into the tree, wherever programs find that. */
+function movedInto(
+  world: World,
+  room: Isolation['room'],
+  environment: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const tree = treeOf(world, room);
+  return movedEnvironment(environment, world.context.workspace, room?.seenAt(tree) ?? tree);
 }
 
 /** How the agent logs in, and what keeps its keys. */
@@ -134,16 +150,15 @@ export async function openLogin(
 
 /** The user's verify commands. */
 export async function createVerifyCommands(world: World, isolation: Isolation): Promise<Verifier> {
-  const [{ createVerifier }, { rememberSurroundings, surroundingsInRoom }, { cleanCloneParent }, surroundings] =
-    await Promise.all([
-      import('../processes/verifier.ts'),
-      import('../processes/clean-surroundings.ts'),
-      import('../git/checkout/clean-clone.ts'),
-      shellOf(world, isolation),
-    ]);
+  const [{ createVerifier }, { rememberSurroundings, surroundingsInRoom }, surroundings] = await Promise.all([
+    import('../processes/verifier.ts'),
+    import('../processes/clean-surroundings.ts'),
+    shellOf(world, isolation),
+  ]);
   const { config, context } = world;
   const { room } = isolation;
-  const { environment } = surroundings;
+  const environment = isolation.environmentFor(world.variables);
+  const workspace = context.workspace;
   return createVerifier({
     ...surroundings,
     commands: config.verify,
@@ -151,20 +166,18 @@ export async function createVerifyCommands(world: World, isolation: Isolation): 
       room === null
         ? await rememberSurroundings({
             environment,
-            workspace: context.workspace,
+            workspace,
             folder: join(world.runFolder, 'surroundings'),
-            clones: cleanCloneParent(gitFolder(world)),
-            // A person's own home folder is nothing to write into; a runner's is.
-            large: world.environment.GITHUB_ACTIONS === 'true' ? 'linked' : 'left-out',
+            trees: dirname(treeFolder('clean', { top: workspace, workFolder: gitFolder(world), room })),
           })
-        : surroundingsInRoom({ environment, workspace: context.workspace }, () => room.refresh()),
+        : surroundingsInRoom({ environment, seenAt: room.seenAt, workspace }, () => room.refresh()),
     log: world.log,
     now: systemClock.now,
   });
 }
 
 /** The commands of a pipeline. */
-export async function createStepCommands(world: World, isolation: Isolation): Promise<Commands> {
+export async function loadStepCommands(world: World, isolation: Isolation): Promise<Commands> {
   const { createStepCommands: create } = await import('../processes/step-commands.ts');
   return create({ ...(await shellOf(world, isolation)), log: world.log });
 }
@@ -177,9 +190,9 @@ async function shellOf(world: World, { room, environmentFor }: Isolation): Promi
   bash();
   return {
     bash,
-    workFolder: world.context.workspace,
+    workFolder: treeOf(world, room),
     folder: world.config.workingDirectory,
-    environment: environmentFor(world.variables),
+    environment: movedInto(world, room, environmentFor(world.variables)),
     room,
     runTag: world.runTag,
   };

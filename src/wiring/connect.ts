@@ -3,7 +3,7 @@ import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { ChosenAgent } from '../config/config.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../river/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
-import { createAgent, createStepCommands, createVerifyCommands, openLogin } from './agent.ts';
+import { createAgent, loadStepCommands, createVerifyCommands, openLogin } from './agent.ts';
 import type { AgentLogin } from './agents/login.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
@@ -44,7 +44,7 @@ export function connect(
   const agents = [connected(first), ...others.map(connected)] as const;
   let forge: Forge | null = null;
   return {
-    workFiles: once(async () => (await checkout()).files(createWorkFiles(world.context.workspace))),
+    workFiles: once(async () => (await checkout()).files(createWorkFiles)),
     forge: once(async () => (forge = await connectForge(world, patience))),
     requests: () => forge?.requests() ?? null,
     refusedWishes: () => forge?.refusedWishes() ?? [],
@@ -55,7 +55,7 @@ export function connect(
     agent: agents[0].connect,
     agents,
     verifier: once(async () => createVerifyCommands(world, await isolated.open())),
-    commands: once(async () => createStepCommands(world, await isolated.open())),
+    commands: once(async () => loadStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
     handoff: once(() => openHandoff(world.config)),
     examine: async (known, by) => (await import('./doctor/examine-run.ts')).examineRun(world, known, by),
@@ -74,9 +74,9 @@ function isolatedRepository(
 ): Repository {
   return {
     ...repository,
-    handOver: async () => {
+    layTree: async (signal) => {
       const isolation = await isolated.open();
-      const takeBack = await repository.handOver();
+      const leave = await repository.layTree(signal);
       try {
         const ports: number[] = [];
         for (const { login } of agents) {
@@ -85,12 +85,12 @@ function isolatedRepository(
         }
         await isolation.begin(ports[0] ?? null);
       } catch (error) {
-        await takeBack();
+        await leave();
         throw error;
       }
       return async () => {
         await isolation.count();
-        await takeBack();
+        await leave();
       };
     },
   };

@@ -1,9 +1,7 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { coAuthorsOf } from './agents/providers.ts';
 import type { Checkout } from '../git/checkout/checkout.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
-import type { Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-identity.ts';
 import type { Isolated } from './isolation/isolated.ts';
@@ -12,7 +10,7 @@ import type { Patience, World } from './world.ts';
 /** Author of the loop's commits, and of the agent's own where the checkout names none. */
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
 
-/** Where the repositories of a run are, and its clean clones. */
+/** Where the repositories of a run are, and its trees. */
 export function gitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string {
   return join(runFolder, 'git');
 }
@@ -52,17 +50,17 @@ export async function openRepository(
     remote: { url: world.remoteUrl, token: config.githubToken },
     workingDirectory: config.workingDirectory,
     workFolder: gitFolder(world),
-    sealKey: world.runKey,
     rules,
     identity: COMMIT_IDENTITY,
     env: world.environment,
     log: world.log,
     learnSecrets: world.secrets.learn,
+    movesCheckout: true,
     room: async () => {
       const { room, environmentFor } = await isolated.open();
       if (room === null) return null;
-      const { roomWorker } = await import('./isolation/room-place.ts');
-      const { file, args } = roomWorker(world.actionFolder);
+      const { roomWorkerProgram } = await import('./isolation/room-place.ts');
+      const { file, args } = roomWorkerProgram(world.actionFolder);
       const environment = environmentFor({ PATH: world.environment['PATH'] ?? '' });
       return { room, worker: { file, args: [...args, 'tree'], environment } };
     },
@@ -79,21 +77,4 @@ export async function publishingRules({ config, secrets }: World): Promise<Publi
     secretValues: () => [...secrets.values(), config.githubToken],
     scanner: createSecretScanner(),
   };
-}
-
-/** Puts credentials back that a killed main had taken out of the checkout, as far as the job's token gives them. */
-export async function giveCredentialsBack(
-  { runFolder, key }: RunIdentity,
-  { token, log }: { readonly token: string; readonly log: Log },
-): Promise<void> {
-  const { restoreCredentials } = await import('../git/checkout/credentials/credentials.ts');
-  await restoreCredentials({ workFolder: gitFolder({ runFolder }), sealKey: key, token, log });
-}
-
-/** After a kill: makes a checkout usable again that main had handed over; nobody is in the room any more. Does nothing where none was. */
-export async function takeCheckoutBack({ runFolder }: RunIdentity, env: World['environment']): Promise<void> {
-  const workFolder = gitFolder({ runFolder });
-  if (!existsSync(workFolder)) return;
-  const { takeBackAfterKill } = await import('../git/checkout/tree/hand-over.ts');
-  await takeBackAfterKill({ workFolder, env });
 }

@@ -64,6 +64,8 @@ async function askAgent({
       broker: null,
       room: null,
       workFolder,
+      tree: workFolder,
+      checkoutFolder: workFolder,
       alsoFolder: null,
       // The person's own login is there.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),

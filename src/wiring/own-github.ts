@@ -35,7 +35,7 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
     'get-url',
     name,
   ]);
-  const named = exitCode === 0 ? repositoryOf(stdout.toString().trim()) : null;
+  const named = exitCode === 0 ? repositoryOfRemote(stdout.toString().trim()) : null;
   if (named === null)
     throw new UserError(
       'configuration',
@@ -61,7 +61,7 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
 }
 
 /** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these, or no GitHub. */
-export function repositoryOf(
+export function repositoryOfRemote(
   url: string,
 ): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
   const [, host = '', owner = '', repo = ''] =

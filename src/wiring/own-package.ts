@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { repositoryOf } from './own-github.ts';
+import { repositoryOfRemote } from './own-github.ts';
 
 /** Where npm fetched a package from git. */
 interface Origin {
@@ -24,7 +24,7 @@ export async function originOf(packageRoot: URL): Promise<Origin | null> {
   const resolved = lock?.success === true ? (lock.data.packages[name]?.resolved ?? '') : '';
   const [, address = '', commit = ''] = /^git\+([^#]+)#([0-9a-f]{40,64})$/.exec(resolved) ?? [];
   if (commit === '') return null;
-  const named = repositoryOf(address);
+  const named = repositoryOfRemote(address);
   const repository = named === null ? null : `${named.repository.owner}/${named.repository.repo}`;
   // npm names GitHub with the protocol that needs a key of ssh.
   const isOnGitHub = named?.host.toLowerCase() === 'github.com';

@@ -8,7 +8,7 @@ import { wrappers } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
 import { createGit, lastWords, type Git } from '../git/git.ts';
 import { UserError } from '../errors.ts';
-import { repositoryOf } from './own-github.ts';
+import { repositoryOfRemote } from './own-github.ts';
 import { originOf } from './own-package.ts';
 
 /** The world of `ralph init`; `packageRoot` is the folder of action.yml and templates/. */
@@ -53,7 +53,7 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
       .toString()
       .split('\n')
       .filter((ref) => ref !== '' && ref !== `refs/heads/${branch}` && ref !== `refs/remotes/${name}/${branch}`);
-    const named = url === null ? null : repositoryOf(url);
+    const named = url === null ? null : repositoryOfRemote(url);
     return {
       kind: 'open',
       folder: top,
@@ -81,7 +81,7 @@ async function cloneHome(packageRoot: URL): Promise<string | null> {
   try {
     const git = createGit({ folder, env: process.env, configuration: 'own' });
     if ((await firstLine(git, ['rev-parse', '--show-toplevel'])) !== folder) return null;
-    const named = repositoryOf((await firstLine(git, ['remote', 'get-url', 'origin'])) ?? '');
+    const named = repositoryOfRemote((await firstLine(git, ['remote', 'get-url', 'origin'])) ?? '');
     return named !== null && ON_GITHUB.test(named.host) ? `${named.repository.owner}/${named.repository.repo}` : null;
   } catch (error) {
     if (error instanceof UserError) return null;

@@ -118,6 +118,8 @@ async function createAgentOn(
     installEnvironment: machine.environment,
     room: null,
     workFolder: machine.workFolder,
+    tree: machine.workFolder,
+    checkoutFolder: machine.workFolder,
     alsoFolder: null,
     configFolder,
     inbox: join(machine.home, 'inbox'),

@@ -27,8 +27,9 @@ beforeAll(() => installOnce(codex), 300_000);
 /** Its programs are this user's, and it says that it holds them. */
 function openRoom(home: string): Room {
   return {
-    folders: { home, clones: join(home, 'clones'), session: join(home, 'session'), inbox: join(home, 'inbox') },
+    folders: { home, trees: join(home, 'trees'), session: join(home, 'session'), inbox: join(home, 'inbox') },
     enter: ({ file, args, cwd, environment }) => Promise.resolve({ file, args, cwd, environment }),
+    seenAt: (tree) => tree,
     end: () => Promise.resolve([]),
     refresh: () => Promise.resolve(home),
     give: () => Promise.resolve(),
@@ -62,6 +63,8 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
     lingerMs: 45_000,
     stallMs: 60_000,
     workFolder: machine.workFolder,
+    tree: machine.workFolder,
+    checkoutFolder: machine.workFolder,
     alsoFolder: null,
     configFolder,
     inbox: join(machine.home, 'inbox'),

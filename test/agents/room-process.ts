@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { startScriptedModel } from '../../sandbox/scripted-model/server.ts';
 import type { Step } from '../../sandbox/scripted-model/step.ts';
@@ -66,11 +66,11 @@ type Place = Awaited<ReturnType<typeof openPlace>>;
 async function openPlace(nth: number, calls: RoomPlay['calls']) {
   const { allowedTools } = play;
   const checkout = at('runner', '_work', `shop-${String(nth)}`, 'shop');
-  execFileSync('git', ['init', '-q', '-b', 'main', checkout]);
+  mkdirSync(checkout, { recursive: true });
   const opened = await openRoom('namespace', {
     environment: { PATH: process.env['PATH'], HOME: at('runner') },
     runFolder: at('runner', '_work', '_temp', `run-${String(nth)}`),
-    workFolders: [checkout],
+    checkout,
     hidden: [at('runner')],
     visible: [dirname(process.execPath), play.command.folder],
     localPorts: [],
@@ -78,6 +78,9 @@ async function openPlace(nth: number, calls: RoomPlay['calls']) {
     places: { rooms, reservations },
   });
   const { room } = opened;
+  const tree = join(room.folders.trees, 'work', 'shop');
+  execFileSync('git', ['init', '-q', '-b', 'main', tree]);
+  for (const folder of [tree, dirname(tree)]) chmodSync(folder, 0o755);
   const model = await startScriptedModel({ script: calls.flatMap(({ script }) => script) });
   const own = Object.entries(play.environment).map(([name, value]) => [name, value.replace('URL', model.url)]);
   const given: Record<string, string> = {
@@ -106,7 +109,9 @@ async function openPlace(nth: number, calls: RoomPlay['calls']) {
     installEnvironment: login.environment,
     broker: login.broker,
     room,
-    workFolder: checkout,
+    workFolder: room.seenAt(tree),
+    tree,
+    checkoutFolder: checkout,
     alsoFolder: null,
     configFolder,
     inbox: join(room.folders.inbox, 'agent-files'),
@@ -119,12 +124,12 @@ async function openPlace(nth: number, calls: RoomPlay['calls']) {
   if (session !== null && !(await agent.importSession(session.id, session.content))) session = null;
   // As a run hands its folders over.
   mkdirSync(configFolder, { recursive: true });
-  for (const folder of [room.folders.session, checkout]) await room.give(folder);
-  return { opened, model, agent, configFolder, checkout, log };
+  for (const folder of [room.folders.session, tree]) await room.give(folder);
+  return { opened, model, agent, configFolder, tree, log };
 }
 
 async function make(
-  { opened: { room }, model, agent, configFolder, checkout, log }: Place,
+  { opened: { room }, model, agent, configFolder, tree, log }: Place,
   { then }: RoomPlay['calls'][number],
 ): Promise<RoomCall> {
   const before = model.requests.length;
@@ -132,9 +137,9 @@ async function make(
   const asked = model.requests.slice(before).filter(({ conversation }) => conversation !== null);
   const { stdout } = await collectOutput(
     {
-      ...{ file: 'sh', args: ['-c', then], cwd: checkout, input: '', timeoutMs: 20_000 },
+      ...{ file: 'sh', args: ['-c', then], cwd: room.seenAt(tree), input: '', timeoutMs: 20_000 },
       environment: { PATH: process.env['PATH'] ?? '', HOME: room.folders.home, CONFIG: configFolder },
-      family: { kind: 'room', room },
+      family: { kind: 'room', room, tree },
     },
     1024 * 1024,
   );

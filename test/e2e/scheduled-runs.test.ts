@@ -118,7 +118,7 @@ test("the agent sees neither the job's tokens, nor the model key, nor git creden
     env: { GITHUB_TOKEN: TOKEN, GH_TOKEN: TOKEN, NPM_TOKEN: 'npm_0123456789' },
     inputs: { 'max-iterations': '1', verify: `env > ${file}.verify` },
   });
-  expect(run.outputs.outcome).toBe('limit');
+  expect(run.outputs.outcome, run.main.log).toBe('limit');
 
   const seen = JSON.parse(await readFile(file, 'utf8')) as {
     environment: Record<string, string>;

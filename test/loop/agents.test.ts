@@ -112,7 +112,7 @@ describe('one run over one issue, by what the agent is like', () => {
       pushed: project.origin.branches.has('ralph/queue'),
     }).toEqual({ end, calls, task, pushed });
     expect(run.work?.journal.length).toBe(calls);
-    expect(project.script.calls.every(({ credentials }) => credentials === 'hidden')).toBe(true);
+    expect(project.script.calls.every(({ isLaid }) => isLaid)).toBe(true);
   });
 });
 

@@ -262,7 +262,7 @@ describe('a head that failed', () => {
 test('a run that was killed before the check leaves nothing done that was not checked', async () => {
   const { project } = checkedProject();
   const main = await runOnce(project, {
-    tap: killAt((name) => name === 'repository.cleanClone' && project.script.calls.length > 0, 'before'),
+    tap: killAt((name) => name === 'repository.layClean' && project.script.calls.length > 0, 'before'),
   });
   expect((await finishOnce(project, main))?.end).toBe('cancelled (killed)');
   expect(savedState(project).tasks).toMatchObject({
@@ -282,7 +282,7 @@ test.each([
   const cancelling: Tap = {
     ...open,
     call: (name, call) => {
-      if (name !== 'repository.cleanClone' || project.script.calls.length !== calls) return call();
+      if (name !== 'repository.layClean' || project.script.calls.length !== calls) return call();
       controller.abort();
       return Promise.reject(new UserError('infrastructure', 'tar was cancelled'));
     },
@@ -307,7 +307,7 @@ describe('where nothing can be verified', () => {
     const impossible: Tap = {
       ...open,
       call: (name, call) =>
-        name === 'repository.cleanClone' ? Promise.reject(new UserError('infrastructure', 'The disk is full')) : call(),
+        name === 'repository.layClean' ? Promise.reject(new UserError('infrastructure', 'The disk is full')) : call(),
     };
     const run = await runOnce(project, { tap: impossible });
     expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
@@ -321,7 +321,7 @@ describe('where nothing can be verified', () => {
     const impossible: Tap = {
       ...open,
       call: (name, call) =>
-        name === 'repository.cleanClone' && project.script.calls.length > 0
+        name === 'repository.layClean' && project.script.calls.length > 0
           ? Promise.reject(new UserError('infrastructure', 'The disk is full'))
           : call(),
     };

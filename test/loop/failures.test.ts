@@ -119,7 +119,7 @@ describe('a failure in the middle of the loop', () => {
     });
   });
 
-  test('the work tree is taken back and then credentials are put back, whatever happens', async () => {
+  test('the tree is left, whatever happens', async () => {
     let checkout: Checkout | undefined;
     const project = createProject({ agent: [finisher] });
     project.script.broken = new Error('no such program');
@@ -128,21 +128,20 @@ describe('a failure in the middle of the loop', () => {
         checkout = made;
       },
     });
-    expect(checkout?.owner()).toBe('runner');
-    expect(checkout?.credentials()).toBe('in place');
+    expect(checkout?.isLaid()).toBe(false);
   });
 
-  test('credentials are put back where the work tree cannot be handed over', async () => {
+  test('a tree that cannot be laid ends the run before a call', async () => {
     let checkout: Checkout | undefined;
     const project = createProject({ agent: [finisher] });
     const run = await runOnce(project, {
       prepare: (made) => {
         checkout = made;
-        made.faults.set('handOver', new UserError('infrastructure', 'Files cannot change hands.'));
+        made.faults.set('layTree', new UserError('infrastructure', 'Files cannot change hands.'));
       },
     });
     expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
-    expect(checkout?.credentials()).toBe('in place');
+    expect(checkout?.isLaid()).toBe(false);
   });
 });
 

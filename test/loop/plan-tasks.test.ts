@@ -427,9 +427,7 @@ describe('a prd', () => {
     await runOnce(make(), { tap: counted });
     const first = counted.calls.lastIndexOf('repository.publishedTexts');
     const steps = counted.calls.slice(first).findIndex((name) => name.startsWith('place.record'));
-    expect(counted.calls.slice(first, first + steps)).toEqual(
-      expect.arrayContaining(['files.replace', 'repository.commitTexts']),
-    );
+    expect(counted.calls.slice(first, first + steps)).toEqual(expect.arrayContaining(['repository.commitTexts']));
     for (let step = 1; step <= steps; step += 1) {
       for (const when of ['before', 'after'] as const) {
         const project = make();

@@ -74,3 +74,33 @@ test.each<[string, string, readonly string[]]>([
 ])('that %s imports %s breaks %j', (from, to, rules) => {
   expect(brokenBy(`src/${from}`, `src/${to}`)).toEqual(rules);
 });
+
+/** Names that say nothing by themselves: no two files may export one of them. */
+const VAGUE = ['textOf', 'nameOf', 'named', 'titleOf', 'laneOf', 'isOurs'];
+
+/** Files of src/ by the name that they export, all kinds of exports or functions alone. */
+function exportersOf(kind: 'any' | 'function'): ReadonlyMap<string, readonly string[]> {
+  const pattern =
+    kind === 'function'
+      ? /^export (?:async )?function\*? (\w+)/gm
+      : /^export (?:async )?(?:function\*?|const|let|class|type|interface) (\w+)/gm;
+  const files = readdirSync(join(root, 'src'), { recursive: true }).map(String);
+  const exporters = new Map<string, readonly string[]>();
+  for (const file of files.filter((path) => path.endsWith('.ts')))
+    for (const [, name = ''] of readFileSync(join(root, 'src', file), 'utf8').matchAll(pattern))
+      exporters.set(name, [...(exporters.get(name) ?? []), file]);
+  return exporters;
+}
+
+test.each(VAGUE)('no two files export %s', (name) => {
+  expect((exportersOf('any').get(name) ?? []).slice(1)).toEqual([]);
+});
+
+test('no two exported functions have one name, but for the rooms of agents, which say the same of each', () => {
+  const exporters = exportersOf('function');
+  expect(exporters.size).toBeGreaterThan(1000);
+  const twice = [...exporters].filter(
+    ([, files]) => files.length > 1 && !files.every((file) => file.startsWith('agents/')),
+  );
+  expect(twice).toEqual([]);
+});

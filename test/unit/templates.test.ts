@@ -3,7 +3,7 @@ import { outcomeSchema } from '../../src/core/outcome.ts';
 import { composePrompt } from '../../src/core/prompt/prompt.ts';
 import { parsePlan } from '../../src/core/tasks/files/plan.ts';
 import { COMMANDS } from '../../src/core/people/command.ts';
-import { EVENTS } from '../../src/gate/event/events.ts';
+import { EVENTS } from '../../src/gate/event/event-table.ts';
 import { optionalSections, promptParts, task } from './core/core-fixtures.ts';
 import { plain, read, tableUnder } from './documents/pages.ts';
 

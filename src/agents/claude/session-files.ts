@@ -1,8 +1,7 @@
-import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { placeFile } from '../cli/plain-files.ts';
+import { placeFile, realPathOfFolder } from '../cli/plain-files.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -39,7 +38,7 @@ export function isSessionId(id: string): boolean {
 }
 
 async function transcriptFolders({ workFolder }: SessionPlace): Promise<readonly string[]> {
-  return ['projects', projectSlug(await realpath(workFolder))];
+  return ['projects', projectSlug(await realPathOfFolder(workFolder))];
 }
 
 function isMessage({ type }: JsonObject): boolean {

@@ -48,6 +48,10 @@ export interface AgentOptions {
   /** A CLI that has given its result so long ago is ended when it does not exit. */
   readonly lingerMs: number;
   readonly workFolder: string;
+  /** The same folder of the checkout, where a program with a relative path is before a tree is laid. */
+  readonly checkoutFolder: string;
+  /** The tree that the CLI works in, see RoomProgram. */
+  readonly tree: string;
   /** See CliPlace. */
   readonly alsoFolder: string | null;
   readonly configFolder: string;
@@ -69,7 +73,7 @@ const ASIDE_MS = MINUTE_MS;
 
 /** An agent that is one process per call, spoken to by stdin and stdout. */
 export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
-  const { configFolder, workFolder, environment, room, runTag } = options;
+  const { configFolder, workFolder, checkoutFolder, environment, room, runTag } = options;
   const hands = handsOf(room);
   let program: Promise<Program> | null = null;
   const ready = (): Promise<Program> => (program ??= programOf(cli, options));
@@ -80,7 +84,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
       // Asked for its version, a program of the user's would do its work, or whatever else.
       if (cli.source === null) return programNamed(options);
       return cli.parseName(
-        await versionOf(started, { cwd: room?.folders.home ?? workFolder, environment, room, runTag }),
+        await versionOf(started, { cwd: room?.folders.home ?? checkoutFolder, environment, room, runTag }),
       );
     },
     call: async (call) => {
@@ -102,9 +106,12 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
 }
 
 /** A program of the user's, by the name of its file. One without a folder is looked for when it is started. */
-async function programNamed({ command, workFolder }: Pick<AgentOptions, 'command' | 'workFolder'>): Promise<AgentName> {
+async function programNamed({
+  command,
+  checkoutFolder,
+}: Pick<AgentOptions, 'command' | 'checkoutFolder'>): Promise<AgentName> {
   const path = command.kind === 'path' ? command.path : '';
-  if (path.includes('/') && !(await isFile(resolve(workFolder, path))))
+  if (path.includes('/') && !(await isFile(resolve(checkoutFolder, path))))
     throw new UserError(
       'configuration',
       `The agent's program ${path} is not there, or is not a file. Look at agent-path.`,
@@ -148,13 +155,13 @@ async function programOf(
 }
 
 /** Some CLIs start only where it exists. In a room its user makes it. */
-async function makeConfigFolder({ configFolder, workFolder, environment, room, runTag }: AgentOptions): Promise<void> {
+async function makeConfigFolder({ configFolder, environment, room, runTag }: AgentOptions): Promise<void> {
   const temporary = join(configFolder, TEMPORARY_FOLDER);
   if (room === null) await mkdir(temporary, { recursive: true });
   else
     await runAlone(
       { file: 'mkdir', args: ['-p', '-m', '700', configFolder, temporary] },
-      { cwd: workFolder, environment, room, runTag, timeoutMs: ASIDE_MS },
+      { cwd: room.folders.home, environment, room, runTag, timeoutMs: ASIDE_MS },
     );
 }
 
@@ -324,7 +331,7 @@ function prepare(
   options: AgentOptions & { readonly lend: Lend },
   call: AgentCall,
 ): Promise<PreparedCall> {
-  const { configFolder, workFolder, alsoFolder, inbox, room, runTag, servers, extraArgs, environment } = options;
+  const { configFolder, workFolder, alsoFolder, tree, inbox, room, runTag, servers, extraArgs, environment } = options;
   return cli.prepare(
     {
       model: call.model ?? options.model,
@@ -336,12 +343,12 @@ function prepare(
       environment,
     },
     {
-      ...{ configFolder, workFolder, alsoFolder, inbox, isolated: room !== null },
+      ...{ configFolder, workFolder, alsoFolder, tree, inbox, isolated: room !== null },
       run: (args, given) =>
         options.lend(() =>
           runAlone(
             { file: program.file, args: [...program.args, ...args] },
-            { cwd: workFolder, environment: given, room, runTag, timeoutMs: Math.min(ASIDE_MS, call.timeoutMs) },
+            { cwd: workFolder, environment: given, room, tree, runTag, timeoutMs: Math.min(ASIDE_MS, call.timeoutMs) },
           ),
         ),
     },

@@ -71,6 +71,8 @@ export interface SessionPlace {
 export interface CliPlace extends SessionPlace {
   /** Where it may edit files as well, since `workFolder` is a part of it; null: nowhere. */
   readonly alsoFolder: string | null;
+  /** The tree that it works in, at its own path on this machine. */
+  readonly tree: string;
   /** Files for the CLI which it cannot change: ours, readable for it. */
   readonly inbox: string;
   /** Whether it runs in a room, which bounds what its commands can do. */

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, mkdir, open, readdir, realpath, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 
 /** What `read` makes of a file where an agent can write; null when it is absent, empty or no plain file. */
 export async function readPlainFile<T>(
@@ -54,12 +54,12 @@ export async function removeFile(root: string, [...folders]: readonly string[], 
 
 /** Removes all but what has one of the names from a folder where an agent can write. */
 export async function keepOnly(folder: string, kept: readonly string[]): Promise<void> {
-  const names = (await namesIn(folder, 'any')).filter((name) => !kept.includes(name));
+  const names = (await listPlainFiles(folder, 'any')).filter((name) => !kept.includes(name));
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
 /** Names of what is in a folder where an agent can write, in order; only with `any`, links are among it. */
-export async function namesIn(folder: string, kind: 'file' | 'folder' | 'any'): Promise<readonly string[]> {
+export async function listPlainFiles(folder: string, kind: 'file' | 'folder' | 'any'): Promise<readonly string[]> {
   const found = await lstat(folder).catch(() => null);
   if (found?.isDirectory() !== true) return [];
   const entries = await readdir(folder, { withFileTypes: true });
@@ -79,4 +79,11 @@ async function makeFolder(folder: string): Promise<void> {
 function isAbsent(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : '';
   return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'ENXIO';
+}
+
+/** The real path of a folder; where it is not there any more, the one that it had. */
+export async function realPathOfFolder(path: string): Promise<string> {
+  return await realpath(path).catch(async () =>
+    dirname(path) === path ? path : join(await realPathOfFolder(dirname(path)), basename(path)),
+  );
 }

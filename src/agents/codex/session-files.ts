@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession, type SessionForm } from '../cli/jsonl-session.ts';
-import { keepOnly, namesIn, placeFile } from '../cli/plain-files.ts';
+import { keepOnly, listPlainFiles, placeFile } from '../cli/plain-files.ts';
 import { asAmount, asObject, type JsonObject } from '../reading/json.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -74,7 +74,7 @@ async function below(
   kind: 'file' | 'folder',
 ): Promise<readonly (readonly string[])[]> {
   const found = await Promise.all(
-    folders.map(async (folder) => (await namesIn(join(root, ...folder), kind)).map((name) => [...folder, name])),
+    folders.map(async (folder) => (await listPlainFiles(join(root, ...folder), kind)).map((name) => [...folder, name])),
   );
   return found.flat();
 }

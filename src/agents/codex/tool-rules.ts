@@ -4,7 +4,7 @@ import {
   moreEdits,
   moreOf,
   readsOutside,
-  textsOf,
+  textsOfRules,
   type MappedRules,
 } from '../rules/mapped-rules.ts';
 import { createKindOfDenial, refusedCommands } from '../rules/shell-rules.ts';
@@ -34,7 +34,7 @@ export function mapRules(
       // The sandbox keeps the folder read-only otherwise, and Git can record nothing.
       writableRoots: WRITES_TO_GIT.some((line) => refusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
     },
-    unmapped: textsOf([...parsed.filter(isWithoutCounterpart), ...readsOutside(parsed)]),
+    unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...readsOutside(parsed)]),
     allowsMore: moreOf([
       allowsEveryCommand(parsed) || !(commands || edits)
         ? null

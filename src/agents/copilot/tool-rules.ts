@@ -5,7 +5,7 @@ import {
   moreEdits,
   moreOf,
   readsOutside,
-  textsOf,
+  textsOfRules,
   type MappedRules,
 } from '../rules/mapped-rules.ts';
 import { createKindOfDenial } from '../rules/shell-rules.ts';
@@ -30,7 +30,7 @@ export function mapRules(rules: readonly string[]): MappedRules<readonly string[
       ...[...patterns, ...(curls ? ['url'] : [])].map((pattern) => `--allow-tool=${pattern}`),
       `--excluded-tools=${hidden.join(',')}`,
     ].filter((flag) => flag !== '--excluded-tools='),
-    unmapped: textsOf([
+    unmapped: textsOfRules([
       ...parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
       ...editsOfPaths(parsed),
       ...readsOutside(parsed),

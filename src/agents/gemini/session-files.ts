@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { realpath, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { keepOnly, namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
+import { keepOnly, listPlainFiles, placeFile, readPlainFile, realPathOfFolder } from '../cli/plain-files.ts';
 import { asObject, type JsonObject } from '../reading/json.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -53,11 +53,11 @@ export async function importSession(
 ): Promise<boolean> {
   if (!UUID.test(id) || !mayBeSession(content)) return false;
   const folder = [...FOLDERS, await projectFolder(place)];
-  await placeFile(place.configFolder, folder, { name: OWNER, content: await realpath(place.workFolder) });
+  await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
   await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortOf(id)}.jsonl`, content });
   // Of two files of one session the CLI takes the one that says it is newer.
   const chats = join(place.configFolder, ...folder, CHATS);
-  const others = (await namesIn(chats, 'any')).filter(
+  const others = (await listPlainFiles(chats, 'any')).filter(
     (name) => isOf(id, name) && !name.startsWith('session-imported-'),
   );
   await Promise.all(others.map((name) => rm(join(chats, name), { recursive: true, force: true })));
@@ -70,7 +70,7 @@ export async function resetHome(configFolder: string, settings: object): Promise
   await keepOnly(join(configFolder, HOME), KEPT);
   // Programs of its own, and what it would remember of a project.
   const projects = join(configFolder, ...FOLDERS);
-  for (const name of await namesIn(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
+  for (const name of await listPlainFiles(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
 }
 
 /**
@@ -78,16 +78,16 @@ export async function resetHome(configFolder: string, settings: object): Promise
  * it makes a name of its own.
  */
 async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
-  const owner = await realpath(workFolder);
+  const owner = await realPathOfFolder(workFolder);
   const root = join(configFolder, ...FOLDERS);
-  const names = (await namesIn(root, 'folder')).slice(0, MAX_PROJECTS);
+  const names = (await listPlainFiles(root, 'folder')).slice(0, MAX_PROJECTS);
   for (const name of names) if ((await textOf(join(root, name, OWNER)))?.trim() === owner) return name;
   return `ralph-${createHash('sha256').update(owner).digest('hex').slice(0, 16)}`;
 }
 
 /** Paths of the files of a session, the newest first. */
 async function chatsOf(folder: string, id: string): Promise<readonly string[]> {
-  const names = (await namesIn(folder, 'file')).filter((name) => isOf(id, name) && name.endsWith('.jsonl'));
+  const names = (await listPlainFiles(folder, 'file')).filter((name) => isOf(id, name) && name.endsWith('.jsonl'));
   const ids = await Promise.all(names.map((name) => sessionIdIn(join(folder, name))));
   return names
     .filter((_, at) => ids[at] === id)

@@ -3,7 +3,7 @@ import {
   editsOfPaths,
   moreEdits,
   readsOutside,
-  textsOf,
+  textsOfRules,
   type MappedRules,
 } from '../rules/mapped-rules.ts';
 import { createKindOfDenial, READERS } from '../rules/shell-rules.ts';
@@ -22,7 +22,7 @@ export function mapRules(rules: readonly string[]): MappedRules<string> {
         : []),
       '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 1\n',
     ].join('\n'),
-    unmapped: textsOf([
+    unmapped: textsOfRules([
       ...entries
         .filter(({ rule, lines }) => rule.kind !== 'bookkeeping' && rule.kind !== 'read' && lines.length === 0)
         .map(({ rule }) => rule),

@@ -16,7 +16,7 @@ export function toolProblem(tool: unknown, mayWebSearch: boolean): string | null
   if (type === 'tool_search' && given?.['execution'] === 'client') return null;
   if (type === 'shell' && asObject(given?.['environment'])?.['type'] === 'local') return null;
   if (mayWebSearch && typeof type === 'string' && WEB_SEARCH.test(type)) return null;
-  return `the tool ${named(type)} of the provider's servers`;
+  return `the tool ${describeValue(type)} of the provider's servers`;
 }
 
 export function searchesByItself(model: unknown): boolean {
@@ -24,7 +24,7 @@ export function searchesByItself(model: unknown): boolean {
 }
 
 /** A value of the agent's, as words for the log. */
-export function named(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
   return value === undefined || value === null ? 'without a type' : 'of an unknown form';
 }

@@ -1,7 +1,7 @@
 import { asObject, type JsonObject } from '../reading/json.ts';
 import type { OpenAiApi } from './endpoints.ts';
 import { isGiven } from './fields.ts';
-import { named, searchesByItself, toolProblem } from './own-tools.ts';
+import { describeValue, searchesByItself, toolProblem } from './own-tools.ts';
 
 /** Fields of a request by which the provider's servers use what they hold already, or do something on their own. */
 const REACHING: readonly (readonly [field: string, what: string])[] = [
@@ -50,7 +50,8 @@ export function reachesOut(api: OpenAiApi, body: JsonObject, sent: JsonObject, m
   if (reaching !== undefined) return reaching[1];
   if (isGiven(body['background']) && body['background'] !== false) return 'a response in the background';
   if (!mayWebSearch && isGiven(body['web_search_options'])) return 'a web search';
-  if (!mayWebSearch && searchesByItself(sent['model'])) return `the model ${named(sent['model'])}, which searches`;
+  if (!mayWebSearch && searchesByItself(sent['model']))
+    return `the model ${describeValue(sent['model'])}, which searches`;
   return (
     choiceProblem(sent['tool_choice'], mayWebSearch) ??
     (api === 'responses' ? itemProblem(sent['input']) : null) ??
@@ -70,7 +71,7 @@ function itemProblem(input: unknown): string | null {
     const type = asObject(item)?.['type'];
     // Without a type it is a message, or the id of something that the provider has stored.
     const isMessage = (type === undefined || type === null) && typeof asObject(item)?.['role'] === 'string';
-    return isMessage || ITEMS.has(type) ? null : `an item ${named(type)} of a conversation`;
+    return isMessage || ITEMS.has(type) ? null : `an item ${describeValue(type)} of a conversation`;
   });
 }
 
@@ -84,7 +85,7 @@ function problemIn(value: unknown, mayWebSearch: boolean, depth: number): string
   if (given === null) return null;
   return firstOf(Object.entries(given), ([name, part]) => {
     if (OPAQUE.has(name)) return null;
-    if (!NAME.test(name)) return `the field ${named(name)}`;
+    if (!NAME.test(name)) return `the field ${describeValue(name)}`;
     return fieldProblem(name, part, mayWebSearch) ?? problemIn(part, mayWebSearch, depth + 1);
   });
 }
@@ -109,7 +110,7 @@ function partProblem(content: unknown): string | null {
   if (!Array.isArray(content)) return null;
   return firstOf(content as readonly unknown[], (part) => {
     const type = asObject(part)?.['type'];
-    return typeof part === 'string' || PARTS.has(type) ? null : `content ${named(type)}`;
+    return typeof part === 'string' || PARTS.has(type) ? null : `content ${describeValue(type)}`;
   });
 }
 

@@ -11,14 +11,15 @@ import { readPlainFile } from '../cli/plain-files.ts';
 export async function refusePlugins({
   workFolder,
   alsoFolder,
-}: Pick<CliPlace, 'workFolder' | 'alsoFolder'>): Promise<void> {
-  const root = alsoFolder ?? workFolder;
-  for (const folder of foldersUp(workFolder, root)) {
+  tree,
+}: Pick<CliPlace, 'workFolder' | 'alsoFolder' | 'tree'>): Promise<void> {
+  const within = relative(alsoFolder ?? workFolder, workFolder);
+  for (const folder of foldersUp(join(tree, within), tree)) {
     const found = await pluginIn(folder);
     if (found !== null)
       throw new UserError(
         'configuration',
-        `The repository has plugins for OpenCode, or a file that may name some: \`${relative(root, found)}\`. OpenCode would run them whatever its settings are. Remove it from the branch, or use another agent.`,
+        `The repository has plugins for OpenCode, or a file that may name some: \`${relative(tree, found)}\`. OpenCode would run them whatever its settings are. Remove it from the branch, or use another agent.`,
       );
   }
 }

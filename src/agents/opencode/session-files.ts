@@ -3,7 +3,7 @@ import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { leftBehind, mayBeSession, SIGNED_SECRET } from '../cli/jsonl-session.ts';
-import { keepOnly, namesIn, placeFile, readPlainFile, removeFile } from '../cli/plain-files.ts';
+import { keepOnly, listPlainFiles, placeFile, readPlainFile, removeFile } from '../cli/plain-files.ts';
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json.ts';
 import { isSessionId } from './command-line.ts';
@@ -22,7 +22,7 @@ export async function resetHome(configFolder: string): Promise<void> {
   const [outer, inner] = DATA;
   await keepOnly(configFolder, [EXPORTED, TO_IMPORT, outer]);
   await keepOnly(join(configFolder, outer), [inner]);
-  const names = await namesIn(join(configFolder, ...DATA), 'file');
+  const names = await listPlainFiles(join(configFolder, ...DATA), 'file');
   await keepOnly(
     join(configFolder, ...DATA),
     names.filter((name) => /^opencode\.db(-\w+)?$/.test(name)),

@@ -4,7 +4,7 @@ import {
   editsOfPaths,
   moreEdits,
   readsOutside,
-  textsOf,
+  textsOfRules,
   type MappedRules,
 } from '../rules/mapped-rules.ts';
 import { createKindOfDenial, READERS } from '../rules/shell-rules.ts';
@@ -37,7 +37,7 @@ export function mapRules(rules: readonly string[]): MappedRules<Permission> {
   ]);
   return {
     own: Object.fromEntries(own),
-    unmapped: textsOf([...parsed.filter(isWithoutCounterpart), ...editsOfPaths(parsed), ...readsOutside(parsed)]),
+    unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...editsOfPaths(parsed), ...readsOutside(parsed)]),
     allowsMore: moreEdits(parsed),
   };
 }

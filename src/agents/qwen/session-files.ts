@@ -1,11 +1,10 @@
-import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { projectSlug } from '../claude/project-slug.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { keepOnly, namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
+import { keepOnly, listPlainFiles, placeFile, readPlainFile, realPathOfFolder } from '../cli/plain-files.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -25,7 +24,7 @@ export async function importSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !mayBeSession(content)) return false;
-  const folder = await realpath(place.workFolder);
+  const folder = await realPathOfFolder(place.workFolder);
   const text = movedTo(folder, Buffer.from(content).toString('utf8'));
   if (text === null || !mayBeSession(Buffer.from(text))) return false;
   await placeFile(place.configFolder, foldersFor(folder), { name: `${id}.jsonl`, content: text });
@@ -45,7 +44,7 @@ export async function tokensOf(place: SessionPlace, id: string | null): Promise<
 export async function resetHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
   // Beside the conversations of a project, what it would remember.
-  for (const project of await namesIn(join(configFolder, PROJECTS), 'folder'))
+  for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
     await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
 }
 
@@ -54,7 +53,7 @@ const CHATS = 'chats';
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {
-  return join(configFolder, ...foldersFor(await realpath(workFolder)), `${id}.jsonl`);
+  return join(configFolder, ...foldersFor(await realPathOfFolder(workFolder)), `${id}.jsonl`);
 }
 
 function foldersFor(workFolder: string): readonly string[] {

@@ -5,7 +5,7 @@ import {
   moreEdits,
   moreOf,
   readsOutside,
-  textsOf,
+  textsOfRules,
   type MappedRules,
 } from '../rules/mapped-rules.ts';
 import { createKindOfDenial } from '../rules/shell-rules.ts';
@@ -27,7 +27,7 @@ export function mapRules(rules: readonly string[]): MappedRules<QwenPermissions>
       allow: [...new Set([...parsed.flatMap(rulesFor), ...(some ? ['run_shell_command(cd *)'] : [])])],
       deny: some ? CD_OUT : [],
     },
-    unmapped: textsOf([
+    unmapped: textsOfRules([
       ...parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
       ...editsOfPaths(parsed),
       ...readsOutside(parsed),

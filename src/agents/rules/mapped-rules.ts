@@ -17,7 +17,7 @@ export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
 }
 
 /** The rules as the user wrote them, each once. */
-export function textsOf(rules: readonly ToolRule[]): readonly string[] {
+export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
   return [...new Set(rules.map(({ text }) => text))];
 }
 

@@ -6,7 +6,7 @@ import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 import { fileSources } from '../../core/tasks/task-sources.ts';
 import { UsageError } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
-import { readTasks } from '../tasks/read-tasks.ts';
+import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import type { LaneArguments } from './lane-arguments.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { laneAt } from './read-lane.ts';
@@ -27,7 +27,10 @@ export async function findTask({ lane, opened }: LaneArguments, name: string, no
   const [known, listed] = await Promise.all([
     tasksOf(opened.places, lane, now),
     lane === QUEUE
-      ? readTasks(opened.folder, { sources: fileSources, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') })
+      ? readCheckoutTasks(opened.folder, {
+          sources: fileSources,
+          optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(','),
+        })
       : null,
   ]);
   if (id !== null && known === null) return id;

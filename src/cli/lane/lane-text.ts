@@ -1,6 +1,7 @@
 import { renderSettings } from '../../core/settings/effective.ts';
 import { andMore } from '../../core/text/lists.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
+import { renderContinuation } from '../../report/next/step.ts';
 import { feedbackWords } from '../../report/sentences/feedback.ts';
 import type { KnownLane, LaneReport } from './lane-schema.ts';
 import { openedBy } from '../../core/others/opened-by.ts';
@@ -53,7 +54,9 @@ function renderPlace(place: KnownLane, { lane, sameLane, cooldown, now }: Place 
     ],
     [
       'pause',
-      pause === null ? 'none' : `by ${pause.by}, since ${formatIso(pause.at)}; to continue: ralph resume${sameLane}`,
+      pause === null
+        ? 'none'
+        : `by ${pause.by}, since ${formatIso(pause.at)}; to continue: ${renderContinuation('pause', 'terminal')}${sameLane}`,
     ],
     ['circuit', describeCircuit(place, { sameLane, cooldown, now })],
     ['parked', park === null ? 'no' : `${park.reason}, continues from ${formatIsoFrom(park.resumeAt, now)}`],
@@ -116,7 +119,7 @@ function describeCircuit(
       until <= now
         ? `has cooled down${byDefault === '' ? '' : `,${byDefault}`}: the next run probes with one iteration`
         : `cools down until ${formatInstantFrom(until, now)}${byDefault}, then one iteration probes`;
-    return `open (${circuit.reason})${left} since ${formatIso(circuit.openedAt)}; ${then}; to close it now: ralph reset circuit${sameLane}`;
+    return `open (${circuit.reason})${left} since ${formatIso(circuit.openedAt)}; ${then}; to close it now: ${renderContinuation('circuit', 'terminal')}${sameLane}`;
   }
   return `closed${circuit.noProgress === 0 ? '' : `, ${count(circuit.noProgress, 'iteration')} without progress in a row`}`;
 }

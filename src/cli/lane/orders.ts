@@ -11,7 +11,7 @@ import { plainLine } from '../plain-line.ts';
 import { readLane } from './read-lane.ts';
 import type { OpenPlaces, StatePlace } from './state-places.ts';
 import { renderLane } from './lane-text.ts';
-import { renderJson, printLane } from './status.ts';
+import { renderLaneJson, printLane } from './status.ts';
 import { MAX_NAME_CHARS } from '../../core/people/named-task.ts';
 import { LISTED } from '../listing.ts';
 
@@ -120,7 +120,7 @@ async function order(
   if (places.length < kept.length) {
     // Why is said above, place by place. A program gets all of them, a person sees the lane where the order holds.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
-    terminal.out(json ? renderJson(report) : `${receipt(words, lane, places)}${renderLane(report, sameLane)}`);
+    terminal.out(json ? renderLaneJson(report) : `${receipt(words, lane, places)}${renderLane(report, sameLane)}`);
     return 'failed';
   }
   if (!json) terminal.out(receipt(words, lane, places));

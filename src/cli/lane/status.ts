@@ -81,13 +81,13 @@ export function printLane(
   { report, json, sameLane }: { readonly report: LaneReport; readonly json: boolean; readonly sameLane: string },
   terminal: Terminal,
 ): CommandEnd {
-  terminal.out(json ? renderJson(report) : renderLane(report, sameLane));
+  terminal.out(json ? renderLaneJson(report) : renderLane(report, sameLane));
   const problems = report.places.filter((place) => place.kind !== 'lane');
   for (const { why } of problems) terminal.error(`ralph ${name}: ${why}\n`);
   return problems.length === 0 ? 'done' : 'failed';
 }
 
 /** The report as `--json` prints it. */
-export function renderJson(report: LaneReport): string {
+export function renderLaneJson(report: LaneReport): string {
   return `${JSON.stringify(report, null, 2)}\n`;
 }

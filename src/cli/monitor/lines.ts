@@ -1,6 +1,6 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
 import type { Terminal } from '../command.ts';
-import { conditionOf, laneWait, nameOf } from '../overview/overview-text.ts';
+import { conditionOf, laneWait, nameOfLaneAt } from '../overview/overview-text.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './screen-port.ts';
 import type { Source } from './source.ts';
@@ -43,7 +43,7 @@ function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
   for (const { name, parts, gap } of local === null ? [] : localFacts(local, now))
     add(name, parts.map(textOf).join(gap.text));
   for (const lane of all?.lanes ?? []) {
-    const name = nameOf(lane.lane, lane.place);
+    const name = nameOfLaneAt(lane.lane, lane.place);
     if (lane.kind !== 'lane') {
       add(name, lane.why);
       continue;

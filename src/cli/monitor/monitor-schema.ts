@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isLaneId, QUEUE, type LaneId } from '../../core/tasks/ids.ts';
 import { agentProgressSchema, otherRunSchema } from '../../core/local/found-status.ts';
 import type { Immutable } from '../../core/immutable.ts';
 import { runStatusSchema } from '../../core/local/run-status.ts';
@@ -55,4 +56,9 @@ export type LocalPicture = NonNullable<Picture['local']>;
 /** The published JSON Schema of `Picture`. */
 export function pictureJsonSchema(): object {
   return { title: 'ralph monitor --json', ...z.toJSONSchema(pictureSchema) };
+}
+
+/** Returns the lane that the local run works on; the queue unless it says another. */
+export function laneOfLocalRun(run: LocalPicture['run']): LaneId {
+  return run.kind === 'ours' && isLaneId(run.status.lane) ? run.status.lane : QUEUE;
 }

@@ -6,6 +6,7 @@ import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { firstNames } from '../../core/text/lists.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { count } from '../../report/format.ts';
+import { renderCommand, renderContinuation } from '../../report/next/step.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 import type { OverviewLane, Wait } from './overview-schema.ts';
 
@@ -46,14 +47,16 @@ function laneWaits({ state, stored, orders, lease, tasks, pullRequest, sameLane,
     lease !== null && keepsOut(lease, nobody, now)
       ? { ...whole, kind: 'run', on: lease.runUrl || `run ${lease.runId}`, until: iso(expiryOf(lease)) }
       : null,
-    pause === null ? null : { ...whole, kind: 'pause', on: pause.by, command: `ralph resume${sameLane}` },
+    pause === null
+      ? null
+      : { ...whole, kind: 'pause', on: pause.by, command: `${renderContinuation('pause', 'terminal')}${sameLane}` },
     circuit.kind === 'open'
       ? {
           ...whole,
           kind: 'circuit',
           on: circuit.reason,
           until: iso(circuit.openedAt + DEFAULT_COOLDOWN_MINUTES * MINUTE_MS),
-          command: `ralph reset circuit${sameLane}`,
+          command: `${renderContinuation('circuit', 'terminal')}${sameLane}`,
         }
       : null,
     park === null || park.resumeAt <= now
@@ -75,7 +78,11 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
   ];
   if (isStuck(progress)) {
     const question = Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.question ?? null) : null;
-    return wait('person', whyStuck(progress, question), `ralph retry ${nameToType(id)}${sameLane}`);
+    return wait(
+      'person',
+      whyStuck(progress, question),
+      `${renderCommand(`retry ${nameToType(id)}`, 'terminal')}${sameLane}`,
+    );
   }
   if (task === null || isSettled(progress)) return [];
   if (task.obstacle === 'needs-approval')
@@ -83,13 +90,13 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
   if (task.obstacle === 'dependency-unknown') return wait('dependency', 'a task that does not exist', null);
   const open = task.dependsOn.filter((other) => tasks.find((known) => known.id === other)?.progress.state !== 'done');
   if (open.length === 0) return [];
-  const names = open.map((other) => nameOf(tasks.find((known) => known.id === other) ?? null, other));
+  const names = open.map((other) => nameOfKnownTask(tasks.find((known) => known.id === other) ?? null, other));
   const circle = task.obstacle === 'dependency-cycle' ? ', which waits for it: remove one of the dependencies' : '';
   return wait('dependency', `${firstNames(names, MAX_NAMES)}${circle}`, null);
 }
 
 /** What people call a task. */
-export function nameOf(known: KnownTask | null, id: TaskId): string {
+export function nameOfKnownTask(known: KnownTask | null, id: TaskId): string {
   return known === null || known.task === null ? nameOfTaskId(id) : nameOfTask(known.task);
 }
 

@@ -11,7 +11,7 @@ const SHOWN_TASKS = 8;
 export function renderOverview(overview: Overview): string {
   const now = Date.parse(overview.at);
   const lanes = overview.lanes.filter((lane) => lane.kind === 'lane');
-  const width = Math.max(...lanes.map(({ lane, place }) => nameOf(lane, place).length), 0);
+  const width = Math.max(...lanes.map(({ lane, place }) => nameOfLaneAt(lane, place).length), 0);
   return [
     `${heading(overview, lanes)}\n`,
     ...lanes.map((lane) =>
@@ -84,7 +84,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   const open = tasks.filter(({ state }) => state !== 'done');
   const state = pullRequest?.state ?? null;
   return [
-    `${nameOf(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : tasksDone(done, tasks.length)}`,
+    `${nameOfLaneAt(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : tasksDone(done, tasks.length)}`,
     ...(pullRequest === null
       ? []
       : [
@@ -98,7 +98,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
 }
 
 /** The lane, and where it is kept unless that is the ref. */
-export function nameOf(lane: string, place: string): string {
+export function nameOfLaneAt(lane: string, place: string): string {
   return place === 'ref' ? lane : `${lane} (${place})`;
 }
 

@@ -17,8 +17,8 @@ import { laneAt, newer } from '../lane/read-lane.ts';
 import type { StatePlace } from '../lane/state-places.ts';
 import { plainLine } from '../plain-line.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
-import { readTasks } from '../tasks/read-tasks.ts';
-import { laneOption, nameOf, waitsOf, type KnownTask } from './lane-waits.ts';
+import { readCheckoutTasks } from '../tasks/read-tasks.ts';
+import { laneOption, nameOfKnownTask, waitsOf, type KnownTask } from './lane-waits.ts';
 import type { Overview, OverviewLane } from './overview-schema.ts';
 
 const MAX_TEXT_CHARS = 300;
@@ -58,7 +58,7 @@ export async function readOverview({ folder, remote, places, look, log }: Looked
       : [],
   );
   const [found, seen] = await Promise.all([
-    readTasks(folder, { sources: files, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') }),
+    readCheckoutTasks(folder, { sources: files, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') }),
     look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes)),
   ]);
   const github = seen.kind === 'seen' ? seen.value : null;
@@ -156,7 +156,7 @@ function laneOf(
     pullRequest,
     tasks: tasks.map((each) => ({
       id: each.id,
-      name: nameOf(each, each.id),
+      name: nameOfKnownTask(each, each.id),
       title: each.task?.title ?? titleOf(each.id),
       state: each.progress.state,
       attempts: each.progress.attempts,

@@ -10,7 +10,7 @@ import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/p
 import { readCheckoutFile } from '../checkout-file.ts';
 
 /** The tasks in the files of a checkout, as they stand there, and what is wrong with these files. */
-export async function readTasks(
+export async function readCheckoutTasks(
   folder: string,
   {
     sources,

@@ -1,5 +1,5 @@
 import { inputProblems, taskSources } from '../../config/inputs.ts';
-import { list } from '../../config/fields.ts';
+import { listField } from '../../config/fields.ts';
 import { isExpression } from '../../core/doctor/expression.ts';
 import type { AnsweredSettings, EffectiveSetting } from '../../core/settings/effective.ts';
 import type { TaskSourceName } from '../../core/tasks/task-sources.ts';
@@ -37,7 +37,7 @@ export function taskSettings(
   return {
     sources: taskSources.parse(texts['task-sources']),
     label: texts['task-label'],
-    optionalSections: list().parse(texts['optional-sections']),
+    optionalSections: listField().parse(texts['optional-sections']),
     promptFile: texts['prompt-file'],
     set,
     problems: [

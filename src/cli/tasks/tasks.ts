@@ -10,7 +10,7 @@ import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { plainLine } from '../plain-line.ts';
 import { taskSettings, type ReadFolderSettings } from './task-settings.ts';
-import { readPromptTask, readTasks } from './read-tasks.ts';
+import { readPromptTask, readCheckoutTasks } from './read-tasks.ts';
 import type { TasksReport } from './tasks-schema.ts';
 import { renderTasks } from './tasks-text.ts';
 import { LISTED } from '../listing.ts';
@@ -85,7 +85,7 @@ async function listTasks(
   const files = sources.filter(isFileSource);
   const readsPrompt = sources.includes('prompt');
   const [inFiles, onGitHub, prompt] = await Promise.all([
-    readTasks(folder, { sources: files, optionalSections }),
+    readCheckoutTasks(folder, { sources: files, optionalSections }),
     sources.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
     readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);

@@ -1,7 +1,13 @@
 import { fromRoot, type Folder } from '../../core/folder.ts';
 import type { FoundSetting } from '../../core/settings/found-setting.ts';
 import { NO_SETTINGS, type ConfigTexts } from '../inputs.ts';
-import { describeSettings, readSettings, settle, type ReadSettings, type SettingsFile } from './settings.ts';
+import {
+  describeSettings,
+  readSettingsOfOthers,
+  settleInputs,
+  type ReadSettings,
+  type SettingsFile,
+} from './settings.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -34,7 +40,7 @@ export function readRunSettings(
     if (text !== undefined) return [{ kind: 'text', path, text }];
     return why === undefined ? [] : [{ kind: 'unreadable', path, why }];
   });
-  return { read: readSettings(environment, file), others, unknown: files === null ? UNKNOWN : null };
+  return { read: readSettingsOfOthers(environment, file), others, unknown: files === null ? UNKNOWN : null };
 }
 
 const UNKNOWN =
@@ -61,6 +67,6 @@ export function textsWithFound(
   found: readonly FoundSetting[],
   defaults: Readonly<Record<string, string>>,
 ): ConfigTexts {
-  const { texts, settings: counting } = settle(given, found, defaults);
+  const { texts, settings: counting } = settleInputs(given, found, defaults);
   return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: [] };
 }

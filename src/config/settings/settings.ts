@@ -45,7 +45,7 @@ interface Given {
 }
 
 /** Reads the settings of other Ralphs: the environment before the file. Runs nothing, and shows no value that it has no meaning for. */
-export function readSettings(environment: Environment, file: SettingsFile | null): ReadSettings {
+export function readSettingsOfOthers(environment: Environment, file: SettingsFile | null): ReadSettings {
   const parsed = file?.kind === 'text' ? parseRc(file.text) : { entries: [], problems: [] };
   const path = file?.path ?? '';
   const last = new Map(parsed.entries.map((entry) => [entry.key, entry]));
@@ -179,7 +179,7 @@ export interface Settled {
 }
 
 /** Puts settings in place of inputs that are not given. An input that has its default's text counts as not given; `defaults`: those of action.yml. */
-export function settle(
+export function settleInputs(
   given: Readonly<Record<string, string | undefined>>,
   found: readonly FoundSetting[],
   defaults: Readonly<Record<string, string>>,

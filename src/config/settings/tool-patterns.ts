@@ -1,4 +1,4 @@
-import { list } from '../fields.ts';
+import { listField } from '../fields.ts';
 
 /** A rule that is written in another way here. */
 interface ChangedRule {
@@ -11,7 +11,7 @@ export function toolRulesHere(text: string): {
   readonly rules: readonly string[];
   readonly changed: readonly ChangedRule[];
 } {
-  const pairs = list()
+  const pairs = listField()
     .parse(text)
     .map((from) => ({ from, to: ruleHere(from) }));
   return { rules: [...new Set(pairs.map(({ to }) => to))], changed: pairs.filter(({ from, to }) => from !== to) };

@@ -13,6 +13,8 @@ const NAMING: readonly RegExp[] = [
   /\.(?:pth|egg-link)$/,
   /(?:^|\/)__editable__[^/]*\.py$/,
   /(?:^|\/)pyvenv\.cfg$/,
+  // Where the git directory of a work tree or a submodule is.
+  /(?:^|\/)\.git$/,
 ];
 
 /** Whether a file of this path may name others by absolute paths that have to be moved with it. */

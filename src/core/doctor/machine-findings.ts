@@ -184,7 +184,7 @@ export function priceFindings(
 const SAY_THE_PRICE = 'Say what the model costs in dollars per million tokens (input/cached/output)';
 
 /** The verify commands of a step; null: an expression. */
-export function verifyOf({ step }: Pick<LookedAt, 'step'>): readonly string[] | null {
+export function verifyOfStep({ step }: Pick<LookedAt, 'step'>): readonly string[] | null {
   const text = step.inputs.verify ?? '';
   if (isExpression(text)) return null;
   return text
@@ -194,7 +194,7 @@ export function verifyOf({ step }: Pick<LookedAt, 'step'>): readonly string[] | 
 }
 
 function verify(looked: LookedAt, { verify: tried }: Facts): Finding {
-  return verifyFinding(verifyOf(looked), tried);
+  return verifyFinding(verifyOfStep(looked), tried);
 }
 
 /** What becomes of the verify commands on the base; null: they are an expression. */
@@ -248,7 +248,7 @@ function allowedTools(looked: LookedAt, { agentNotes }: Facts): Finding {
   const given = inputOf(looked, 'allowed-tools');
   return given === null
     ? unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', byARun)
-    : toolsFinding(looked.rules, { allowed: splitRules(given), agentNotes, verify: verifyOf(looked) ?? [] });
+    : toolsFinding(looked.rules, { allowed: splitRules(given), agentNotes, verify: verifyOfStep(looked) ?? [] });
 }
 
 /** Whether the agent may run the commands that its notes and `verify` name. */

@@ -4,7 +4,7 @@ import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf } from '../text/lists.ts';
 import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
-import { inputOf, pageOf, settingOf } from './step-findings.ts';
+import { inputOf, settingsPageOf, repositorySettingOf } from './step-findings.ts';
 import type { Workflow } from './workflow.ts';
 
 /** What only GitHub knows of the repository. */
@@ -62,12 +62,12 @@ function label(
       unchecked(
         'label',
         '`task-label` is an expression, so the label could not be checked.',
-        cure('Make sure that the label exists.', { link: pageOf(repository, 'labels') }),
+        cure('Make sure that the label exists.', { link: settingsPageOf(repository, 'labels') }),
       ),
     ];
   if (sources !== '' && sources !== null && !sources.includes('issues')) return [];
-  const link = pageOf(repository, 'labels');
-  const known = settingOf(repository, 'hasLabel');
+  const link = settingsPageOf(repository, 'labels');
+  const known = repositorySettingOf(repository, 'hasLabel');
   if (known.kind === 'unknown')
     return [
       unchecked(
@@ -94,10 +94,10 @@ function shellWord(text: string): string {
 function schedule(workflow: Workflow, here: string, repository: Asked<Repository>): readonly Finding[] {
   const isScheduled = workflow.triggers.some(({ event }) => event === 'schedule');
   const name = workflow.path.split('/').at(-1) ?? '';
-  const link = pageOf(repository, `actions/workflows/${encodeURIComponent(name)}`);
+  const link = settingsPageOf(repository, `actions/workflows/${encodeURIComponent(name)}`);
   const seen = cure('Make sure that the workflow is on the default branch and is not disabled.', { link });
-  const file = settingOf(repository, 'onDefaultBranch');
-  const states = settingOf(repository, 'workflows');
+  const file = repositorySettingOf(repository, 'onDefaultBranch');
+  const states = repositorySettingOf(repository, 'workflows');
   if (file.kind === 'unknown' && states.kind === 'unknown')
     return [
       unchecked(
@@ -151,7 +151,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
 
 /** A branch whose name git does not allow beside Ralph's. */
 function branchNames(repository: Asked<Repository>): readonly Finding[] {
-  const known = settingOf(repository, 'inTheWay');
+  const known = repositorySettingOf(repository, 'inTheWay');
   if (known.kind === 'unknown') return [];
   const found = known.value.flatMap(({ branch, existing }) => {
     const other = branchInTheWay(branch, existing);
@@ -163,14 +163,16 @@ function branchNames(repository: Asked<Repository>): readonly Finding[] {
     problem(
       'branch-names',
       `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can make it.`,
-      cure('Rename or delete that branch, or set another `branch-prefix`.', { link: pageOf(repository, 'branches') }),
+      cure('Rename or delete that branch, or set another `branch-prefix`.', {
+        link: settingsPageOf(repository, 'branches'),
+      }),
     ),
   ];
 }
 
 function branchRules(repository: Asked<Repository>): Finding {
-  const link = pageOf(repository, 'settings/rules');
-  const known = settingOf(repository, 'branchRules');
+  const link = settingsPageOf(repository, 'settings/rules');
+  const known = repositorySettingOf(repository, 'branchRules');
   if (known.kind === 'unknown')
     return unchecked(
       'branch-rules',
@@ -192,8 +194,8 @@ function branchRules(repository: Asked<Repository>): Finding {
 
 /** The state is not kept on a branch: only rules for all pushes reach it. */
 function branchProtection(repository: Asked<Repository>): Finding {
-  const link = pageOf(repository, 'settings/branches');
-  const known = settingOf(repository, 'branchProtection');
+  const link = settingsPageOf(repository, 'settings/branches');
+  const known = repositorySettingOf(repository, 'branchProtection');
   const see = cure("Make sure that no branch protection has a pattern that matches Ralph's branches.", { link });
   if (known.kind === 'unknown')
     return unchecked('branch-protection', `Classic branch protection could not be checked: ${known.why}`, see);
@@ -224,8 +226,8 @@ function rulesetPage(
 }
 
 function pushRules(repository: Asked<Repository>): Finding {
-  const link = pageOf(repository, 'settings/rules');
-  const known = settingOf(repository, 'pushRulesets');
+  const link = settingsPageOf(repository, 'settings/rules');
+  const known = repositorySettingOf(repository, 'pushRulesets');
   if (known.kind === 'unknown')
     return unchecked(
       'push-rules',

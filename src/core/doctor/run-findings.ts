@@ -11,7 +11,7 @@ import {
   lackFindings,
   priceFindings,
 } from './machine-findings.ts';
-import { pageOf } from './step-findings.ts';
+import { settingsPageOf } from './step-findings.ts';
 
 /** What a run knows of itself, which no machine of a person does. Sentences of obstacles say what to do; null: there is none. */
 export interface OwnRun {
@@ -64,11 +64,14 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
     ...obstacle('pull-requests', run.pullRequestObstacle, 'The token of this run may open pull requests.').map(
       (found) =>
         found.kind === 'problem'
-          ? { ...found, cure: cure('The setting is here.', { link: pageOf(facts.repository, 'settings/actions') }) }
+          ? {
+              ...found,
+              cure: cure('The setting is here.', { link: settingsPageOf(facts.repository, 'settings/actions') }),
+            }
           : found,
     ),
     ...checkout(run),
-    ...secret(run, pageOf(facts.repository, 'settings/secrets/actions')),
+    ...secret(run, settingsPageOf(facts.repository, 'settings/secrets/actions')),
     ...key(facts),
     run.agent.kind === 'known'
       ? fine('agent', `The agent is ready: ${run.agent.value}.`)

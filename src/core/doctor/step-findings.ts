@@ -27,12 +27,12 @@ export function inputOf({ step, rules }: Pick<LookedAt, 'step' | 'rules'>, name:
 }
 
 /** The page of the repository's settings that `path` names; null: the repository is not known. */
-export function pageOf(repository: Asked<Repository>, path: string): string | null {
+export function settingsPageOf(repository: Asked<Repository>, path: string): string | null {
   return repository.kind === 'known' ? `${repository.value.webUrl}/${path}` : null;
 }
 
 /** A setting of the repository; why it is not known goes up with the repository's own. */
-export function settingOf<Name extends keyof Repository['settings']>(
+export function repositorySettingOf<Name extends keyof Repository['settings']>(
   repository: Asked<Repository>,
   name: Name,
 ): Repository['settings'][Name] | { readonly kind: 'unknown'; readonly why: string } {
@@ -249,7 +249,7 @@ function permissions({ step, repository }: LookedAt): Finding {
           cure('Set its permissions.', { paste }),
         );
   }
-  const token = settingOf(repository, 'token');
+  const token = repositorySettingOf(repository, 'token');
   if (token.kind === 'unknown')
     return unchecked(
       'permissions',
@@ -267,9 +267,9 @@ function permissions({ step, repository }: LookedAt): Finding {
 
 function pullRequests({ step, repository }: LookedAt): Finding {
   if (hasOwnToken(step)) return ownToken('pull-requests');
-  const link = pageOf(repository, 'settings/actions');
+  const link = settingsPageOf(repository, 'settings/actions');
   const setting = '“Allow GitHub Actions to create and approve pull requests”';
-  const token = settingOf(repository, 'token');
+  const token = repositorySettingOf(repository, 'token');
   if (token.kind === 'unknown')
     return unchecked(
       'pull-requests',
@@ -376,7 +376,7 @@ function secrets(looked: LookedAt): readonly Finding[] {
     ),
     ...Object.fromEntries(given.map(([name]) => [variableOf(name), 'given'])),
   };
-  const link = pageOf(repository, 'settings/secrets/actions');
+  const link = settingsPageOf(repository, 'settings/secrets/actions');
   const problems = rules.loginProblems(environment, step.inputs);
   if (problems.length > 0)
     return problems.map((says) => problem('secret', says, cure('Pass the key to the step.', { link })));
@@ -429,7 +429,7 @@ function variableOf(input: string): string {
 function existence({ step, repository }: LookedAt, texts: readonly string[], link: string | null): readonly Finding[] {
   const wanted = [...new Set(texts.flatMap(secretsIn))].filter((name) => name !== 'GITHUB_TOKEN');
   if (wanted.length === 0) return [];
-  const known = settingOf(repository, 'secrets');
+  const known = repositorySettingOf(repository, 'secrets');
   const names = namesOf(wanted.map((name) => `\`${name}\``));
   if (known.kind === 'unknown')
     return [

@@ -68,7 +68,7 @@ export function subjectFound({ id, title, source }: Task): FoundSubject | null {
 }
 
 /** The memory with what is asked now. What is asked again opens again; what is not asked any more and has no answer is forgotten. */
-export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
+export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const isPushed = found.personHead !== null && found.personHead !== feedback.personHead;
   const subjects = new Map(found.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
   const items = new Map<TaskId, FeedbackItem>();

@@ -89,7 +89,7 @@ export function localPortsOf(asked: HostsAsked): readonly number[] {
 
 /** Sorted, each once. */
 export function uniqueHosts(hosts: readonly HostRule[]): readonly HostRule[] {
-  const byName = new Map(hosts.map((rule) => [nameOf(rule), rule]));
+  const byName = new Map(hosts.map((rule) => [nameOfTarget(rule), rule]));
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule);
 }
 
@@ -133,7 +133,7 @@ export function parseTarget(text: string, port: number | null): Target | null {
 }
 
 /** A target as it is written, an IPv6 address in brackets. */
-export function nameOf({ host, port }: Target): string {
+export function nameOfTarget({ host, port }: Target): string {
   return `${bracketed(host)}:${String(port)}`;
 }
 

@@ -77,7 +77,7 @@ export function parseProbeAnswer(text: string): ProbeResults | null {
 }
 
 /** How many checks count at that level, and which of them are not as they should be. */
-export function judge(
+export function judgeProbe(
   level: IsolationLevel,
   network: IsolationFacts['network'],
   results: ProbeResults,

@@ -17,6 +17,8 @@ export interface ViewPlan {
   /** Folders of the room itself that it can read, and in which files appear while it is used. */
   readonly handed: readonly string[];
   readonly writable: readonly string[];
+  /** Folders that are empty, so that something can be mounted there. */
+  readonly places: readonly string[];
   /** Files that stand in the place of the machine's: path → file. */
   readonly replaced: Readonly<Record<string, string>>;
 }
@@ -92,6 +94,7 @@ export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string;
     ...['/dev', '/run'].map((path) => empty(path, '755')),
     ...plan.readOnly.map((path) => bind(path, 'ro')),
     ...plan.handed.map((path) => ({ ...bind(path, 'ro'), isStaged: false })),
+    ...plan.places.map((path) => empty(path, '755')),
     ...plan.writable.map((path) => bind(path, 'rw')),
     ...Object.entries(plan.replaced).map(([path, source]): Mount => ({
       kind: 'bind',

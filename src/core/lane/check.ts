@@ -88,6 +88,22 @@ export function finishedSince(before: LaneState, state: LaneState): readonly Tas
   );
 }
 
+/** What a run calls done that no check of its head has seen. Of a lane that was complete before the run, that is all that its branch has. */
+export function finishedBy({
+  before,
+  after,
+  isComplete,
+}: {
+  readonly before: LaneState;
+  readonly after: LaneState;
+  readonly isComplete: boolean;
+}): readonly TaskId[] {
+  const finished = finishedSince(before, after);
+  return finished.length > 0 || !isComplete
+    ? finished
+    : Object.keys(after.change.tasks).filter((id) => progressOf(after.tasks, id).state === 'done');
+}
+
 /** Tasks that are done as soon as a check of the head passes. */
 export function awaitingCheck({ tasks, unverified }: LaneState): readonly TaskId[] {
   return unverified.filter((id) => Object.hasOwn(tasks, id) && tasks[id]?.state !== 'done');

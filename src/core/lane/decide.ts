@@ -9,7 +9,7 @@ import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
 import { openSteps } from '../pipeline/step-memory.ts';
-import { afterWait, type Policy } from '../policy.ts';
+import type { Policy } from '../policy.ts';
 import { chooseAgent, refusedLongest, type ChosenAgent } from '../agents/providers.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
@@ -48,7 +48,8 @@ export type NextStep<T extends QueuedTask = Task> =
     }
   | { readonly kind: 'stop'; readonly outcome: Outcome };
 
-interface Situation<T extends QueuedTask = QueuedTask> {
+/** What a decision is made from: nothing else of the world counts. */
+export interface Situation<T extends QueuedTask = QueuedTask> {
   readonly state: LaneState;
   readonly tasks: readonly T[];
   readonly run: RunSoFar;
@@ -58,8 +59,6 @@ interface Situation<T extends QueuedTask = QueuedTask> {
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** To begin a further run takes about as long as this, in ms. */
-const MAX_SHORT_WAIT_MS = 2 * MINUTE_MS;
 /** Less than this is too short for a call, in ms. */
 export const MIN_CALL_MS = MINUTE_MS;
 /** Completion indicators in the window that make a project complete. */
@@ -142,54 +141,6 @@ export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']
   };
 }
 
-/** Whether a run that would park waits instead: where its policy says so, or a step's circuit is open for a moment only, and time for a call is left then. `policy`: where it says so, without what bounds the run by its reservation. */
-export function isWorthWaiting(
-  outcome: Outcome,
-  { run, policy, now }: Pick<Situation, 'run' | 'policy' | 'now'>,
-): outcome is Parked {
-  return (
-    outcome.kind === 'parked' &&
-    (policy.onLimit === 'wait' || isShortWait(outcome, now)) &&
-    !run.cancelled &&
-    run.stoppedBy === null &&
-    boundBehind(outcome, { run, policy, now }) === null
-  );
-}
-
-function isShortWait({ reason, resumeAt }: Parked, now: number): boolean {
-  return reason === 'step_circuit' && resumeAt - now <= MAX_SHORT_WAIT_MS;
-}
-
-/** Which bound of a run would let it make no call behind the wait; null: none, so that waiting is worth it. */
-export function boundBehind(
-  { resumeAt }: Parked,
-  { run, policy, now }: Pick<Situation, 'run' | 'policy' | 'now'>,
-): RunBound | null {
-  return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
-}
-
-/** Whether it is only its reservation that keeps a run from a further call, so that it may ask for more. */
-export function isHeldByReservation(
-  outcome: Outcome,
-  { run, policy, now }: Pick<Situation, 'run' | 'policy' | 'now'>,
-): boolean {
-  return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
-}
-
-/** Why a run must not begin; null: it may call, its wait is worth it, or what is complete, or owed to people (`owes`), is still to be published. */
-export function stopBeforeWork(
-  { state, tasks, owes }: Pick<Situation, 'state' | 'tasks'> & { readonly owes: boolean },
-  policy: Policy,
-  now: number,
-): Outcome | null {
-  const situation = { run: startRun(state, now), policy, now };
-  const step = nextStep({ state, tasks, ...situation });
-  if (step.kind === 'iterate' || step.outcome.kind === 'complete' || (owes && step.outcome.kind === 'blocked'))
-    return null;
-  // The lane is this run's while it waits.
-  return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
-}
-
 type Rule = (situation: Situation) => Outcome | null;
 
 const rules: readonly Rule[] = [
@@ -229,13 +180,13 @@ function withdrawn({ tasks }: Situation): Outcome | null {
 function projectComplete({ state, run }: Situation): Outcome | null {
   const complete =
     run.last?.analysis.signal.exitSignal === true &&
-    standsUnopposed(run) &&
+    isUncontested(run) &&
     countSet(state.signals.indicators) >= INDICATORS_TO_COMPLETE;
   return complete ? { kind: 'complete', reason: 'project_complete' } : null;
 }
 
 function completionSignals({ state, run, policy }: Situation): Outcome | null {
-  const complete = standsUnopposed(run) && state.signals.doneInARow >= policy.completionSignals;
+  const complete = isUncontested(run) && state.signals.doneInARow >= policy.completionSignals;
   return complete ? { kind: 'complete', reason: 'completion_signals' } : null;
 }
 
@@ -362,7 +313,8 @@ function limited({ run, policy, now }: Situation): Outcome | null {
   return limitOf(run, policy, now);
 }
 
-function limitOf(
+/** The bound of the run that keeps it from a further call; null: none does. */
+export function limitOf(
   run: RunSoFar,
   policy: Policy,
   now: number,
@@ -387,7 +339,7 @@ function hasIterated(run: RunSoFar): boolean {
 }
 
 /** Whether the last iteration's claim to be done was neither overruled nor contradicted. */
-function standsUnopposed({ last }: RunSoFar): boolean {
+function isUncontested({ last }: RunSoFar): boolean {
   return last !== null && last.verdict.vetoes.length === 0 && last.verdict.discrepancies.length === 0;
 }
 

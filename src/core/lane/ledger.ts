@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Immutable } from '../immutable.ts';
 import { amount, count } from '../numbers.ts';
-import { bounded, type Usage } from './usage.ts';
+import { boundUsage, type Usage } from './usage.ts';
 import { MINUTE_MS } from '../time.ts';
 
 export const MAX_LEDGER_DAYS = 31;
@@ -32,7 +32,7 @@ export function bookCall(ledger: readonly LedgerDay[], now: number, agent: Agent
 
 /** The ledger with what a call used, on the day of `now`. */
 export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: number): readonly LedgerDay[] {
-  const { tokens, costUsd, durationMs } = bounded(usage);
+  const { tokens, costUsd, durationMs } = boundUsage(usage);
   return booked(ledger, now, (day) => ({
     ...day,
     tokens: day.tokens + tokens,

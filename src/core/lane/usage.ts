@@ -22,7 +22,7 @@ export interface Usage {
 }
 
 /** Amounts come from the agent's output: a negative one must not give back what is used, a huge one not make the state unreadable. */
-export function bounded({ tokens, costUsd, durationMs }: Usage): Usage {
+export function boundUsage({ tokens, costUsd, durationMs }: Usage): Usage {
   return {
     tokens: Math.ceil(boundedAmount(tokens)),
     costUsd: boundedAmount(costUsd),

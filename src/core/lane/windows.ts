@@ -3,7 +3,7 @@ import type { Immutable } from '../immutable.ts';
 import { amount, count, instant } from '../numbers.ts';
 import type { PassingLimit } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
-import { bounded, type Usage } from './usage.ts';
+import { boundUsage, type Usage } from './usage.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 
 /** Two clocks that show the local times of two places differ by no more: UTC+14 and UTC-12. */
@@ -33,7 +33,7 @@ export function chargeCall(windows: Windows, now: number): Windows {
 export function chargeUsage(windows: Windows, usage: Usage, now: number): Windows {
   const hour = currentHour(windows, now);
   const day = currentDay(windows, now);
-  const { tokens, costUsd } = bounded(usage);
+  const { tokens, costUsd } = boundUsage(usage);
   return { hour: { ...hour, tokens: hour.tokens + tokens }, day: { ...day, costUsd: day.costUsd + costUsd } };
 }
 

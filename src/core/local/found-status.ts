@@ -37,7 +37,7 @@ export type FoundStatus =
   | { readonly kind: 'unreadable'; readonly why: string };
 
 /** Reads the text of a `status.json`, of a run of this program or of another Ralph. */
-export function parseStatus(content: string): FoundStatus {
+export function parseFoundStatus(content: string): FoundStatus {
   const json = tryJson(content);
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return { kind: 'unreadable', why: 'is not a JSON object' };

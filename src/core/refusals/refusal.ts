@@ -46,13 +46,13 @@ export function isNamed({ rule }: Refusal): boolean {
 }
 
 /** What people read of a refusal: what is wrong, what helps, and the server's words. */
-export function explain({ meaning, words }: Refusal): string {
+export function explainRefusal({ meaning, words }: Refusal): string {
   return words === '' ? meaning : `${meaning} (The server said: ${words})`;
 }
 
 /** Why a push or a deletion did not work, as sentences for a person. */
 export function whyOf(failed: { readonly why: string } | { readonly refusal: Refusal }): string {
-  return 'refusal' in failed ? explain(failed.refusal) : failed.why;
+  return 'refusal' in failed ? explainRefusal(failed.refusal) : failed.why;
 }
 
 /** Git's words without the addresses in them: a port may contain 401, and a repository may be called `read-only`. */

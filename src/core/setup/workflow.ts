@@ -150,7 +150,7 @@ export const SECRETS: Readonly<Record<WorkflowChoices['key'], string>> = {
 };
 
 /** The commands that prove a project's work in a clean clone, one per folder and language; empty: no tests are known. */
-export function verifyOf(stacks: readonly Stack[]): readonly string[] {
+export function verifyOfStacks(stacks: readonly Stack[]): readonly string[] {
   return stacks.flatMap((stack) => {
     if (stack.test === null) return [];
     const commands = [stack.install, stack.test].filter((command) => command !== null).join(' && ');

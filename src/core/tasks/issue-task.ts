@@ -26,7 +26,7 @@ const MAX_TITLE_CHARS = 200;
 export function taskOfIssue({ number, title, url, labels }: TaskIssue): Task {
   return {
     id: taskIdOfIssue(number),
-    title: titleOf(oneLine(title, MAX_TITLE_CHARS), number),
+    title: titleOfIssue(oneLine(title, MAX_TITLE_CHARS), number),
     body: '',
     source: { kind: 'issue', number, url, labels },
     comments: [],
@@ -38,7 +38,7 @@ export function taskOfIssue({ number, title, url, labels }: TaskIssue): Task {
 }
 
 /** What people call an issue of which they see no title. */
-export function titleOf(seen: string, number: number): string {
+export function titleOfIssue(seen: string, number: number): string {
   return seen === '' ? `Issue ${number}` : seen;
 }
 

@@ -4,7 +4,7 @@ import { approvalThen } from '../sharing/waiting-issues.ts';
 import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/lists.ts';
-import { titleOf, type IssueText } from './issue-task.ts';
+import { titleOfIssue, type IssueText } from './issue-task.ts';
 import { progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
 import { issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
@@ -90,7 +90,7 @@ export function withText(task: Task, text: IssueText, { comments, unseen }: Read
   const body = cleanText(text.body);
   const title = cleanTitle(text.title);
   return {
-    task: { ...task, title: titleOf(title.text, issueOfTask(task) ?? 0), body: body.text, comments },
+    task: { ...task, title: titleOfIssue(title.text, issueOfTask(task) ?? 0), body: body.text, comments },
     unseen: unseenIn(body) + unseenIn(title) + unseen,
     cut: body.removed - unseenIn(body),
     isEmpty: title.text === '' && body.text.trim() === '',

@@ -82,7 +82,6 @@ export const stuckReasons = [
   'feedback_rounds',
   'push_refused',
 ] as const;
-export type StuckReason = (typeof stuckReasons)[number];
 
 const objectId = z.string().max(64);
 

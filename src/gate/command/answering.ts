@@ -2,7 +2,7 @@ import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 
-/** The person who asked in the thread hears how it stands, whatever came of it. */
+/** Makes sure that the person who asked in the thread gets an answer, whatever comes of it. */
 export async function answering(thread: number, ask: () => Promise<Intake>): Promise<Intake> {
   try {
     const intake = await ask();
@@ -18,7 +18,7 @@ export async function answering(thread: number, ask: () => Promise<Intake>): Pro
   }
 }
 
-/** What was asked in the thread makes no sense there: nothing is done, and the answer says why. */
+/** Ends a run whose request makes no sense in its thread, with an answer that says why. */
 export function refuse({ log }: Pick<GateDeps, 'log'>, thread: number, why: string): Intake {
   log.info(why);
   return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why } } };

@@ -1,8 +1,7 @@
 import { issueLane, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { baseBranch } from '../lane/obstacles.ts';
 import type { GateDeps } from '../deps.ts';
-import { findTaskFiles } from '../tasks/file-tasks.ts';
-import { findPrompt } from '../tasks/prompt.ts';
+import { findPrompt, findTaskFiles } from '../tasks/file-tasks.ts';
 import { endIntake, type Answer, type Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
 import { listTasks } from '../tasks/sources.ts';

@@ -1,9 +1,46 @@
 import type { Command } from '../../core/people/command.ts';
+import type { LaneId } from '../../core/tasks/ids.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
 
-/** What an event asks for. */
+/** What an event means for a run. */
+export type Meaning = EventMeaning | Dismissed;
+
+/** An event that a run does something for. */
+export interface EventMeaning {
+  readonly kind: 'for-us';
+  /** The lanes that it names: the run may claim them. */
+  readonly lanes: readonly LaneId[];
+  /** Whether it may also mean a lane that its payload does not name. */
+  readonly mayBeOtherLane: boolean;
+  readonly asker: Asker;
+  /** What is to be done. */
+  readonly intent: Intent;
+}
+
+/** Who asks for work or an answer by the event, and on which issue or pull request (null: on none). */
+export type Asker =
+  /** CI, the schedule, or somebody who could start the run; `login` null: nobody, or nobody knows. */
+  | { readonly kind: 'trusted'; readonly login: string | null; readonly thread: number | null }
+  /** Somebody whose permission decides. */
+  | { readonly kind: 'account'; readonly account: Account; readonly thread: number }
+  | { readonly kind: 'nobody' };
+
+/** The person who asked, and where. Bots are not mentioned. */
+export function requesterOf(meaning: Meaning): { readonly by: string | null; readonly thread: number | null } {
+  const asker: Asker = meaning.kind === 'for-us' ? meaning.asker : { kind: 'nobody' };
+  switch (asker.kind) {
+    case 'trusted':
+      return { by: asker.login, thread: asker.thread };
+    case 'account':
+      return { by: asker.account.kind === 'user' ? asker.account.login : null, thread: asker.thread };
+    case 'nobody':
+      return { by: null, thread: null };
+  }
+}
+
+/** What is to be done for an event. */
 export type Intent =
-  /** `actor`: login of who started the run by hand; null: nobody did, or nobody knows. */
+  /** `actor`: login of the person who started the run by hand; null: nobody did, or nobody knows. */
   | { readonly kind: 'work-queue'; readonly actor: string | null }
   /** `approvedText`: the issue as it was when `actor` put the label on. */
   | {
@@ -34,11 +71,10 @@ export type Intent =
       readonly thread: Thread;
       readonly actor: Account;
     }
-  /** Whoever may dispatch may command; `actor`: a login; null: the server does not say whose. */
-  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string | null }
-  | Dismissed;
+  /** Everybody who may dispatch may command. `actor`: their login; null: the server does not say. */
+  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string | null };
 
-/** Needs nothing of the world: the run ends before it connects to any of it. */
+/** The run ends before it connects to anything. */
 export type Dismissed =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'not-for-us'; readonly why: string };
@@ -71,12 +107,12 @@ interface SaidOf {
   readonly head: string | null;
 }
 
-/** What of the step's inputs, and of its workflow, an event is read with. */
+/** The inputs of the step, and the fact of its workflow, that the meaning of an event depends on. */
 export interface EventInputs {
   readonly taskLabel: string;
   readonly command: string;
   readonly branchPrefix: string;
-  /** Which of the two are answered. */
+  /** Whether reviews and failed checks are answered. */
   readonly answers: { readonly reviews: boolean; readonly checks: boolean };
   /** The file of the run's own workflow, `.github/workflows/ralph.yml`; null: not known. */
   readonly ownWorkflow: string | null;

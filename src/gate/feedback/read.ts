@@ -12,7 +12,7 @@ import { checksToRead } from '../../core/feedback/checks/reading.ts';
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { Standing } from '../../core/feedback/held-head.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
-import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
+import { subjectFound, mergeSubjects } from '../../core/feedback/rounds.ts';
 import { askedReviews, askedThreads, authorsOf, forgottenAnswers } from '../../core/feedback/reviews/threads.ts';
 import { threadTaskId } from '../../core/feedback/subject.ts';
 import { withTried } from '../../core/feedback/tried.ts';
@@ -80,13 +80,13 @@ export async function readFeedback(
   }
   if (now === null) return nothing;
   if (!reviews && !answersChecks) return { ...nothing, standing: now };
-  const people = reviews ? await saidByPeople(deps, now, known) : { tasks: [], more: 0, asked: 0, answered: {} };
+  const people = reviews ? await reviewTasks(deps, now, known) : { tasks: [], more: 0, asked: 0, answered: {} };
   const { feedback } = known;
   const state = { ...known, feedback: { ...feedback, items: { ...people.answered, ...feedback.items } } };
   const earlier = answersChecks ? await earlierOnBase(deps, now) : null;
   const seen = answersChecks ? judgeNow(deps, { now, earlier: earlier ?? [] }, state) : null;
   const failed = seen?.judged?.failed ?? [];
-  const ofCi = answersChecks ? await saidByCi(deps, now, { failed, details: new Map() }) : [];
+  const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map() }) : [];
   const subjects = [...people.tasks, ...ofCi];
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
@@ -99,7 +99,7 @@ export async function readFeedback(
         return !answersChecks || now.mergeable === 'unknown';
     }
   };
-  const taken = takeIn(state, {
+  const taken = mergeSubjects(state, {
     subjects: subjects.flatMap((task) => subjectFound(task) ?? []),
     isUndecided,
     personHead: personsHead(state, now),
@@ -117,7 +117,7 @@ export async function readFeedback(
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
   const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : TO_SAY_SPENT);
   const details = await detailsOf(deps, checksToRead(inTurn, asked));
-  const withDetails = answersChecks ? await saidByCi(deps, now, { failed, details }) : [];
+  const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {
     tasks: [...people.tasks, ...withDetails]
@@ -141,7 +141,7 @@ export async function readFeedback(
   };
 }
 
-async function saidByPeople(
+async function reviewTasks(
   deps: GateDeps,
   now: PullRequestNow,
   { feedback }: LaneState,
@@ -173,7 +173,7 @@ async function saidByPeople(
 }
 
 /** A conflict with the base, and failed checks: as far as it is known with what CI says of each. */
-async function saidByCi(
+async function checkTasks(
   { redact }: Pick<GateDeps, 'redact'>,
   now: PullRequestNow,
   { failed, details }: { readonly failed: readonly CheckNow[]; readonly details: ReadonlyMap<CheckNow, CheckDetails> },

@@ -1,12 +1,12 @@
 import { jobsOf } from '../../config/config.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { stopBeforeWork } from '../../core/lane/decide.ts';
+import { stopBeforeWork } from '../../core/loop/waits.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { tighter } from '../../core/lane/windows.ts';
 import type { McpServer } from '../../core/mcp/server.ts';
 import { workedElsewhere } from '../../core/sharing/elsewhere.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
-import { nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
+import { nameOfLane, QUEUE, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
 import { isEligible, withinReach } from '../../core/tasks/queue.ts';
 import { awakeInRun } from '../../core/tasks/set-aside.ts';
 import { formatInstant } from '../../core/time.ts';
@@ -15,11 +15,10 @@ import { UserError } from '../../errors.ts';
 import { overtake } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
-import { unheardReviews } from '../feedback/unheard-reviews.ts';
 import type { Request } from '../tasks/sources.ts';
 import { claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import { decide, namedBy, type Admissible, type Ended } from './decide.ts';
-import { goOnElsewhere } from './elsewhere.ts';
+import { continueIssueLane } from './elsewhere.ts';
 import { keepLeftCircuit } from './keep-left.ts';
 import { leaveMergedBranch } from './merged-branch.ts';
 import { readMcpServers } from './mcp-servers.ts';
@@ -35,7 +34,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     const decided = await decide(deps, request);
     if (decided.kind === 'end') {
       await keepLeftCircuit(deps, decided.intake, decided.kept);
-      return (await goOnElsewhere(deps, decided, admit)) ?? decided.intake;
+      return (await continueIssueLane(deps, decided, admit)) ?? decided.intake;
     }
     // Nothing is claimed yet: what is wrong with it costs nothing.
     read ??= await readSettings(deps, request);
@@ -165,4 +164,19 @@ async function freeForWork(
   const warning = `${name} ${ended}, since what is asked of it needs new commits. Switch that on again once you have reviewed them.`;
   const warnings = hold.queued || hold.autoMerge ? [...notes.warnings, warning] : notes.warnings;
   return { kind: 'free', lane: { ...lane, pullRequest }, state: { ...state, feedback }, notes: { ...notes, warnings } };
+}
+
+/** What people must know of a lane whose reviews start no run, as the workflow in the checkout shows; null: they do, or it is not known. The schedule reads the queue's pull request by itself. */
+async function unheardReviews(
+  { config, context, repository }: Pick<GateDeps, 'config' | 'context' | 'repository'>,
+  lane: LaneId,
+): Promise<string | null> {
+  const { workflowPath: path } = context;
+  // Files are read below the working directory.
+  if (lane === QUEUE || !config.answers.reviews || path === null || config.workingDirectory !== '') return null;
+  // What cannot be read keeps no run from working.
+  const read = await repository.readTexts([path], null).catch(() => null);
+  const text = read?.base[path];
+  if (text === undefined || /\bpull_request_review\b/.test(text)) return null;
+  return `Reviews of this pull request start no run: \`on:\` of ${path} does not name \`pull_request_review\`. Add the event with \`types: [submitted]\`, or comment \`/ralph run\` on the issue to have them answered.`;
 }

@@ -1,11 +1,11 @@
 import { leftChecks } from '../../core/feedback/checks/left-checks.ts';
 import { holdOf } from '../../core/feedback/held-head.ts';
-import { owesWords } from '../../core/feedback/owed.ts';
+import { hasUnpostedAnswers } from '../../core/feedback/owed.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { reconsiderBase } from '../../core/lane/base/base-check.ts';
 import { checkSubject } from '../../core/lane/check.ts';
-import { stopBeforeWork } from '../../core/lane/decide.ts';
+import { stopBeforeWork } from '../../core/loop/waits.ts';
 import { probeNow } from '../../core/lane/settle.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
@@ -28,7 +28,14 @@ import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { readFeedback, type PullRequestStanding, type ReadFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/approvals.ts';
-import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
+import {
+  findTasks,
+  issuesOfLane,
+  issuesWithBranch,
+  listTasks,
+  prepareOpenTasks,
+  type Request,
+} from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
 import { baseBranch, checkBeforeSpending, tooManyOpen } from './obstacles.ts';
 import { judgeLane, loadLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
@@ -85,7 +92,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
     state: restored.state,
     isAsked: request.purpose.kind === 'answers' && request.purpose.of === 'event',
   });
-  const owes = owesWords(said.state.feedback, restored.state.feedback);
+  const owes = hasUnpostedAnswers(said.state.feedback, restored.state.feedback);
   const isAsked = owes || said.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) {
     throwIfUnread(request, branch, said);
@@ -393,7 +400,7 @@ async function admissible(
 ): Promise<Admissible> {
   const { lane } = place;
   const { judged } = work;
-  const prepared = await prepareTasks(deps, { ...judged, tasks: work.tasks, state: place.state });
+  const prepared = await prepareOpenTasks(deps, { ...judged, tasks: work.tasks, state: place.state });
   const eligible = {
     tasks: prepared.tasks,
     state: prepared.state,

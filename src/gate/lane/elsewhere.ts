@@ -13,7 +13,7 @@ import type { Ended } from './decide.ts';
 const MAX_LANES = 3;
 
 /** Where the queue has nothing to do, an issue's own lane goes on that came to a limit, or was parked; or people are notified of one that rests, where an earlier run could not. Null: neither. */
-export async function goOnElsewhere(
+export async function continueIssueLane(
   deps: GateDeps,
   { intake, goesOn }: Pick<Ended, 'intake' | 'goesOn'>,
   admit: (deps: GateDeps, request: Request) => Promise<Intake>,

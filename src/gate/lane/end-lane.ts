@@ -11,7 +11,7 @@ import { restoreLane } from './restore.ts';
 import { updated } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { explain } from '../../core/refusals/refusal.ts';
+import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { isIssueTask, isLaneId, issueOfId, nameOfLane, nameOfTaskId } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -78,7 +78,7 @@ export async function endLane(
           ? [`The branch ${branch} could not be deleted: ${sentence(deleted.why)}`]
           : []),
         ...(deleted?.kind === 'refused' && deleted.refusal.rule !== 'deletion'
-          ? [`The branch ${branch} could not be deleted: ${sentence(explain(deleted.refusal))}`]
+          ? [`The branch ${branch} could not be deleted: ${sentence(explainRefusal(deleted.refusal))}`]
           : []),
         ...(problem === null ? [] : [problem]),
       ],

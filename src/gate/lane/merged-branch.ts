@@ -1,4 +1,4 @@
-import { explain } from '../../core/refusals/refusal.ts';
+import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import type { Lane } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
@@ -15,7 +15,7 @@ export async function leaveMergedBranch({ remote, log }: Pick<GateDeps, 'remote'
       return { ...lane, start: { kind: 'fresh' } };
     case 'refused':
       log.info(
-        `The merged branch ${branch} may not be deleted, so the next work begins on it, from the base. ${sentence(explain(deleted.refusal))}`,
+        `The merged branch ${branch} may not be deleted, so the next work begins on it, from the base. ${sentence(explainRefusal(deleted.refusal))}`,
       );
       return { ...lane, start: { kind: 'reuse', mergedHead: start.mergedHead } };
     default:

@@ -7,8 +7,8 @@ import type { Intake } from '../../handover/intake.ts';
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /**
- * Shows on the issue where work begins that it does; the intake that it returns knows the label which is there from now on.
- * Comes last before the first call.
+ * Shows on the first issue that work on it begins. Returns the intake with the issue's new labels. Comes last before the first
+ * call.
  */
 export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
   const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);

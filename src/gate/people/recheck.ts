@@ -11,7 +11,7 @@ import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
 import { updated, takeLabelsOff } from '../lane/withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 
-/** An issue's text was edited: whether its approval still holds is judged, and reported, now. No task is worked. */
+/** Judges and reports whether the approval of an edited issue still holds. Works on no task. */
 export async function recheckApproval(deps: GateDeps, number: number): Promise<Intake> {
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
@@ -41,7 +41,7 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
   };
 }
 
-/** The approved text may be back: then nothing is waited for any more. */
+/** Ends the wait for a new label if the approved text is back. */
 async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
   const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
   if (waited) await takeLabelsOff(deps, issue, null);

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import type { Meaning } from '../event/intent.ts';
 import type { Account, Forge, Permission } from '../../ports/forge.ts';
 
 /** Permissions with which somebody's label, command, edit or comment counts. */
@@ -21,11 +22,17 @@ export function trusts(
   if (known !== undefined) return known;
   const answer = ask({ config, forge }, account);
   answers.set(key, answer);
-  // No answer is no answer: the next question asks again.
+  // A failed question is not remembered, so the next one asks again.
   answer.catch(() => {
     answers.delete(key);
   });
   return answer;
+}
+
+/** Whether the event asks for work or an answer on behalf of somebody who may. */
+export async function isAskedFor(run: Parameters<typeof trusts>[0], meaning: Meaning): Promise<boolean> {
+  if (meaning.kind !== 'for-us' || meaning.asker.kind === 'nobody') return false;
+  return meaning.asker.kind === 'trusted' || trusts(run, meaning.asker.account);
 }
 
 /** How many accounts this run has asked about. */
@@ -33,7 +40,7 @@ export function accountsAsked(forge: Forge): number {
   return asked.get(forge)?.size ?? 0;
 }
 
-/** The trusted ones of these accounts, as a question that needs no asking any more. */
+/** Asks about all these accounts at once, and returns whether one of them is trusted as a plain function. */
 export async function trustAmong(
   run: Parameters<typeof trusts>[0],
   accounts: readonly Account[],

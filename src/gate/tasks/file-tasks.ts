@@ -1,4 +1,5 @@
 import { problemFromRoot, taskFromRoot } from '../../core/folder.ts';
+import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { firstNames, moreLine } from '../../core/text/lists.ts';
 import {
@@ -20,7 +21,7 @@ import type { TaskId } from '../../core/tasks/ids.ts';
 export interface BaseFiles {
   readonly sources: readonly FileSource[];
   readonly base: FileTexts;
-  /** Why others that it has are not read, by path. */
+  /** Why other files of the checkout are not read, by path. */
   readonly unread: FileTexts;
 }
 
@@ -33,12 +34,12 @@ export interface ReadFiles {
   readonly problems: readonly string[];
 }
 
-/** At most so many problems are reported. */
+/** Maximum number of problems reported. */
 const MAX_PROBLEMS = 20;
-/** A warning names at most so many tasks of a file. */
+/** Maximum number of tasks that a warning names for one file. */
 const MAX_NAMED = 5;
 
-/** The task files in the checkout; null when there are none. Asks nobody but the disk. */
+/** Finds the task files in the checkout; null: there are none. Reads only the local disk. */
 export async function findTaskFiles({
   config,
   repository,
@@ -62,7 +63,7 @@ export async function readTasks(
   { sources, base, unread }: BaseFiles,
   lane: { readonly branch: string; readonly head: string } | null,
 ): Promise<ReadFiles> {
-  // Brings the parsers along, which a run without such files does not need.
+  // Loaded here, since a run without such files needs no parsers.
   const [{ fileOfSource, parseTaskFiles, parseTaskFilesAndArchive }, { unreadableTasks }] = await Promise.all([
     import('../../core/tasks/files/files.ts'),
     import('../../core/tasks/files/unreadable.ts'),
@@ -80,7 +81,7 @@ export async function readTasks(
   }));
   const problems = [...ofUnread, ...ofBase.problems];
   const unreadable = unreadableTasks(problems, sources);
-  // What the agent put where the base has nothing is not what anybody asked for.
+  // Nobody asked for tasks in a file that only the agent added.
   const texts =
     lane === null
       ? null
@@ -93,7 +94,7 @@ export async function readTasks(
     .map(sentence)
     .filter((text) => !sentences.includes(text))
     .map((text) => `On ${lane?.branch ?? ''}: ${text}`);
-  // What people took out of a file is unknown while the file is broken.
+  // While a file is broken, nobody knows what people removed from it.
   const isReadable = ({ task }: FileTask): boolean =>
     !unreadable.some(({ source }) => source.kind === task.source.kind);
   const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources, optionalSections).tasks.filter(isReadable);
@@ -134,4 +135,17 @@ function sentenceOf(problem: TaskProblem): string {
 function firstProblems(problems: readonly string[]): readonly string[] {
   const more = moreLine(problems.length - MAX_PROBLEMS).map((line) => `${line} problems in task files.`);
   return [...problems.slice(0, MAX_PROBLEMS), ...more];
+}
+
+/** The user's prompt as a task, from the checkout as the job made it; null: the checkout has none. */
+export async function findPrompt({
+  config: { promptFile, workingDirectory },
+  repository,
+  sha256,
+}: Pick<GateDeps, 'config' | 'repository' | 'sha256'>): Promise<Task | null> {
+  const { base } = await repository.readTexts(promptFiles(promptFile), null);
+  const named = documentsNamed(base, promptFile);
+  const documents = named.length === 0 ? {} : (await repository.readTexts(named, null)).base;
+  const task = promptTask({ ...documents, ...base }, { promptFile, sha256 });
+  return task === null ? null : taskFromRoot(workingDirectory, task);
 }

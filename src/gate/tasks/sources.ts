@@ -167,7 +167,7 @@ export function issuesWithBranch(
 }
 
 /** Makes the open tasks that are approved fit for a prompt. */
-export async function prepareTasks(deps: GateDeps, judged: Judged): Promise<PreparedTasks> {
+export async function prepareOpenTasks(deps: GateDeps, judged: Judged): Promise<PreparedTasks> {
   // Brings a Markdown parser along, which a run that finds nothing to do does not need.
   const rules = await import('../../core/tasks/preparation.ts');
   const { policy } = deps.config;

@@ -1,19 +1,20 @@
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/beside.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { CommittedIteration, MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
-import { UserError } from '../../errors.ts';
-import { keepIgnored, layCleanClone, putBackIgnored, type KeptFiles } from './clean-clone.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { messageOf, UserError } from '../../errors.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
-import { hideCredentials } from './credentials/credentials.ts';
+import { findCredentials } from './credentials/credentials.ts';
 import { authorization, type Git } from '../git.ts';
 import { shownName } from '../names.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { withRefusedFiles, type RefusedFile } from '../inspection/refused-files.ts';
-import { openLane, type Lane } from './lane.ts';
+import { moveCheckout, openLane, type Lane } from './lane.ts';
+import { createLaneTrees, type LaneTrees, type TreesOfLane, type WorkTree } from './lane-trees.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
 import { commitMerge, judgeAlone, lockFilesLeft, publishableMerge } from './merge/commit-merge.ts';
 import { onto, overlaid, type OpenMerge } from './merge/open-merge.ts';
@@ -26,19 +27,14 @@ import { textsOf } from './texts.ts';
 import { changeBetween } from './tree/tree-change.ts';
 import { addAsFound, type AsFound } from './tree/found/as-found.ts';
 import { createExchange } from './tree/exchange.ts';
-import { handOverWorkTree } from './tree/hand-over.ts';
-import { createLocalSide, withoutNotesOf } from './tree/local-side.ts';
-import { configToRestore, createWorkspaceRestorer } from './tree/restore.ts';
 import { contentOf, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/side.ts';
-import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { reviewBranch } from '../inspection/review.ts';
-import { checkWorkingDirectory } from './working-directory.ts';
-import { headOf } from './workspace.ts';
+import { checkFolderOf } from './working-directory.ts';
 
 /** The checkout, and what only those need who wire it. */
 export interface Checkout extends Repository {
-  /** Text files of the work tree: by way of `own`, which reads them as this process, unless they are another user's. */
-  files(own: WorkTreeFiles): WorkTreeFiles;
+  /** Text files of the tree that the agent works in; of the checkout, while none is laid. `filesOf`: those below a folder, which this process reads. */
+  files(filesOf: (top: string) => WorkTreeFiles): WorkTreeFiles;
 }
 
 /** More work beside the work tree is not looked into. */
@@ -71,14 +67,13 @@ export function createRepository(options: RepositoryOptions): Checkout {
   };
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
   let quarantined: Quarantined | null = null;
-  /** What git ignored before the agent worked; null: nothing. */
-  let kept: KeptFiles | null = null;
-  /** Text files of a work tree that is another user's; null: it is ours. */
-  let theirFiles: WorkTreeFiles | null = null;
-  /** From then on nothing of ours runs there as this process. */
-  let isHandedOver = false;
-  /** The checkout's config without credentials; null: they are not hidden. */
-  let config: Buffer | null = null;
+  /** The tree that the agent works in; null: none is laid. */
+  let tree: WorkTree | null = null;
+  const credentials = once(async () => {
+    const found = await findCredentials((await needOpened()).workspace, options);
+    options.learnSecrets(found.secrets);
+    return found;
+  });
 
   async function needOpened(): Promise<Opened> {
     const found = await opened();
@@ -86,44 +81,16 @@ export function createRepository(options: RepositoryOptions): Checkout {
     return found;
   }
 
-  /** For what is done in the work tree as this process. */
-  async function needOurs(): Promise<Opened> {
-    if (isHandedOver) throw new Error('the work tree was handed over');
-    return await needOpened();
-  }
-
-  async function restore(): Promise<void> {
-    const { workspace, config: found } = await needOurs();
-    await createWorkspaceRestorer(workspace, config ?? found)();
-  }
-
   async function snapshot(): Promise<Snapshot> {
     const read = await readContent();
     const { head, content } = read;
     const tree = await measured(content);
     lastRead = { ...read, tree };
-    const known = head ?? lane?.tip;
-    if (known === undefined)
-      throw new UserError(
-        'infrastructure',
-        `The repository in ${(await needOpened()).workspace.top} has no commits yet.`,
-      );
-    return { head: known, tree };
+    return { head: head ?? lane?.tip ?? '', tree };
   }
 
   async function readContent(): Promise<Omit<LastRead, 'tree'>> {
-    if (quarantined === null || lane === null) {
-      const { workspace, repository } = await needOurs();
-      const [head, found] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace, plainReading)]);
-      return {
-        head,
-        beside: [],
-        content: contentOf(
-          found,
-          await withoutNotesOf({ workspace, repository, folder: workingDirectory }, found.tree),
-        ),
-      };
-    }
+    if (quarantined === null || lane === null) throw new Error('snapshot() before openLane()');
     const { side } = quarantined;
     const { head, beside: found, ...content } = await side.read(lane.tip, asFound);
     // What was there before the agent worked is not its work.
@@ -208,71 +175,58 @@ export function createRepository(options: RepositoryOptions): Checkout {
   }
 
   return {
-    ...createQuestions(options, { opened, needOurs, isUntouched: () => lane === null }),
+    ...createQuestions(options, { opened, needOpened }),
 
     async openLane(wanted, known) {
-      const { workspace, repository } = await needOurs();
+      const found = await needOpened();
+      const { workspace, repository } = found;
       const { url, token } = options.remote;
-      const source = {
-        workspace,
-        repository,
-        url,
-        variables: authorization(url, token),
-        workedOn: lane !== null,
-        identity: options.identity,
-      };
-      const {
-        lane: started,
-        base,
-        fork,
-        roots,
-        asFound: found,
-        answer,
-      } = await openLane(source, wanted, known ?? null);
+      const { identity, workFolder } = options;
+      const source = { workspace, repository, url, variables: authorization(url, token), identity };
+      const started = await openLane(source, wanted, known ?? null);
       if (repository.setup.sparse !== null)
         options.log.warning(
-          'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, here and in clean clones, and no others. Remove `sparse-checkout` if they need more.',
+          'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, and no others. Remove `sparse-checkout` if they need more.',
         );
       // A branch may lack a folder that the base has had since.
-      await checkWorkingDirectory(workspace.top, workingDirectory);
-      lane = started;
+      await checkFolderOf(repository.git, started.lane, workingDirectory);
+      ({ lane } = started);
       withheld = new Map();
       withheldIn = null;
-      asFound = found;
+      asFound = [];
       refusedFiles.clear();
       merge = null;
       lastRead = null;
-      const heads = [started.tip, base];
-      const quarantine = await createQuarantine(workspace, repository, {
-        workFolder: options.workFolder,
-        heads,
-        roots,
-        asFound,
-      });
-      await quarantine.keep(started.tip);
-      const exchange = createExchange({ workspace, checkout: repository, own: quarantine, roots, heads });
-      const side = createLocalSide({
-        ...{ workspace, folder: workingDirectory, own: quarantine, exchange, restore },
-        besideWith: {
-          own: repository,
-          objects: [quarantine.folder, workspace.commonFolder].map((one) => join(one, 'objects')),
-        },
-      });
+      tree = null;
       beside = { known: null, standing: [] };
-      quarantined = {
-        ...over(quarantine),
-        start: started.tip,
-        fork,
+      const { base, fork, roots, published } = started;
+      const heads = [lane.tip, base];
+      const quarantine = await createQuarantine(workspace, repository, { workFolder, heads, roots });
+      await quarantine.keep(lane.tip);
+      const ofLane = {
+        branch: lane.branch,
+        start: lane.tip,
         base: { branch: wanted.baseBranch, commit: base },
-        side,
+        apart: quarantine,
       };
-      return answer;
+      const trees = createLaneTrees(options, found, { credentials, roomOf, lane: ofLane });
+      quarantined = { ...over(quarantine), ...ofLane, trees, published, fork, side: noSide };
+      return started.answer;
+    },
+
+    async layTree(signal) {
+      if (lane === null || quarantined === null) throw new Error('layTree() before openLane()');
+      tree = await quarantined.trees.layWork(signal);
+      ({ asFound } = tree);
+      quarantined = { ...quarantined, ...over(tree.quarantine), side: tree.side };
+      return once(leaveTree);
     },
 
     snapshot,
 
     async compare(before, after) {
-      const repository = quarantined?.quarantine ?? (await needOpened()).repository;
+      if (quarantined === null) throw new Error('compare() before openLane()');
+      const repository = quarantined.quarantine;
       await repository.seal();
       const known = committed?.before === before.tree && committed.after === after.tree ? committed.changes : null;
       return await changeBetween(repository.git, { before, after, known });
@@ -391,13 +345,11 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async beginMerge() {
       if (lane === null || quarantined === null) throw new Error('beginMerge() before openLane()');
-      const { quarantine, committer, fork, base } = quarantined;
+      const { quarantine, apart: repository, committer, fork, base } = quarantined;
       if (fork === base.commit) return { kind: 'up-to-date' };
       if (merge !== null) return begunOf(merge);
       const sides = { fork, lane: { branch: lane.branch, commit: lane.tip }, base };
       await quarantine.seal();
-      // Its index and work tree are nobody's.
-      const repository = await quarantine.detach();
       const { content } = await readContent();
       const merged = await withObjects(repository.git, (objects) =>
         mergeTrees({ repository, inspection: committer.inspection }, objects, sides),
@@ -458,26 +410,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
       return await reviewBranch(quarantine.git, { fork, roots, tip: lane.tip, folder: workingDirectory });
     },
 
-    async keepIgnored(signal) {
-      const { workspace, repository } = await needOurs();
-      kept = null;
-      kept = await keepIgnored({ ...options, workspace, signal }, repository);
-    },
-
-    async putBackIgnored(signal) {
-      // Nobody else is there any more, or ever was: the run's own git looks at it, with its own settings.
-      const { workspace, repository } = await needOpened();
-      return (await putBackIgnored({ ...options, workspace, signal }, repository, kept)).map(shownName);
-    },
-
-    async cleanClone(commit, signal) {
-      const { workspace, repository } = await needOpened();
-      const room = (await roomOf())?.room ?? null;
-      const patterns = repository.setup.sparse;
-      // The base is as the job checks it out; in the lane, what was worked on since is there as well.
-      const start = quarantined === null || quarantined.base.commit === commit ? commit : quarantined.start;
-      const sparse = patterns === null ? null : { patterns, start };
-      return layCleanClone({ ...options, workspace, room, signal }, { commit, kept, sparse });
+    async layClean(commit, signal) {
+      if (quarantined === null) throw new Error('layClean() before openLane()');
+      return await quarantined.trees.layClean(commit, signal);
     },
 
     async bundle(file) {
@@ -486,44 +421,43 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await quarantine.bundle({ ...file, base: base.commit });
     },
 
-    async hideCredentials() {
-      const { workspace } = await needOurs();
-      const giveBack = await hideCredentials(workspace, { ...options, token: options.remote.token });
-      // What is made again of a broken git directory must not bring them back.
-      config = await configToRestore(workspace);
-      return giveBack;
+    files: (filesOf) => {
+      const now = (): WorkTreeFiles => tree?.files ?? filesOf(tree?.top ?? options.folder);
+      return {
+        read: async (paths) => {
+          const placed = paths.map((path) => fromRoot(workingDirectory, path));
+          return allSeenFrom(workingDirectory, await now().read(placed));
+        },
+        readEnd: (path, maxBytes) => now().readEnd(fromRoot(workingDirectory, path), maxBytes),
+        replace: (change) => now().replace({ ...change, path: fromRoot(workingDirectory, change.path) }),
+        remove: (path) => now().remove(fromRoot(workingDirectory, path)),
+      };
     },
-
-    async handOver() {
-      const given = await roomOf();
-      if (given === null) return () => Promise.resolve();
-      if (lane === null || quarantined === null) throw new Error('handOver() before openLane()');
-      const { workspace, repository } = await needOurs();
-      const { quarantine, side, takeBack } = await handOverWorkTree(
-        { ...options, ...given, workspace, folder: workingDirectory, branch: lane.branch, own: repository.setup },
-        quarantined.quarantine,
-        lane.tip,
-      );
-      isHandedOver = true;
-      theirFiles = side.files;
-      quarantined = { ...quarantined, ...over(quarantine), side };
-      return once(async () => {
-        theirFiles = null;
-        if (quarantined !== null) quarantined = { ...quarantined, side: noSide };
-        await takeBack();
-      });
-    },
-
-    files: (own) => ({
-      read: async (paths) => {
-        const placed = paths.map((path) => fromRoot(workingDirectory, path));
-        return allSeenFrom(workingDirectory, await (theirFiles ?? own).read(placed));
-      },
-      readEnd: (path, maxBytes) => (theirFiles ?? own).readEnd(fromRoot(workingDirectory, path), maxBytes),
-      replace: (change) => (theirFiles ?? own).replace({ ...change, path: fromRoot(workingDirectory, change.path) }),
-      remove: (path) => (theirFiles ?? own).remove(fromRoot(workingDirectory, path)),
-    }),
   };
+
+  /** Nobody works in the tree any more. The checkout, which was only read until now, becomes what is published. */
+  async function leaveTree(): Promise<void> {
+    await tree?.leave();
+    tree = null;
+    if (quarantined !== null) quarantined = { ...quarantined, side: noSide };
+    if (quarantined === null || lane === null || !options.movesCheckout) return;
+    await moveToTip(quarantined, lane).catch((error: unknown) => {
+      options.log.warning(`The checkout stays as the job made it: ${sentence(messageOf(error))}`);
+    });
+  }
+
+  async function moveToTip({ apart, start, published }: Quarantined, { branch, tip }: Lane): Promise<void> {
+    const { workspace, repository } = await needOpened();
+    const exchange = createExchange({
+      workspace,
+      checkout: repository,
+      own: apart,
+      roots: apart.roots,
+      heads: [start],
+    });
+    await exchange.give({ head: tip, has: [start] });
+    await moveCheckout({ workspace, repository }, { branch, commit: tip, published });
+  }
 }
 
 /** The work tree as it was read last. `tree`: what evidence is taken from; `head`: the HEAD beside it, null: none that can be had. */
@@ -534,14 +468,14 @@ interface LastRead {
   readonly beside: readonly BesideWork[];
 }
 
-interface Quarantined {
+interface Quarantined extends TreesOfLane {
+  /** Over the tree, where this process may work in it. */
   readonly quarantine: Quarantine;
-  /** The lane's tip when it was opened. */
-  readonly start: ObjectId;
+  readonly trees: LaneTrees;
+  /** Commits of the lane that the server has. */
+  readonly published: readonly ObjectId[];
   /** Where the lane left the base branch. */
   readonly fork: ObjectId;
-  /** Tip of the base branch. */
-  readonly base: { readonly branch: string; readonly commit: ObjectId };
   readonly committer: Committer;
   readonly side: WorkTreeSide;
 }

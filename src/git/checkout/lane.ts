@@ -2,11 +2,9 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords, type Git } from '../git.ts';
-import { changesBetween, treeOf, treeWith } from '../objects.ts';
+import { treeOf } from '../objects.ts';
 import type { Identity } from './commit.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { asFoundIn, type AsFound } from './tree/found/as-found.ts';
-import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { EXPIRED, isExpired } from '../refusal.ts';
@@ -17,13 +15,13 @@ export interface Lane {
   readonly tip: ObjectId;
 }
 
-/** A lane that was checked out; `base`: tip of the base branch; `fork`: where the lane left it; `roots`: these two, and all commits of the base branch that the lane's build on; `asFound`: what git laid otherwise than its commit has it. */
+/** A lane whose commits are here; `base`: tip of the base branch; `fork`: where the lane left it; `roots`: these two, and all commits of the base branch that the lane's build on; `published`: commits that the server has. */
 interface StartedLane {
   readonly lane: Lane;
   readonly base: ObjectId;
   readonly fork: ObjectId;
   readonly roots: readonly ObjectId[];
-  readonly asFound: readonly AsFound[];
+  readonly published: readonly ObjectId[];
   readonly answer: OpenedLane;
 }
 
@@ -35,13 +33,11 @@ export interface BranchSource {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** `workedOn`: this run had a lane open before. */
 export interface LaneSource extends BranchSource {
   readonly identity: Identity;
-  readonly workedOn: boolean;
 }
 
-/** Fetches the base branch and, to continue it, the lane's branch; then checks the lane's branch out. */
+/** Fetches the base branch and, to continue it, the lane's branch. The files of the checkout stay as they are. */
 export async function openLane(source: LaneSource, wanted: WantedLane, known: ObjectId | null): Promise<StartedLane> {
   const { repository } = source;
   const { git } = repository;
@@ -67,8 +63,6 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
   if (expected !== null && remoteHead !== expected) throw moved(branch, expected, remoteHead);
   const tip = start.kind === 'reuse' ? await beginOn(source, { base, merged: start.mergedHead }) : (remoteHead ?? base);
 
-  await keepUnpublished(source, branch, [base, ...(remoteHead === null ? [] : [remoteHead])]);
-  const asFound = await checkOut(source, { branch, tip });
   const isNew = tip === base;
   const fork = isNew ? base : (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
   const { ahead, edge } = isNew ? { ahead: 0, edge: [] } : await commitsOfLane(git, { base, tip });
@@ -77,7 +71,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
     base,
     fork,
     roots: [...new Set([fork, base, ...edge])],
-    asFound,
+    published: [base, ...(remoteHead === null ? [] : [remoteHead])],
     answer: { head: tip, base, fork, baseTree: await git.text(['rev-parse', `${fork}^{tree}`]), ahead },
   };
 }
@@ -190,9 +184,8 @@ async function fetchBranch(
   );
 }
 
-/** A branch of the same name in the checkout is replaced; commits that only it has stay reachable under refs/ralph/backup/. */
 async function keepUnpublished(
-  { workspace, repository }: LaneSource,
+  { workspace, repository }: Pick<BranchSource, 'workspace' | 'repository'>,
   branch: string,
   published: readonly ObjectId[],
 ): Promise<void> {
@@ -209,36 +202,31 @@ async function keepUnpublished(
 }
 
 /**
- * What an earlier lane of this run left uncommitted (it was withheld) is removed; other files in the way are a reason to
- * stop. Returns what of the work tree is not as the lane's commit has it then.
+ * Moves the checkout, which nobody has touched, to a commit of the lane, with the branch checked out. A branch of that name
+ * is replaced; commits that only it has stay reachable under refs/ralph/backup/. Throws UserError where files are in the way.
  */
-async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: Lane): Promise<readonly AsFound[]> {
+export async function moveCheckout(
+  { workspace, repository }: Pick<BranchSource, 'workspace' | 'repository'>,
+  {
+    branch,
+    commit,
+    published,
+  }: { readonly branch: string; readonly commit: ObjectId; readonly published: readonly ObjectId[] },
+): Promise<void> {
   const { git } = repository;
-  const { tree } = await readWorkTree(repository, workspace, plainReading);
+  await repository.seal();
   const head = await headOf(workspace);
-  const [before, after] = [head === null ? null : await treeOf(git, head), await treeOf(git, lane.tip)];
-  const how = workedOn ? ['--reset', '-u'] : ['-m', '-u', await startOf({ before, tree, after })];
-  const { exitCode, stderr } = await git.answer(['read-tree', ...how, lane.tip]);
-  if (exitCode !== 0)
+  const moved =
+    head === commit ? null : await git.answer(['read-tree', '-m', '-u', ...(head === null ? [] : [head]), commit]);
+  if (moved !== null && moved.exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `Branch ${lane.branch} could not be checked out over the files in ${workspace.top}: ${sentence(lastWords(stderr))} Remove these files before the run.`,
+      `Branch ${branch} could not be checked out over the files in ${workspace.top}: ${sentence(lastWords(moved.stderr))}`,
     );
+  await keepUnpublished({ workspace, repository }, branch, published);
   await repository.withIndex('copy', async (indexFile) => {
-    await git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
-    await setHeadAndIndex(workspace, lane.branch, { commit: lane.tip, indexFile });
+    if (head === commit)
+      await git.text(['read-tree', '-m', '-i', commit], { variables: { GIT_INDEX_FILE: indexFile } });
+    await setHeadAndIndex(workspace, branch, { commit, indexFile });
   });
-  if (after === null) return [];
-  const now = after === before && !workedOn ? tree : (await readWorkTree(repository, workspace, plainReading)).tree;
-  return asFoundIn(await changesBetween(git, after, now));
-
-  /** What git takes the work tree for: as its commit has it, but for files that git laid in another way and that the lane has otherwise. */
-  async function startOf(trees: Record<'before' | 'after', ObjectId | null> & { tree: ObjectId }): Promise<ObjectId> {
-    if (trees.before === null || trees.after === null || trees.before === trees.tree) return trees.before ?? trees.tree;
-    const inLane = new Set((await changesBetween(git, trees.before, trees.after)).map(({ path }) => path));
-    const changes = (await changesBetween(git, trees.before, trees.tree)).filter(({ path }) => inLane.has(path));
-    if (changes.length === 0) return trees.before;
-    const base = trees.before;
-    return await repository.withIndex('empty', (indexFile) => treeWith(git, indexFile, { base, changes }));
-  }
 }

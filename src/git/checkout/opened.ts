@@ -6,8 +6,7 @@ import type { PublishingRules } from '../inspection/inspection.ts';
 import type { Identity } from './commit.ts';
 import { deepen } from './deepen.ts';
 import { createPrivateRepository, type OwnRepository } from './private-repository.ts';
-import type { RepositoryRoom } from './tree/hand-over.ts';
-import { configToRestore } from './tree/restore.ts';
+import type { RepositoryRoom } from './tree/room-tree.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
 
 /** Which checkout is opened, and with what. */
@@ -27,8 +26,6 @@ export interface OpenOptions {
 
 /** What a repository is made of. */
 export interface RepositoryOptions extends OpenOptions {
-  /** Seals what is noted on disk of files with hidden credentials; 32 bytes, the same in `post`. */
-  readonly sealKey: Buffer;
   /** The token is one of its secret values. */
   readonly rules: PublishingRules;
   /** Author of the loop's commits. */
@@ -37,6 +34,8 @@ export interface RepositoryOptions extends OpenOptions {
   readonly learnSecrets: (secrets: readonly string[]) => void;
   /** Where the lane's code runs as a user of its own, asked for when it is needed; null: nothing isolates it. */
   readonly room: () => Promise<RepositoryRoom | null>;
+  /** True where later steps of a job find the published commit in the checkout; a person's own stays as it is. */
+  readonly movesCheckout: boolean;
 }
 
 /** A checkout as the job made it. */
@@ -48,8 +47,6 @@ export interface Opened {
   readonly startHead: ObjectId | null;
   /** Why commits or files that the checkout lacks could not be fetched; null: none are missing. */
   readonly stillShallow: string | null;
-  /** Its config, as it was found. */
-  readonly config: Buffer;
 }
 
 /** Opens the checkout and completes its history; or git's words why there is none. */
@@ -68,13 +65,7 @@ export async function openCheckout({
     hide: [remote.token, basicCredentials(remote.token)],
   });
   const source = { workspace, repository, url: remote.url, variables: authorization(remote.url, remote.token) };
-  return {
-    workspace,
-    repository,
-    stillShallow: await deepen(source),
-    startHead: await headOf(workspace),
-    config: await configToRestore(workspace),
-  };
+  return { workspace, repository, stillShallow: await deepen(source), startHead: await headOf(workspace) };
 }
 
 /** What a person is told of a folder that is no checkout; `why`: git's words. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
+import { removeAsPipe } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readLinked, writeRegular } from '../regular-files.ts';
 import { copyIndex, headOf, type Workspace } from './workspace.ts';
@@ -108,7 +109,7 @@ export async function layOwnRepository(
       writeRegular(join(folder, 'info', 'exclude'), setup.excludes),
       ...(setup.sparse === null ? [] : [writeRegular(join(folder, 'info', 'sparse-checkout'), setup.sparse)]),
       ...(shallow.length === 0 ? [] : [writeRegular(join(folder, 'shallow'), shallow.map((id) => `${id}\n`).join(''))]),
-      ...unwanted.map((name) => rm(join(folder, name), { recursive: true, force: true })),
+      ...unwanted.map((name) => removeAsPipe(join(folder, name))),
       removeUnlessFile(indexFile),
     ]);
   }

@@ -8,9 +8,8 @@ import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
 import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
-import { createOwnRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
-import { countInIndex, type AsFound } from './tree/found/as-found.ts';
-import { copyIndex, type Workspace } from './workspace.ts';
+import { createOwnRepository, type OwnRepository, type OwnTree, type PrivateRepository } from './private-repository.ts';
+import type { Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
 /**
@@ -26,8 +25,8 @@ export interface Quarantine extends PrivateRepository {
   keep(head: ObjectId): Promise<void>;
   /** Writes the kept commit and what it builds on down to `since` and `base` into a bundle file. */
   bundle(file: { readonly path: string; readonly since: ObjectId; readonly base: ObjectId }): Promise<void>;
-  /** The same over an empty folder in the work tree's place: no command of it comes near the work tree. */
-  detach(): Promise<Quarantine>;
+  /** The same over the files of a tree. */
+  over(tree: OwnTree): Promise<Quarantine>;
 }
 
 /** The ref under which the newest commit of the lane stands. */
@@ -41,7 +40,7 @@ export function quarantineFolder(workFolder: string): string {
   return join(workFolder, 'quarantine');
 }
 
-/** Copies `heads` with all their files and their past down to `roots` from `checkout`: what the job checked out, before an agent could touch it. */
+/** Copies `heads` with all their files and their past down to `roots` from `checkout`. No command of it comes near the files of a tree. */
 export async function createQuarantine(
   workspace: Workspace,
   checkout: OwnRepository,
@@ -49,13 +48,7 @@ export async function createQuarantine(
     workFolder,
     heads: given,
     roots,
-    asFound,
-  }: {
-    readonly workFolder: string;
-    readonly heads: readonly ObjectId[];
-    readonly roots: readonly ObjectId[];
-    readonly asFound: readonly AsFound[];
-  },
+  }: { readonly workFolder: string; readonly heads: readonly ObjectId[]; readonly roots: readonly ObjectId[] },
 ): Promise<Quarantine> {
   const folder = quarantineFolder(workFolder);
   const objects = join(folder, 'objects');
@@ -76,33 +69,24 @@ export async function createQuarantine(
       'infrastructure',
       `The commits that this run begins from cannot be read in ${workspace.top}: ${sentence(lastWords(fill.stderr))} Check the disk, then re-run the workflow.`,
     );
-  const setup = { ...checkout.setup, folder, objects, borrowed: null, shallow: roots };
-  const own = await createOwnRepository(workspace, setup);
-  await copyIndex(checkout.indexFile, own.indexFile);
-  // Their content is not here: it comes when the work tree is read.
-  await countInIndex(own, asFound);
-  return quarantineOf(own, {
-    roots,
-    detach: async () => {
-      const top = join(workFolder, 'no-work-tree');
-      await rm(top, { recursive: true, force: true });
-      await mkdir(top, { mode: 0o700 });
-      const nowhere = {
-        top,
-        gitFolder: folder,
-        removePipes: async (ours: readonly string[]) => {
-          await removePipes(ours.map((one) => ({ kind: 'git-directory', folder: one }) as const));
-        },
-      };
-      return createOwnRepository(nowhere, setup);
+  const top = join(workFolder, 'no-work-tree');
+  await rm(top, { recursive: true, force: true });
+  await mkdir(top, { mode: 0o700 });
+  const nowhere = {
+    top,
+    gitFolder: folder,
+    removePipes: async (ours: readonly string[]) => {
+      await removePipes(ours.map((one) => ({ kind: 'git-directory', folder: one }) as const));
     },
-  });
+  };
+  const setup = { ...checkout.setup, folder, objects, borrowed: null, shallow: roots };
+  const over = async (tree: OwnTree): Promise<Quarantine> =>
+    quarantineOf(await createOwnRepository(tree, setup), { roots, over });
+  await rm(join(folder, 'index'), { recursive: true, force: true });
+  return await over(nowhere);
 }
 
-function quarantineOf(
-  own: PrivateRepository,
-  { roots, detach }: { readonly roots: readonly ObjectId[]; readonly detach: () => Promise<PrivateRepository> },
-): Quarantine {
+function quarantineOf(own: PrivateRepository, { roots, over }: Pick<Quarantine, 'roots' | 'over'>): Quarantine {
   const { git, folder } = own;
   return {
     ...own,
@@ -125,6 +109,6 @@ function quarantineOf(
       await own.seal();
       await git.text(['bundle', 'create', '--quiet', path, PUBLISHED_REF, `^${since}`, `^${base}`]);
     },
-    detach: async () => quarantineOf(await detach(), { roots, detach }),
+    over,
   };
 }

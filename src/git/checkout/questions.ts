@@ -9,22 +9,21 @@ import { mayHave, topOf } from './on-disk.ts';
 import { namesIn, textsOf } from './texts.ts';
 import { checkWorkingDirectory, workingDirectoryProblem } from './working-directory.ts';
 
-/** The checkout as it is asked about. `isUntouched`: no lane was opened in it yet. */
+/** The checkout that is asked about. */
 interface Asked {
   readonly opened: () => Promise<Opened | { readonly why: string }>;
-  /** Throws where it is no checkout, or not ours. */
-  readonly needOurs: () => Promise<Opened>;
-  readonly isUntouched: () => boolean;
+  /** Throws where it is not a checkout. */
+  readonly needOpened: () => Promise<Opened>;
 }
 
 /** What the gate asks of the checkout before a lane is worked on. */
 export function createQuestions(
   options: OpenOptions,
-  { opened, needOurs, isUntouched }: Asked,
+  { opened, needOpened }: Asked,
 ): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot'> {
   const { folder, env, remote, workingDirectory } = options;
   const namesAtRoot = async (names: readonly string[]): Promise<readonly string[]> => {
-    const { repository, startHead } = await needOurs();
+    const { repository, startHead } = await needOpened();
     if (startHead === null) return [];
     await repository.seal();
     return namesIn(repository.git, startHead, names);
@@ -49,13 +48,12 @@ export function createQuestions(
 
     async readTexts(asked, wanted) {
       const paths = asked.map((path) => fromRoot(workingDirectory, path));
-      const top = wanted === null && isUntouched() ? await topOf(folder) : null;
+      const top = wanted === null ? await topOf(folder) : null;
       // Where it is missing there are no tasks, which must not look as if there was nothing to do.
       if (top !== null) await checkWorkingDirectory(top, workingDirectory);
-      // What the job checked out is on the disk until a lane is opened.
-      if (wanted === null && isUntouched() && !(await mayHave(folder, paths)))
+      if (wanted === null && !(await mayHave(folder, paths)))
         return { base: {}, lane: null, fork: null, unread: {}, links: {} };
-      const { workspace, repository, startHead } = await needOurs();
+      const { workspace, repository, startHead } = await needOpened();
       const { url, token } = remote;
       await repository.seal();
       if (wanted !== null)

@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Git } from '../git.ts';
 import type { Folder } from '../../core/folder.ts';
 import { UserError } from '../../errors.ts';
 
@@ -23,6 +24,21 @@ export async function workingDirectoryProblem(top: string, folder: Folder): Prom
 export async function checkWorkingDirectory(top: string, folder: Folder): Promise<void> {
   const problem = await workingDirectoryProblem(top, folder);
   if (problem !== null) throw new UserError('configuration', problem);
+}
+
+/** Throws a UserError where a commit of a branch does not have the folder. */
+export async function checkFolderOf(
+  git: Git,
+  { branch, tip }: { readonly branch: string; readonly tip: string },
+  folder: Folder,
+): Promise<void> {
+  if (folder === '') return;
+  const found = await git.answer(['cat-file', '-t', `${tip}:${folder}`]);
+  if (found.exitCode === 0 && found.stdout.toString().trim() === 'tree') return;
+  throw new UserError(
+    'configuration',
+    `\`working-directory\` is ${JSON.stringify(folder)}, but that is not a folder on the branch ${branch}. Name a folder of the repository, as a path from its root.`,
+  );
 }
 
 function whyNot(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string | null {

@@ -27,6 +27,8 @@ export interface Workspace extends WorkspacePlace {
 interface WorkspaceOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Pick<Log, 'warning'>;
+  /** Git directories whose objects it finds its own in. */
+  readonly borrowed?: readonly string[];
 }
 
 /** Finds the work tree that `folder` is in; or git's words why it cannot. */
@@ -54,10 +56,10 @@ export async function findWorkspace(
 }
 
 /** The work tree that was found there before: nobody is asked, since an agent may have changed the answer. */
-export function workspaceAt(place: WorkspacePlace, { env, log }: WorkspaceOptions): Workspace {
+export function workspaceAt(place: WorkspacePlace, { env, log, borrowed = [] }: WorkspaceOptions): Workspace {
   const { top, gitFolder, commonFolder } = place;
   async function removeAll(gitDirectories: readonly string[]): Promise<void> {
-    const folders = new Set([gitFolder, commonFolder, ...gitDirectories]);
+    const folders = new Set([gitFolder, commonFolder, ...borrowed, ...gitDirectories]);
     const removed = await removePipes([
       ...[...folders].map((folder) => ({ kind: 'git-directory', folder }) as const),
       { kind: 'work-tree', folder: top },

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
 import { wordsOf } from '../remote/remote-answers.ts';
-import { explain, parseRefusal } from '../../core/refusals/refusal.ts';
+import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 
 /** A person's checkout, as it is now. Nothing here changes their files, their index or a branch that they have checked out. */
@@ -111,5 +111,5 @@ export async function pushToRemote({ git }: PersonCheckout, remote: string, bran
     timeoutMs: 2 * MINUTE_MS,
   });
   if (pushed.exitCode === 0) return null;
-  return explain(parseRefusal(wordsOf(pushed)));
+  return explainRefusal(parseRefusal(wordsOf(pushed)));
 }

@@ -16,7 +16,7 @@ import { receiveBranch } from './receive.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 import type { Folder } from '../../core/folder.ts';
 import { foldersOf } from '../../core/refusals/branch-names.ts';
-import { explain, isStale, isWeather, parseRefusal, UNKNOWN_RULE, whyOf } from '../../core/refusals/refusal.ts';
+import { explainRefusal, isStale, isWeather, parseRefusal, UNKNOWN_RULE, whyOf } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -101,7 +101,7 @@ async function pushObstacle(git: Git, options: RemoteOptions, newBranch: string 
     if (tried.kind === 'unreachable') return { kind: 'weather', why: tried.why };
     // An empty commit has no content to refuse, and its message is not that of the work.
     const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
-    return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explain(tried.refusal) } : null;
+    return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explainRefusal(tried.refusal) } : null;
   }
   // A push that is never sent: the server says who may push before it learns what.
   const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
@@ -115,7 +115,7 @@ async function pushObstacle(git: Git, options: RemoteOptions, newBranch: string 
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
   if (!refused) return null;
   const refusal = parseRefusal(remoteWords(tried.stderr));
-  return { kind: refusal.kind === 'weather' ? 'weather' : 'configuration', why: explain(refusal) };
+  return { kind: refusal.kind === 'weather' ? 'weather' : 'configuration', why: explainRefusal(refusal) };
 }
 
 /** An empty commit by the very author of the run's commits, with a message like theirs: rules about either have their say. */
@@ -166,8 +166,9 @@ function isAtomicAlone(words: string): boolean {
 /** What became of a push that did not succeed. */
 function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
   const refusal = parseRefusal(wordsOf(answer));
-  if (answer.exitCode === -1 || refusal.kind === 'weather') return { kind: 'unreachable', why: explain(refusal) };
-  return refusal.kind === 'stale' ? { kind: 'moved', why: explain(refusal) } : { kind: 'refused', refusal };
+  if (answer.exitCode === -1 || refusal.kind === 'weather')
+    return { kind: 'unreachable', why: explainRefusal(refusal) };
+  return refusal.kind === 'stale' ? { kind: 'moved', why: explainRefusal(refusal) } : { kind: 'refused', refusal };
 }
 
 async function publish(git: Git, options: RemoteOptions, push: Publishing): Promise<PushResult> {
@@ -234,7 +235,7 @@ async function pushWithState(
   if (both.exitCode === 0) return { kind: 'pushed', state: { kind: 'written', head } };
   const refused = refusedBy(both);
   if (refused.kind === 'unreachable') return refused;
-  if (refused.kind !== 'moved') return alone({ kind: 'refused', why: explain(refused.refusal) });
+  if (refused.kind !== 'moved') return alone({ kind: 'refused', why: explainRefusal(refused.refusal) });
   // Where the branch itself is to blame, it is so alone as well.
   return isBranchMoved(both, push.branch) ? alone(null) : { kind: 'overtaken' };
 }

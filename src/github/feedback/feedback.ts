@@ -5,7 +5,7 @@ import { detailsOf } from './check-details.ts';
 import { checksBefore } from './earlier-checks.ts';
 import { freeHead } from './free-head.ts';
 import { readPullRequest } from './pull-request-now.ts';
-import { headOf } from './standing.ts';
+import { readStanding } from './standing.ts';
 import { waitingPullRequests } from './waiting.ts';
 
 type FeedbackMethods = Pick<
@@ -31,7 +31,7 @@ export function createFeedback(
     headNow: (branch) =>
       ask(
         { doing: `read what was decided of the pull request of ${branch}`, needs: ['pull-requests: read'] },
-        (octokit, at) => headOf(octokit, at, branch),
+        (octokit, at) => readStanding(octokit, at, branch),
       ),
     freeHead: (number, standing) => freeHead(client, number, standing),
     waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),

@@ -26,7 +26,7 @@ import {
   type ThreadsAnswer,
 } from './pull-request-query.ts';
 import { besideRefused, type RefusedParts } from './refused-parts.ts';
-import { type Lacking, besideUnknown, headOf, mergeabilityOf, toStanding } from './standing.ts';
+import { type Lacking, besideUnknown, readStanding, mergeabilityOf, toStanding } from './standing.ts';
 
 /** Until GitHub is asked once more whether the pull request conflicts. */
 const COMPUTES_SECONDS = 2;
@@ -61,7 +61,7 @@ export function readPullRequest(
         if (mergeable !== 'unknown') return toPullRequest({ pull, threads, refused, mergeable });
         // The first question makes GitHub compute it, which takes a moment.
         await setTimeout(COMPUTES_SECONDS * pace.secondMs);
-        const again = await headOf(octokit, at, branch).catch(keepUnknown);
+        const again = await readStanding(octokit, at, branch).catch(keepUnknown);
         return toPullRequest({ pull, threads, refused, mergeable: again?.mergeable ?? mergeable });
       },
     );

@@ -109,7 +109,7 @@ interface HeadAnswer {
 }
 
 /** What people have decided of the open pull request of a branch, and whether it can be merged; null: there is none. One request. */
-export async function headOf(
+export async function readStanding(
   octokit: Octokit,
   at: RepositoryName,
   branch: string,

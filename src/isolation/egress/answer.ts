@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isModelHost, isPublicHost, nameOf, type EgressRules, type Target } from '../../core/isolation/hosts.ts';
+import { isModelHost, isPublicHost, nameOfTarget, type EgressRules, type Target } from '../../core/isolation/hosts.ts';
 import type { Opened, Wanted } from './connection.ts';
 
 export const HTTPS_PORT = 443;
@@ -29,16 +29,19 @@ export const UNREADABLE: Answer = {
 
 /** For a target that may be reached and is not. */
 export function unreachable(target: Target, why: string): Answer {
-  return { status: 502, text: `The proxy of ralph-action cannot reach ${nameOf(target)}: ${why}.` };
+  return { status: 502, text: `The proxy of ralph-action cannot reach ${nameOfTarget(target)}: ${why}.` };
 }
 
 /** For a target that may not be reached, or, though it `isAllowed`, leads to no public address. */
 export function refusal(rules: EgressRules, target: Target, isAllowed: boolean): Answer {
-  return { status: 403, text: `ralph-action does not let programs of this run reach ${nameOf(target)}: ${why()}.` };
+  return {
+    status: 403,
+    text: `ralph-action does not let programs of this run reach ${nameOfTarget(target)}: ${why()}.`,
+  };
   function why(): string {
     if (isModelHost(rules, target.host)) return 'the model is reached through the action only';
     if (isAllowed || !isPublicHost(target.host)) return 'it is not a public address';
-    return `to allow it, add ${target.port === HTTPS_PORT ? target.host : nameOf(target)} to the input allowed-hosts`;
+    return `to allow it, add ${target.port === HTTPS_PORT ? target.host : nameOfTarget(target)} to the input allowed-hosts`;
   }
 }
 
@@ -46,7 +49,7 @@ export function refusal(rules: EgressRules, target: Target, isAllowed: boolean):
 export function misuse(target: Target, stranger: string): Answer {
   return {
     status: 403,
-    text: `ralph-action does not let programs of this run use ${nameOf(target)}${stranger}: on a connection to a host, only this host may be named.`,
+    text: `ralph-action does not let programs of this run use ${nameOfTarget(target)}${stranger}: on a connection to a host, only this host may be named.`,
   };
 }
 

@@ -5,7 +5,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { connect as connectTls } from 'node:tls';
 import { isForbiddenAddress, parseAddress } from '../../core/isolation/addresses.ts';
-import { nameOf, type Target } from '../../core/isolation/hosts.ts';
+import { nameOfTarget, type Target } from '../../core/isolation/hosts.ts';
 
 /** What the proxy needs of the machine's network. */
 export interface Network {
@@ -49,7 +49,7 @@ export async function openConnection(ways: Ways, { target, use, signal: left }: 
   const late = AbortSignal.timeout(ways.connectTimeoutMs);
   const signal = AbortSignal.any([left, late]);
   try {
-    const proxy = ways.upstreamFor(new URL(`${use === 'page' ? 'http' : 'https'}://${nameOf(target)}`));
+    const proxy = ways.upstreamFor(new URL(`${use === 'page' ? 'http' : 'https'}://${nameOfTarget(target)}`));
     if (proxy === null) return await openDirect(ways.network, target, signal);
     // Where names lead is seen by that proxy alone.
     if (parseAddress(target.host) !== null && isForbiddenAddress(target.host)) return { kind: 'private' };
@@ -98,7 +98,7 @@ interface ThroughProxy {
 }
 
 async function openTunnel({ socket, proxy, target, signal }: ThroughProxy): Promise<Opened> {
-  const name = nameOf(target);
+  const name = nameOfTarget(target);
   const authorization = proxyAuthorization(proxy);
   const request = httpRequest({
     createConnection: () => socket,

@@ -10,7 +10,7 @@ import {
   type Framing,
   type PageRequest,
 } from '../../core/isolation/forwarding.ts';
-import { nameOf, type Target } from '../../core/isolation/hosts.ts';
+import { nameOfTarget, type Target } from '../../core/isolation/hosts.ts';
 import { strangeName } from '../../core/isolation/egress/opening.ts';
 import { reply, unreachable, UNREADABLE, type Gate } from './answer.ts';
 import { proxyAuthorization } from './connection.ts';
@@ -32,7 +32,7 @@ export async function passPage(
   const { url = '', headers } = request;
   const { host = '' } = headers;
   const page = parsePageRequest(inTunnel !== null && url.startsWith('/') ? `http://${host}${url}` : url);
-  if (inTunnel !== null && page !== null && nameOf(page.target) !== nameOf(inTunnel)) {
+  if (inTunnel !== null && page !== null && nameOfTarget(page.target) !== nameOfTarget(inTunnel)) {
     reply(response, refuse(inTunnel, strangeName(page.target.host)));
     return;
   }

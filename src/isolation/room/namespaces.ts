@@ -26,7 +26,7 @@ import { KEEP, STAND_IN } from './scripts.ts';
 interface Namespaces {
   /** Leads a program of root's into them. */
   readonly way: readonly string[];
-  readonly wayWith: NonNullable<Foundation['wayWith']>;
+  readonly withTree: NonNullable<Foundation['withTree']>;
   /** Sockets that listen on 127.0.0.1 there, in the order of the ports that were asked for. */
   readonly listeners: readonly Listener[];
   /** What of the machine is open or closed to it that should not be, as sentences. */
@@ -51,6 +51,7 @@ export async function buildNamespaces(
 ): Promise<Namespaces> {
   const places = { root: join(record.folder, 'root'), stage: join(record.folder, 'stage') };
   const { staged, links, ...view } = viewOf(planOf(options, { folder: record.folder, uid, runFolder }), places);
+  const checkout = realpathSync(options.checkout);
   const fstab = join(runFolder, 'room.fstab');
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
   const unshare = String(callNumbers(process.arch)?.unshare ?? -1);
@@ -67,11 +68,12 @@ export async function buildNamespaces(
     const way = [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'];
     return {
       way,
-      wayWith: (folder, insteadOf) => {
-        const [place] = realFolder(insteadOf);
-        if (place === undefined) return way;
-        const apart = [...way, root.program('unshare'), '--mount', '--propagation', 'private', '--'];
-        return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-room', folder, place];
+      withTree: {
+        place: checkout,
+        way: (tree) => {
+          const apart = [...way, root.program('unshare'), '--mount', '--propagation', 'private', '--'];
+          return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-room', tree, checkout];
+        },
       },
       listeners: await listenIn(root, [...target, '--net', '--'], { ...options, ports }),
       gaps: [
@@ -181,7 +183,7 @@ async function listenIn(
 
 /** What the room's user shall see of this machine. */
 function planOf(
-  { workFolders, hidden, visible, worker, environment }: RoomOptions,
+  { checkout, hidden, visible, worker, environment }: RoomOptions,
   { folder, uid, runFolder }: { readonly folder: string; readonly uid: number; readonly runFolder: string },
 ): Parameters<typeof viewOf>[0] {
   const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(realFolder))];
@@ -197,7 +199,7 @@ function planOf(
     }),
   );
   const shown = real([...ownFolders({ visible, worker }), ...toolFolders(environment)]);
-  const given = [...real(workFolders), ...['home', 'session', 'clones', 'inbox'].map((name) => `${folder}/${name}`)];
+  const given = ['home', 'session', 'trees', 'inbox'].map((name) => `${folder}/${name}`);
   const closed = real([...HIDDEN_FOLDERS, ...hidden, runFolder, ...[...given, ...shown].flatMap(closedAbove)]);
   return {
     top: readdirSync('/', { withFileTypes: true }).map((entry): TopEntry => {
@@ -210,7 +212,8 @@ function planOf(
     // What is not hidden is there already, and what is closed may be opened.
     readOnly: shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path) || isClosed(path)),
     handed: [`${folder}/inbox`],
-    writable: [...real(workFolders), `${folder}/home`, `${folder}/session`, `${folder}/clones`],
+    writable: [`${folder}/home`, `${folder}/session`, `${folder}/trees`],
+    places: real([checkout]),
     replaced,
   };
 }

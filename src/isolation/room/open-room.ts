@@ -75,7 +75,7 @@ async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Fo
   const uid = Number(taken);
   const record = { ...planned, uid };
   writeRoomRecord({ runFolder }, record);
-  return { root, runFolder, uid, record, way: [], wayWith: null, guard: '', lost: () => null };
+  return { root, runFolder, uid, record, way: [], withTree: null, guard: '', lost: () => null };
 }
 
 /** User ids that nobody has here. Two runs that begin at once try others first. */

@@ -3,8 +3,8 @@ export interface RoomOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The run's private folder. */
   readonly runFolder: string;
-  /** Folders that the room's user works in: the checkout, and its git directory where that lies elsewhere. */
-  readonly workFolders: readonly string[];
+  /** The runner's checkout, which is not there: a tree stands at its place. */
+  readonly checkout: string;
   /** Folders of the runner that are not there, but for what is named otherwise. */
   readonly hidden: readonly string[];
   /** Folders that are there read-only although they lie in hidden ones. */

@@ -1,4 +1,4 @@
-import { chmodSync, realpathSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isKeptClosed, modeBefore, type RoomRecord } from '../../core/isolation/room-record.ts';
 import { waysTo } from '../../processes/trusted-programs.ts';
@@ -7,14 +7,15 @@ import { roomsIn, writeRoomCopy, writeRoomRecord } from './record.ts';
 import type { Foundation } from './room-of.ts';
 import { REACH } from './scripts.ts';
 
-/** Lets the room's user come to the work folders, and closes the job's temporary folder and the runner's home to it; throws Unavailable where that cannot be done. */
+/** Lets the room's user come to its programs, and closes the folder of the checkout, the job's temporary folder and the runner's home to it; throws Unavailable where that cannot be done. */
 export async function makeReachable(foundation: Foundation, options: RoomOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;
-  const { workFolders, environment, places } = options;
-  const above = [...new Set(workFolders.flatMap((folder) => waysTo(dirname(realpathSync(folder))).toReversed()))];
+  const { checkout, visible, worker, environment, places } = options;
+  const programs = [...visible, worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))].filter(existsSync);
+  const above = [...new Set(programs.flatMap((path) => waysTo(dirname(realpathSync(path))).toReversed()))];
   // Read before the permissions are: a run that is not seen any more has given them back.
   const others = otherRooms(foundation, places);
-  const open = [environment['RUNNER_TEMP'], environment['HOME']].flatMap((path) =>
+  const open = [environment['RUNNER_TEMP'], environment['HOME'], dirname(checkout)].flatMap((path) =>
     openToOthers(path, root.owner.uid, others),
   );
   // All that might be changed is on record before any of it is.

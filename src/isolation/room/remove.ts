@@ -9,7 +9,7 @@ import type { RoomOptions } from './options.ts';
 import { removeAll } from '../rootless/remove-all.ts';
 import { openClosed } from './reach.ts';
 import { hasRoomRecord, placeOfProcesses, readRoomRecord, removeRoomRecord, roomsIn } from './record.ts';
-import { endProcessesOf, giveBack, keptPatterns, placesFor } from './room-of.ts';
+import { endProcessesOf, giveBack, keptPatterns } from './room-of.ts';
 import { findRoot, type Root } from './root.ts';
 import { CLOSE, REMOVE, TAKE_AGAIN } from './scripts.ts';
 
@@ -91,9 +91,7 @@ async function removeRecorded(
     }
   };
   for (const known of given)
-    await attempt(`user ${uid} as the owner of files in ${known.path}`, () =>
-      giveBack(root, { uid, places: placesFor(known.path, folder) }, known),
-    );
+    await attempt(`user ${uid} as the owner of files in ${known.path}`, () => giveBack(root, uid, known));
   if (record.closed.length > 0)
     await attempt(`the permissions of ${record.closed.map(({ path }) => path).join(', ')}`, () => {
       openClosed({ root, record }, places);

@@ -1,5 +1,4 @@
 import { lstat } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../../errors.ts';
 import type { RoomRecord } from '../../core/isolation/room-record.ts';
@@ -22,8 +21,8 @@ export interface Foundation {
   record: RoomRecord;
   /** Put before what is started, as root: it leads into the namespaces, or nowhere. */
   readonly way: readonly string[];
-  /** The same with a mount of its own, on which a folder stands in another's place; null: there are no mounts. */
-  readonly wayWith: ((folder: string, insteadOf: string) => readonly string[]) | null;
+  /** The same with a mount of its own: a tree stands at `place`, which is the checkout's. null: there are no mounts. */
+  readonly withTree: { readonly place: string; readonly way: (tree: string) => readonly string[] } | null;
   /** Shell commands that stop a program which is not where it should be. */
   readonly guard: string;
   /** Why nothing can run in it any more, as a sentence; null: it is there. */
@@ -34,7 +33,7 @@ const POLL_MS = 25;
 /** SIGKILL is sent again to what was forked in the meantime, for this long after the last one that ended. */
 const KILL_FOR_MS = 3_000;
 const KILL_EVERY_MS = 200;
-/** A package manager's store may share all the files of a work tree, which are copied then. */
+/** A tree may have a hundred thousand files. */
 const CHANGE_MS = 120_000;
 /** Of the room's user; a fork without end stops here. */
 const MAX_PROCESSES = 4096;
@@ -52,12 +51,12 @@ function asUser(root: Root, uid: number): readonly string[] {
 
 /** The port over what was founded. */
 export function roomOf(foundation: Foundation): Room {
-  const { root, runFolder, uid, way, wayWith, guard, lost } = foundation;
+  const { root, runFolder, uid, way, withTree, guard, lost } = foundation;
   const { folder } = foundation.record;
   const folders = {
     home: `${folder}/home`,
     session: `${folder}/session`,
-    clones: `${folder}/clones`,
+    trees: `${folder}/trees`,
     inbox: `${folder}/inbox`,
   };
   const launches = createLaunches(folders.inbox);
@@ -76,9 +75,8 @@ export function roomOf(foundation: Foundation): Room {
       const why = lost();
       if (why !== null) return Promise.reject(new UserError('infrastructure', why));
       const launch = launches.write(program, guard);
-      const { cwd, insteadOf } = program;
       const [first = 'sh', ...rest] = [
-        ...(insteadOf === null || wayWith === null ? way : wayWith(cwd, insteadOf)),
+        ...(program.tree === null || withTree === null ? way : withTree.way(program.tree)),
         ...asUser(root, uid),
         root.program('env'),
         '-i',
@@ -90,37 +88,34 @@ export function roomOf(foundation: Foundation): Room {
       const { file, args } = root.command([first, ...rest]);
       return Promise.resolve({ file, args, cwd: '/', environment: { LC_ALL: 'C', PATH: SYSTEM_PATH } });
     },
+    seenAt: (tree) => withTree?.place ?? tree,
     end: async (graceMs) => {
       const left = await endProcessesOf(root, uid, graceMs);
       launches.clear();
       return left;
     },
     refresh: async () => {
-      const home = `${folders.clones}/ralph-home`;
+      const home = `${folders.trees}/ralph-home`;
       await root.run(`${guard}${REFRESH}`, [String(uid), home, ...keptPatterns(foundation.record)], { way });
       return home;
     },
     give: async (path) => {
       const { given } = foundation.record;
       const { uid: ofUser, gid } = await lstat(path);
-      const isAll = ofUser !== root.owner.uid && (await ownerOfCheckout(path)) === ofUser;
       if (!given.some((known) => known.path === path))
-        foundation.record = {
-          ...foundation.record,
-          given: [...given, { path, uid: ofUser, gid, ...(isAll ? { all: true as const } : {}) }],
-        };
+        foundation.record = { ...foundation.record, given: [...given, { path, uid: ofUser, gid }] };
       writeRoomRecord({ runFolder }, foundation.record);
-      for (const from of isAll ? [root.owner.uid, ofUser] : [root.owner.uid])
-        await changing(path, changeOwner(root, { path, places: placesFor(path, folder) }, [String(from), user, user]));
+      await changing(
+        path,
+        root.run(CHANGE_OWNER, [String(root.owner.uid), user, user, path], { timeoutMs: CHANGE_MS }),
+      );
     },
     takeBack: async (path) => {
       const { given } = foundation.record;
-      // No link leads out of a mount, so in a room with mounts there is nothing to look for.
-      const places = wayWith === null ? placesFor(path, folder) : [];
       const taken = given.filter((known) => known.path === path);
       if (taken.length === 0) return false;
-      for (const known of taken) await changing(path, giveBack(root, { uid, places }, known));
-      // The agent's own folder is read and cleared by us; the work tree keeps the modes that it has.
+      for (const known of taken) await changing(path, giveBack(root, uid, known));
+      // The agent's own folder is read and cleared by us; a tree keeps the modes that it has.
       if (path === folders.session) await changing(path, root.run(OPEN_UP, [path]));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeRoomRecord({ runFolder }, foundation.record);
@@ -129,34 +124,13 @@ export function roomOf(foundation: Foundation): Room {
   };
 }
 
-/** Whose a checkout is, as its git directory shows; null: the folder is none. */
-async function ownerOfCheckout(path: string): Promise<number | null> {
-  return (await lstat(`${path}/.git`).catch(() => null))?.uid ?? null;
-}
-
-/** What the room's user has of something that was given goes to us (or to whoever had all of it), and the thing itself to whom it was taken from. */
-export function giveBack(
-  root: Root,
-  { uid, places }: { readonly uid: number; readonly places: readonly string[] },
-  { path, all, ...top }: RoomRecord['given'][number],
-): Promise<string> {
+/** What the room's user has of something that was given goes to us, and the thing itself to whom it was taken from. Rooms of earlier versions were given checkouts, all of which (`all`) may be another user's. */
+export function giveBack(root: Root, uid: number, { path, all, ...top }: RoomRecord['given'][number]): Promise<string> {
   const { uid: toUser, gid: toGroup } = all === true ? top : root.owner;
   const owner = `${String(toUser)}:${String(toGroup)}`;
-  return changeOwner(root, { path, places }, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`]);
-}
-
-/** Where files of `path` that have a name outside of it can be copied to; `folder`: the room's. */
-export function placesFor(path: string, folder: string): readonly string[] {
-  return [folder, dirname(path), path];
-}
-
-/** `hands`: from whom, to whom, and who gets the path itself; `places`: see placesFor, none where no such file can be. */
-function changeOwner(
-  root: Root,
-  { path, places }: { readonly path: string; readonly places: readonly string[] },
-  hands: readonly string[],
-): Promise<string> {
-  return root.run(CHANGE_OWNER, [...hands, path, ...places], { timeoutMs: CHANGE_MS });
+  return root.run(CHANGE_OWNER, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path], {
+    timeoutMs: CHANGE_MS,
+  });
 }
 
 /** What is not removed with other things of the room's user, as patterns of `find`. */

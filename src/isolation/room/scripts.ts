@@ -21,11 +21,11 @@ for uid; do
 done
 exec 9<&-
 [ -n "$uid" ] || { echo 'no user id is free' >&2; exit 1; }
-mkdir "$room/home" "$room/session" "$room/inbox" "$room/clones" "$room/root" "$room/stage"
+mkdir "$room/home" "$room/session" "$room/inbox" "$room/trees" "$room/root" "$room/stage"
 chown "$uid:$uid" "$room/home"
-chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/clones"
+chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/trees"
 chmod 0750 "$room"
-chmod 2750 "$room/inbox" "$room/clones"
+chmod 2750 "$room/inbox" "$room/trees"
 chmod 0700 "$room/home" "$room/session" "$room/root" "$room/stage"
 echo "$uid"
 `;
@@ -144,46 +144,11 @@ shift 2
 exec "$@"
 `;
 
-/**
- * $from $path PLACE…: a file of a user's in a folder that has a name elsewhere as well gets a content of its own, so that who
- * owns the folder does not own what lies elsewhere. Files all of whose names are in it stay linked. Copies are made in the
- * first PLACE on the same disk.
- */
-const OWN_CONTENT = `
-[ -d "$path" ] && [ ! -L "$path" ] || exit 0
-umask 077
-cd -- "$path"
-elsewhere=$(find . -type f -links +1 -user "$from" -exec stat -c '%d:%i %h' {} + |
-  awk '{ seen[$1]++; names[$1] = $2 } END { for (file in seen) if (seen[file] < names[file]) print file }')
-[ -n "$elsewhere" ] || exit 0
-for place; do [ "$(stat -c %d -- "$place")" != "$(stat -c %d .)" ] || break; done
-copies=$(mktemp -d "$place/.ralph-copies-XXXXXXXX")
-export copies
-trap 'rm -rf -- "$copies"' EXIT
-mkdir "$copies/tree"
-echo "$elsewhere" > "$copies/elsewhere"
-# A name may hold what ends a line, so names and answers are kept apart; a file that is gone meanwhile ends this.
-find . -type f -links +1 -user "$from" -exec sh -ec '
-  stat -c %d:%i -- "$@" > "$copies/seen"
-  awk "FNR == NR { known[\\$0] = 1; next } { print (\\$0 in known) }" "$copies/elsewhere" "$copies/seen" > "$copies/answers"
-  exec 3< "$copies/answers"
-  for file; do
-    read -r isElsewhere <&3
-    [ "$isElsewhere" = 0 ] || printf "%s\\0" "$file"
-  done
-' sh {} + > "$copies/names"
-xargs -0 cp -a --reflink=auto --parents -t "$copies/tree" -- < "$copies/names"
-find "$copies/tree" -mindepth 1 -maxdepth 1 -exec cp -alf -t . -- {} +
-`;
-
-/** FROM TO TOP PATH PLACE…: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group); nothing outside of PATH changes hands, unless no PLACE is named. Links themselves, not what they lead to. */
+/** FROM TO TOP PATH: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group). Links themselves, not what they lead to. */
 export const CHANGE_OWNER = `
 set -eu
-from=$1 to=$2 top=$3 path=$4; shift 4
+from=$1 to=$2 top=$3 path=$4
 [ -e "$path" ] || exit 0
-if [ $# -gt 0 ]; then (
-${OWN_CONTENT}
-) fi
 chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
   find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
 chown -h "$top" "$path"

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/one-line.ts';
 import { readProcessTable, type ProcessEntry } from '../../processes/process-table.ts';
-import { createPatience, membersOf } from '../../processes/process-tree.ts';
+import { createPatience, membersOfTree } from '../../processes/process-tree.ts';
 
 /** Variable of the library's processes in a room; programs in it get an environment without it. */
 export const ROOM_TAG = 'RALPH_ROOM';
@@ -41,7 +41,7 @@ export async function endRoom(
 
 /** Whoever leaves its parent in a process namespace becomes a child of that namespace's first process: so all descend from what we started. */
 function inside(variable: string): ProcessEntry[] {
-  return membersOf({ runTag: null, group: null }, readProcessTable(variable).entries, new Set());
+  return membersOfTree({ runTag: null, group: null }, readProcessTable(variable).entries, new Set());
 }
 
 function nameOf(pid: number): string {

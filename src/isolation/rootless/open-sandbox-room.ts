@@ -120,7 +120,7 @@ async function found(
 function foldersIn(folder: string): SandboxFolders {
   const at = (name: string): string => join(folder, name);
   return {
-    ...{ home: at('home'), session: at('session'), clones: at('clones'), inbox: at('inbox') },
+    ...{ home: at('home'), session: at('session'), trees: at('trees'), inbox: at('inbox') },
     ...{ temporary: at('tmp'), bridges: at('bridges') },
   };
 }
@@ -129,7 +129,7 @@ function foldersIn(folder: string): SandboxFolders {
 async function tryOut(room: OpenedRoom['room']): Promise<void> {
   const { end, stderr } = await collectOutput(
     {
-      ...{ file: '/usr/bin/true', args: [], cwd: room.folders.clones, environment: {}, input: '' },
+      ...{ file: '/usr/bin/true', args: [], cwd: room.folders.trees, environment: {}, input: '' },
       timeoutMs: TRIAL_MS,
       family: { kind: 'room', room },
     },

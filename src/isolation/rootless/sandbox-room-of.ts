@@ -10,8 +10,8 @@ import { removeAll } from './remove-all.ts';
 import type { SandboxFolders } from './sandbox-worker.ts';
 import type { SandboxWorker } from './start-worker.ts';
 
-/** Where clean clones are laid, anew each time. */
-const CLEAN = 'clean';
+/** Folders in which trees are laid, anew each time. */
+const TREES: readonly string[] = ['work', 'clean'];
 
 /** The port over a worker that is ready; `id` marks what keeps its programs in the room. */
 export function sandboxRoomOf({
@@ -23,10 +23,10 @@ export function sandboxRoomOf({
   readonly folders: SandboxFolders;
   readonly worker: SandboxWorker;
 }): Room {
-  const { home, session, clones, inbox, temporary } = folders;
+  const { home, session, trees, inbox, temporary } = folders;
   const launches = createLaunches(inbox);
   return {
-    folders: { home, session, clones, inbox },
+    folders: { home, session, trees, inbox },
     enter: (program) => {
       if (worker.isLost()) return Promise.reject(lost());
       // Neither arguments nor values stand on a command line of the library's, or in a variable, whose length has a limit.
@@ -39,15 +39,16 @@ export function sandboxRoomOf({
         environment: { LC_ALL: 'C', PATH: SYSTEM_PATH, [ROOM_TAG]: id, RALPH_LAUNCH: launch },
       });
     },
+    seenAt: (tree) => tree,
     end: async (graceMs) => {
       const left = await endRoom(id, { graceMs, tag: ROOM_TAG });
       launches.clear();
       return left;
     },
     refresh: async () => {
-      const newHome = join(clones, 'ralph-home');
+      const newHome = join(trees, 'ralph-home');
       // Settings above a clean clone would be found from there.
-      const strange = (await readdir(clones)).filter((name) => name !== CLEAN).map((name) => join(clones, name));
+      const strange = (await readdir(trees)).filter((name) => !TREES.includes(name)).map((name) => join(trees, name));
       for (const path of strange) await removeAll(path);
       for (const folder of [temporary, newHome]) {
         // What its owner may not even enter can be moved within its folder.

@@ -23,8 +23,6 @@ export interface WorkerRequest {
   /** Where our process listens on 127.0.0.1. */
   readonly ports: { readonly proxy: number; readonly broker: number };
   readonly folders: SandboxFolders;
-  /** What may be written besides the room. */
-  readonly workFolders: readonly string[];
   /** What may be read besides the room. */
   readonly visible: readonly string[];
   /** What is not there although it lies in what may be read, but for what is named otherwise. */
@@ -66,10 +64,10 @@ export async function sandboxWorker(load: (url: string) => Promise<unknown>): Pr
 
 async function prepare(
   manager: Library['SandboxManager'],
-  { library, ports, folders, workFolders, visible, hidden, programs, filter }: WorkerRequest,
+  { library, ports, folders, visible, hidden, programs, filter }: WorkerRequest,
 ): Promise<WorkerAnswer> {
-  const { home, session, clones, inbox, temporary, bridges } = folders;
-  const writable = [home, session, clones, temporary, ...workFolders].map(literal);
+  const { home, session, trees, inbox, temporary, bridges } = folders;
+  const writable = [home, session, trees, temporary].map(literal);
   await manager.initialize({
     network: {
       allowedDomains: [],

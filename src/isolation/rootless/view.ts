@@ -8,14 +8,12 @@ const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', 
 
 /** What a room of this very user shows, and what of that it hides; paths are real. */
 export interface SandboxView {
-  readonly workFolders: readonly string[];
   readonly visible: readonly string[];
   readonly hidden: readonly string[];
 }
 
 /** What is to be seen from a room that is made without root: this user's own rights hold there, so its own files are not shown. */
 export function sandboxViewOf({
-  workFolders,
   visible,
   hidden,
   runFolder,
@@ -30,7 +28,6 @@ export function sandboxViewOf({
     ...toolFolders(environment),
   ]);
   return {
-    workFolders: real(workFolders),
     // Links at the top of a merged /usr stay what they are.
     visible: [...SYSTEM.filter((path) => existsSync(path)), ...shown],
     // Of what is in both, the library shows it.

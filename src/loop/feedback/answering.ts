@@ -10,7 +10,7 @@ import type { LoopDeps } from '../deps.ts';
 
 type Answer = NonNullable<FeedbackItem['answer']>;
 
-/** The work in which what a feedback task asks is answered without a call, in our own words; the journal has it, too. What was made is the newest commit. */
+/** Answers a feedback task without a call, in our own words, in the work and in the journal. The answer names the newest commit. */
 export function answerWithoutCall(
   { clock, redact, record, appendJournal }: Pick<LoopDeps, 'clock' | 'redact' | 'record' | 'appendJournal'>,
   work: Work,

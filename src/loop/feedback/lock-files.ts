@@ -11,15 +11,15 @@ import type { Work } from '../../handover/work.ts';
 import type { CommandRun } from '../../ports/agent.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** A tool asks registries, but it installs and builds nothing. */
+/** Time for one tool, in ms: it asks registries, but installs and builds nothing. */
 const TOOL_MS = 5 * MINUTE_MS;
 
-/** What a shell says of a program that is not there. */
+/** Exit code of a shell for a missing program. */
 const NOT_FOUND = 127;
 
-/** Of these lock files those that the loop makes again itself: the project names their tool, in a file or in the set-up, as it was before the agent worked. */
+/** Returns the lock files that the loop makes again itself: those whose tool the project named, in a file or in the set-up, before the agent worked. */
 export function madeByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToMake[] {
-  // A path that would be redacted could not be told to anybody.
+  // A redacted path could not be named to anybody.
   const tellable = paths.filter((path) => deps.redact(path) === path);
   return lockFilesToMake(tellable, toolsNamed(deps));
 }
@@ -29,7 +29,7 @@ function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[]
   return [...prompt.lockTools, ...toolsCalledIn(config.verify.join('\n')), ...toolsCalledIn(steps.join('\n'))];
 }
 
-/** Makes lock files of the open merge again that the project names a tool for, once nothing else of it is left to do. What a tool leaves that fails or is cancelled is put back. */
+/** Makes the lock files of the open merge again once nothing else conflicts, where the project names a tool. Puts back what a failed or cancelled tool leaves. */
 export async function remakeLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
   const results: LockFile[] = [];
   for (const one of madeByLoop(deps, await deps.repository.lockFilesLeft())) {

@@ -5,18 +5,18 @@ import type { MergeToFinish } from '../../core/prompt/feedback.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { Work } from '../../handover/work.ts';
 import { verifyHere } from '../clean-check.ts';
-import { messageOf, withCommit } from '../commit.ts';
+import { commitMessageOf, withCommit } from '../commit.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall } from './answering.ts';
 import { madeByLoop, remakeLockFiles } from './lock-files.ts';
 
-/** A merge that lies in the work tree; null: none does. `settled`: nothing of it is left for the agent, or the run was cancelled. */
-type Laid =
+/** How the work tree is prepared. `ready`: with the merge that lies in it, or none (null). `settled`: the agent has nothing to do for it, or the run was cancelled. */
+type PreparedMerge =
   | { readonly kind: 'ready'; readonly merge: MergeToFinish | null }
   | { readonly kind: 'settled'; readonly work: Work };
 
-/** Lays the merge of the base branch in the work tree where that is the task, and finishes it where tools can; takes one away that is not finished where the task is another. */
-export async function layMerge(deps: LoopDeps, work: Work, task: Task): Promise<Laid> {
+/** Merges the base branch into the work tree if that is the task, and finishes the merge if tools can. For any other task, takes an unfinished merge away. */
+export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Promise<PreparedMerge> {
   const { repository, log } = deps;
   const { id } = task;
   if (id !== CONFLICT_TASK) {
@@ -25,7 +25,7 @@ export async function layMerge(deps: LoopDeps, work: Work, task: Task): Promise<
   }
   const begun = await repository.beginMerge();
   if (begun.kind === 'up-to-date') {
-    // What was merged and does not pass is not settled.
+    // A merge that fails verify still needs the agent.
     if (isRed(work)) return { kind: 'ready', merge: null };
     return { kind: 'settled', work: answerWithoutCall(deps, work, { id, own: alreadyMerged(work.lane.baseBranch) }) };
   }
@@ -36,7 +36,7 @@ export async function layMerge(deps: LoopDeps, work: Work, task: Task): Promise<
   const merge = { conflicts, lockFiles, madeByLoop: ofLoop, remade: [], verification: null };
   if (conflicts.length > 0 || ofLoop.length === 0) return { kind: 'ready', merge };
   const last = work.journal.at(-1);
-  // Behind the agent's last call they were tried already.
+  // They were made again after the agent's last call already.
   return last?.taskId === CONFLICT_TASK
     ? { kind: 'ready', merge: { ...merge, remade: last.evidence.lockFiles ?? [] } }
     : mergeWithoutCall(deps, work, { task, merge });
@@ -47,12 +47,12 @@ function isRed({ state, head }: Work): boolean {
   return isKnownRed(state, head) || (last?.taskId === CONFLICT_TASK && last.verification === 'failed');
 }
 
-/** Where nothing but lock files conflicts: makes them again and commits the merge, unless one of them cannot be made or `verify` fails. */
+/** Finishes a merge in which only lock files conflict: makes them again and commits it, unless a lock file cannot be made or `verify` fails. */
 async function mergeWithoutCall(
   deps: LoopDeps,
   work: Work,
   { task, merge }: { readonly task: Task; readonly merge: MergeToFinish },
-): Promise<Laid> {
+): Promise<PreparedMerge> {
   const { repository, config, log, signal } = deps;
   const isCancelled = (): boolean => signal.aborted;
   const before = await repository.snapshot();
@@ -68,7 +68,7 @@ async function mergeWithoutCall(
   const committed = await repository.commit({
     before,
     after,
-    message: messageOf(deps, work, { task, summary: null }),
+    message: commitMessageOf(deps, work, { task, summary: null }),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   const done = withCommit(work, committed);

@@ -6,8 +6,8 @@ import { withCommit } from '../commit.ts';
 import type { LoopDeps } from '../deps.ts';
 
 /**
- * Merges the base branch into a lane that was begun on a red base, once the base passes again: on the old one `verify`
- * would go on failing. A merge that conflicts is left to the task that resolves conflicts.
+ * Merges the base branch into a lane that began on a red base, once the base passes again: on the old base `verify` would
+ * still fail. Leaves a merge that conflicts to the task that resolves conflicts.
  */
 export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
   const { repository, log, context } = deps;

@@ -14,18 +14,18 @@ import type { Work } from '../../handover/work.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall } from './answering.ts';
 
-/** A thread whose newest comment spells out the change that it asks for. */
+/** A thread whose newest comment has a suggested change. */
 interface Spelled {
   readonly task: Task;
   readonly on: ThreadSubject;
 }
 
 /**
- * Commits the changes that reviewers spelled out and that fit the newest head, one commit each, before the first call.
- * What does not fit, or lies outside of the working directory, is left to the agent. What must not be published is answered so.
+ * Commits suggested changes that fit the newest head, one commit each, before the first call. Leaves to the agent those
+ * that do not fit or lie outside the working directory. Answers those that must not be published with the reason.
  */
-export async function applySpelledOut(deps: LoopDeps, work: Work): Promise<Work> {
-  // From the end of a file to its beginning: the lines of those that follow stay where they are.
+export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise<Work> {
+  // From the end of a file to its beginning, so that the lines of the remaining changes do not move.
   const spelled = spelledOut(work).sort((a, b) => b.from - a.from);
   let applied = work;
   for (const one of spelled) {

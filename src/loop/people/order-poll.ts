@@ -6,10 +6,10 @@ import type { LoopDeps } from '../deps.ts';
 import { textOf } from '../../errors.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
-/** A store that takes longer is not waited for: the next iteration is worth more than the question. */
+/** Time that the store has for an answer, in ms: the next iteration is worth more than the question. */
 const LIMIT_MS = 15_000;
 
-/** Asks between iterations what people ordered meanwhile; empty: nothing, as far as is known. Never throws, and warns once of a store that does not answer. */
+/** Asks between iterations what people ordered. Returns an empty list if nothing is known; never throws, and warns once of a store that does not answer. */
 export function createOrderPoll({
   config,
   store,

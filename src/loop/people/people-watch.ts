@@ -3,17 +3,17 @@ import type { Work } from '../../handover/work.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** The time between two looks while a call runs. A look takes at most three requests, and GITHUB_TOKEN has 1,000 an hour. */
+/** Time between two looks while a call runs, in ms. A look takes at most three requests, and GITHUB_TOKEN has 1,000 an hour. */
 const LOOK_EVERY_MS = 2 * MINUTE_MS;
 
-/** A look at people for as long as a call runs. */
+/** Looks at people for as long as a call runs. */
 export interface PeopleWatch {
   /** Aborted once people took back the task, or the lane as a whole. */
   readonly signal: AbortSignal;
   end(): void;
 }
 
-/** Watches whether people take back what a call works on, so that it can be ended. Where this job cannot ask, it sees nothing. */
+/** Watches whether people take back what a call works on, so that the call can be ended. Sees nothing in a job that cannot ask. */
 export function watchPeople({ lookAtPeople }: Pick<LoopDeps, 'lookAtPeople'>, work: Work, task: Task): PeopleWatch {
   const seen = new AbortController();
   let isLooking = false;

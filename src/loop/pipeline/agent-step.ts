@@ -30,7 +30,7 @@ export async function tryAgent(
         aim: aimOf(step),
         promptTemplate: step.prompt?.text ?? deps.prompt.text,
         promptPath: step.prompt?.path ?? deps.prompt.path,
-        // Before all else, so only in the first call.
+        // The set-up comes before all else, so only in the first call.
         setup: walk.heard.length === 0 ? setupFor(deps.prompt, charged) : '',
         model: step.model,
         allowedTools: step.allowedTools,
@@ -48,7 +48,7 @@ export async function tryAgent(
   const { sessionId } = agentRun.analysis;
   const again = failed === null ? [] : [{ ...failed.usage, heard: failed.agentRun }];
   const calls = [...again, { ...usage, heard: agentRun }];
-  // A conversation in which nothing has succeeded is not the one that a retry continues.
+  // A retry does not continue a conversation in which nothing has succeeded.
   const isLost = failed !== null && mayBeTheConversation(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
   return {

@@ -4,7 +4,7 @@ import type { CommandRun } from '../../ports/agent.ts';
 import type { LoopDeps } from '../deps.ts';
 import type { Running, Tried, Walk } from './walk.ts';
 
-/** Runs a command in the work tree, for as long as the run has time. What it changes belongs to the iteration, and is no progress of the agent's. */
+/** Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but are not the agent's progress. */
 export async function tryCommand(
   deps: LoopDeps,
   { iteration, step }: Running<CommandStep>,

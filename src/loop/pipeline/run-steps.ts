@@ -1,7 +1,8 @@
 import { callObstacle } from '../../core/pipeline/call-obstacle.ts';
 import { endsTheRun, heardTogether, type Heard } from '../../core/pipeline/heard.ts';
 import { nextAction, retryAfter } from '../../core/pipeline/next-action.ts';
-import type { Pipeline, Step } from '../../core/pipeline/pipeline.ts';
+import type { Pipeline, ReadmeStep, Step } from '../../core/pipeline/pipeline.ts';
+import { readmeProblem } from '../../core/pipeline/readme-check.ts';
 import { afterRun } from '../../core/pipeline/step-circuit.ts';
 import { circuitOf } from '../../core/pipeline/step-memory.ts';
 import { resultWords } from '../../core/pipeline/step-notes.ts';
@@ -13,7 +14,6 @@ import { takeDoneMarker } from '../done-marker.ts';
 import { keepNow } from '../pushing.ts';
 import { tryAgent } from './agent-step.ts';
 import { tryCommand } from './command-step.ts';
-import { tryReadme } from './readme-step.ts';
 import type { Begun, Running, Tried, Walk } from './walk.ts';
 
 /** Runs the steps of an iteration, one after another: each is on record before the next begins. */
@@ -78,14 +78,14 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       `step ${step.name} ${resultWords(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,
     );
     await deps.sleep(delayMs, deps.signal);
-    // Signals and limits bind between two attempts as they do between two steps.
+    // Signals and limits are checked between attempts, too.
     if (isCancelled() || (step.kind === 'agent' && obstacleNow(deps, iteration, walk) !== null)) break;
   }
   const last = tried.at(-1);
   const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
   const calls = tried.flatMap((one) => one.calls);
   const works = step.kind === 'agent' || step.kind === 'command';
-  // Before its change is measured, and before a step commits it: what is a message to the loop is no content.
+  // The marker is a message to the loop, so it goes before the step's change is measured or committed.
   const marked = works ? await takeDoneMarker(deps, iteration) : null;
   const { tree } = works ? await deps.repository.snapshot() : walk;
   const passed = result.kind === 'passed';
@@ -114,7 +114,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       })),
       denials: calls.flatMap(({ heard }) => heard.analysis.denials),
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
-      // What a person cut short says nothing of the step, nor does what ends every call.
+      // A cancelled attempt, or an error that would end every call, says nothing about the step.
       circuit:
         step.breaker === null ||
         circuit === null ||
@@ -142,7 +142,7 @@ async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<Tr
   }
 }
 
-/** A commit in the middle, kept at once: a run that is killed behind it loses what comes later. */
+/** Commits between two steps and keeps the commit at once, so that a later kill does not lose it. */
 async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<Tried> {
   const after = await deps.repository.snapshot();
   const summary = walk.heard.at(-1)?.analysis.signal.summary ?? null;
@@ -200,4 +200,23 @@ function saidLast({ heard }: Walk): string | null {
   const signal = heard.at(-1)?.analysis.signal;
   const words = [signal?.summary ?? signal?.lastWords, signal?.recommendation].flatMap((part) => part ?? []);
   return words.length === 0 ? null : words.join(' ');
+}
+
+/** Checks whether the README kept up with what the iteration has changed so far. */
+async function tryReadme(
+  { repository, files }: LoopDeps,
+  { iteration: { before }, step: { path, patterns } }: Running<ReadmeStep>,
+  walk: Walk,
+): Promise<Tried> {
+  const [{ files: changed }, texts] = await Promise.all([
+    repository.compare(before, await repository.snapshot()),
+    files.read([path]),
+  ]);
+  const why = readmeProblem({ path, exists: Object.hasOwn(texts, path), patterns, changed });
+  return {
+    attempt: { result: why === null ? { kind: 'passed' } : { kind: 'failed', why, code: null }, isWorthAnother: false },
+    tail: '',
+    walk,
+    calls: [],
+  };
 }

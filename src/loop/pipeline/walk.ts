@@ -11,24 +11,24 @@ import type { FileTexts } from '../../ports/repository.ts';
 import type { Iteration } from '../call.ts';
 import type { Committed } from '../commit.ts';
 
-/** Where an iteration's steps have got to. */
+/** How far the steps of an iteration are. */
 export interface Walk {
   /** Charged with every call so far. */
   readonly work: Work;
   /** What every call said, retries included. */
   readonly heard: readonly Heard[];
-  /** Those of them whose step may fail, and did, and those that were made again. */
+  /** Of those, the calls that failed in a step that may fail, and those that were made again. */
   readonly failed: readonly Heard[];
   readonly earlier: readonly EarlierStep[];
   readonly records: readonly StepRecord[];
   /** The lane's conversation, which the next call may continue. */
   readonly sessionId: string | null;
-  /** The conversation that calls of the lane came to; null: none was made, or none is known. */
+  /** The conversation of the newest call; null: none was made, or its conversation is unknown. */
   readonly reached: string | null;
   readonly sessionDroppedAt: number | null;
-  /** The file by which a step said that everything is done, which is taken away already; null: none did. */
+  /** The marker by which a step said that everything is done, which is removed already; null: none did. */
   readonly doneMarker: string | null;
-  /** Content of the work tree behind the last step. */
+  /** Content of the work tree after the last step. */
   readonly tree: string;
   /** What was committed last. */
   readonly base: Snapshot;
@@ -40,7 +40,7 @@ export interface Tried {
   readonly attempt: Attempt;
   readonly walk: Walk;
   readonly tail: string;
-  /** Two where the first failed and was made again in a new conversation; empty: it called nobody. */
+  /** Two if the first failed and was made again in a new conversation; empty: the step made no call. */
   readonly calls: readonly (CallUsage & { readonly heard: Heard })[];
 }
 
@@ -50,7 +50,7 @@ export interface Begun {
   readonly listed: readonly FileTask[];
   /** Logs in which an agent keeps what it learns. */
   readonly notes: FileTexts;
-  /** Done markers that are there already. */
+  /** Done markers that existed before the iteration. */
   readonly standing: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { serializeLeftOut } from '../../core/journal/journal.ts';
 import { leaveOut } from '../../core/lane/change.ts';
 import { recordLeftOut, waitsAfterRefusal, withPlaces } from '../../core/refusals/left-out.ts';
-import { explain, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
+import { explainRefusal, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -19,12 +19,12 @@ export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'>
   readonly record: LoopDeps['record'] | null;
 }
 
-/** Why the files of the branch are not the agent's: what Withheld says of each of them. */
+/** The reason that is kept with each file that the server refused. */
 const LEFT_OUT_BY_SERVER = 'the git server refused it';
 
 /**
- * The work without what the server refused of the commits that it does not have yet: the files that it names (`byFile`),
- * else what a task made, where the others are taken without it; else all of it. The rest stands as it was committed.
+ * Removes what the server refused from the commits that it does not have yet: the files that it names (`byFile`), else the
+ * work of one task if the others are accepted without it, else all of it. The rest stays as it was committed.
  */
 export async function leaveRefusedOut(
   deps: LeaveOutDeps,
@@ -52,10 +52,10 @@ async function withoutFiles(
   { refusal, remade, paths }: { readonly refusal: Refusal; readonly remade: Remade; readonly paths: readonly string[] },
 ): Promise<Work> {
   const { clock, log, redact } = deps;
-  const words = redact(explain(refusal));
+  const words = redact(explainRefusal(refusal));
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
   const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
-  // What waits for a person leaves nothing in the work tree that the next task could be blamed for.
+  // A task that waits for a person leaves nothing in the work tree that the next task could be blamed for.
   const putBack = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
   log.warning(
     `The git server refused ${namesOf(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${sentence(words)}`,
@@ -85,7 +85,7 @@ async function withoutTasks(
   { refusal, remade, tasks }: { readonly refusal: Refusal; readonly remade: Remade; readonly tasks: readonly TaskId[] },
 ): Promise<Work> {
   const { clock, log, redact } = deps;
-  const words = redact(explain(refusal));
+  const words = redact(explainRefusal(refusal));
   log.warning(
     `The git server refused what was committed for ${namesOf(tasks.map(redact))}, and it is unknown which file it is about: none of it is pushed, and a person is asked. ${sentence(words)}`,
   );
@@ -101,7 +101,7 @@ async function withoutTasks(
   });
 }
 
-/** A task that is claimed to be done while its refused file lies in the work tree as it was waits for a person: the next call would be told the same. */
+/** Sets a task aside that the agent claims to be done while its refused file is unchanged in the work tree: another call would be refused in the same way. */
 export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
   const last = work.journal.at(-1);
   if (last === undefined) return work;

@@ -2,7 +2,9 @@ import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { answerMarker } from '../../core/people/answer-marker.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { commitPage, link, prose, text } from '../markdown.ts';
-import { choices, pageOf } from '../sentences/feedback.ts';
+import { nextStepsForFeedback } from '../next/for-feedback.ts';
+import { renderSteps } from '../next/step.ts';
+import { pageOf } from '../sentences/feedback.ts';
 
 /** Where an answer is given. */
 interface AnswerFacts {
@@ -11,13 +13,15 @@ interface AnswerFacts {
 }
 
 /** The one answer to what was asked: what was done and where, or why not, in at most ten lines. It says the same whenever it is rendered, so that it is known again. */
-export function renderAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
+export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
   return [
     answerMarker(id, item.asked),
     ...askedLine(item, repositoryUrl),
     answerLine(item, repositoryUrl),
     ...quoted(item),
-    ...(item.answer?.kind === 'given-up' ? [`**Next:** ${prose(choices(id, item.kind, 'unknown'), 400)}`] : []),
+    ...(item.answer?.kind === 'given-up'
+      ? [`**Next:** ${renderSteps(nextStepsForFeedback(id, item.kind, 'unknown'), 'markdown')}`]
+      : []),
   ].join('\n\n');
 }
 

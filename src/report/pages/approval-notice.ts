@@ -1,5 +1,6 @@
 import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import { formatInstant } from '../../core/time.ts';
+import { renderSteps, step, type NextStep } from '../next/step.ts';
 import { code } from '../markdown.ts';
 
 /** First line of the notice that earlier versions wrote on each issue that waits for approval. */
@@ -24,6 +25,14 @@ export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: 
       : `by ${code(editor, 60)}, who has no write permission in this repository`;
   return [
     `**${name} waits for approval.** Its text was changed after the label ${label} was added: ${who}, ${formatInstant(at)}. The label is consent to the text as it was then, so Ralph does not work on the new one.`,
-    `**Next:** Read the text. If it should be worked on as it is now, remove and re-add the label ${label}; that takes write permission.`,
+    `**Next:** ${renderSteps(nextStepsForApproval(taskLabel), 'markdown')}`,
   ].join('\n\n');
+}
+
+function nextStepsForApproval(taskLabel: string): readonly NextStep[] {
+  const again = step('relabel', `the label \`${taskLabel.replaceAll('`', "'")}\``);
+  return [
+    ...[step('note', 'read the text'), { ...again, lead: 'if it should be worked on as it is now, ' }],
+    step('note', 'that takes write permission', '; '),
+  ];
 }

@@ -6,7 +6,7 @@ import { formatInstant } from '../../core/time.ts';
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
 import { code, commitPage, link, prose, table, text } from '../markdown.ts';
-import { askedOf, feedbackWords, pageOf, type Asked } from '../sentences/feedback.ts';
+import { listAsked, feedbackWords, pageOf, type Asked } from '../sentences/feedback.ts';
 
 const SHOWN_OPEN = 20;
 const SHOWN_ANSWERED = 10;
@@ -15,7 +15,7 @@ const SHOWN_LOCK_FILES = 3;
 
 /** What people and CI asked of the pull request, what was answered, and how its checks stand. Empty where nothing was asked and no check needs words. */
 export function feedbackSection(report: WorkedReport): string {
-  const asked = askedOf(report);
+  const asked = listAsked(report);
   const open = asked.filter(({ isOpen }) => isOpen);
   const answered = asked
     .filter(({ isOpen }) => !isOpen)
@@ -39,7 +39,7 @@ export function feedbackSection(report: WorkedReport): string {
 
 /** One line on it; empty where nothing was asked. */
 export function feedbackLine(report: RunReport): string {
-  const words = feedbackWords(askedOf(report));
+  const words = feedbackWords(listAsked(report));
   return words === '' ? '' : `**Review and checks:** ${words}`;
 }
 

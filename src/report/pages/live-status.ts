@@ -10,10 +10,10 @@ import type { TaskReport } from '../../handover/report.ts';
 import { count, formatCost, formatDuration } from '../format.ts';
 import { quotedFailure } from '../agent-failures.ts';
 import { knownCost } from '../sentences/unknown-cost.ts';
-import { link, prose, text } from '../markdown.ts';
+import { link, prose, text, taskLink } from '../markdown.ts';
 import { iterationResult } from './progress.ts';
 import { tasksBar } from './progress-bar.ts';
-import { taskLink, verificationWord } from './sections.ts';
+import { verificationWord } from './sections.ts';
 import { STATUS_MARKER } from './status-comment.ts';
 
 const MAX_ORDERS = 3;

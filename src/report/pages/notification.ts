@@ -8,14 +8,13 @@ import { issueOfId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
-import { issueOfTask, isListed, markedIn } from '../../core/tasks/task.ts';
+import { isListed, markedIn } from '../../core/tasks/task.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   allTasksOf,
   doneTasks,
-  isQueue,
   iterationsOf,
   iterationsOn,
   laneOf,
@@ -25,14 +24,17 @@ import {
   tasksOf,
 } from '../facts.ts';
 import { count, formatInstantFrom } from '../format.ts';
-import { code, link, prose, text } from '../markdown.ts';
-import { waysForWithheld, withheldFiles } from '../sentences/ends/withheld.ts';
+import { code, link, prose, text, taskLink } from '../markdown.ts';
+import { withheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
-import { choices, itemOf, pageOf, roundsOf, stillAgainst } from '../sentences/feedback.ts';
-import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
+import { itemOf, pageOf, stillAgainst } from '../sentences/feedback.ts';
+import { nextStepsAfterRounds } from '../next/for-feedback.ts';
+import { AFTER_DISARMING, nextStepsWhenReady } from '../next/for-pull-request.ts';
+import { nextStepsForTask } from '../next/for-tasks.ts';
+import { renderSteps } from '../next/step.ts';
 import { passedWords } from '../sentences/test-state.ts';
 import { answerWords } from './feedback-section.ts';
-import { commitLink, headline, taskLink, verificationWord } from './sections.ts';
+import { commitLink, headline, verificationWord } from './sections.ts';
 
 /** More needs are counted, and not described. */
 const SHOWN_NEEDS = 10;
@@ -182,7 +184,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
   return [
     `**${titleOf(kind, one)}** ${whyOf(kind, one, report)}`,
     ...ownWords(isListed(task) ? shareOf(change, task.id) : one.share),
-    `**Next:** ${nextOf(kind, one, report)}`,
+    `**Next:** ${renderSteps(nextStepsForTask(one, report), 'markdown')}`,
   ].join('\n\n');
 }
 
@@ -252,28 +254,6 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
   return said.length === 0 ? [] : [`The agent says:\n\n${said.map((line) => `> ${line}`).join('\n>\n')}`];
 }
 
-function nextOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
-  const { task, progress } = one;
-  if (kind === 'push_refused')
-    return `Do what the words of the server ask for, or say ${whereToAnswer(task)} how to do without. Then ${howToRetry(task, report)}. Other tasks go on in the meantime.`;
-  if (task.source.kind === 'feedback') return prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500);
-  const where = whereToAnswer(task);
-  const retry = howToRetry(task, report);
-  if (markedIn(task, progress) !== null) return `To have it tried, ${retry}.`;
-  switch (kind) {
-    case 'blocked':
-      return `Answer ${where}. Then ${retry}.`;
-    case 'withheld':
-      return `${prose(waysForWithheld(one, report, where), 600)}. Then ${retry}.`;
-    case 'nothing_to_do': {
-      const close = task.source.kind === 'issue' ? `close ${taskLink(task)}` : `mark it as done in ${taskLink(task)}`;
-      return `If that is right, ${close}. If not, say what is missing ${where}, then ${retry}.`;
-    }
-    default:
-      return `Make the task smaller or clearer ${where}. Then ${retry}.`;
-  }
-}
-
 /** What has been asked for as often as it may be, what came of it, and what a person can do now. */
 function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = itemOf(report, id);
@@ -282,14 +262,13 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : answerWords(item.answer, report);
   const earlier = (item.tried ?? []).map((one) => `- ${earlierWords(one, report)}`);
-  const ways = choices(id, item.kind, 'used-up');
   const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';
   return [
     `**${roundsSoFar(item, report)}, and does not try again by itself** (\`max-feedback-rounds\`): ${asked}`,
     ...(earlier.length === 0 ? [] : [`Answered before, the oldest first:\n\n${earlier.join('\n')}`]),
     ...(came === '' ? [] : [`${upperFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
-    `**Next:** ${prose(stands ? `${NOTHING_IF[item.kind]} If not, ${lowerFirst(ways)}` : ways, 600)}`,
+    `**Next:** ${renderSteps(nextStepsAfterRounds(id, item.kind, stands), 'markdown')}`,
   ].join('\n\n');
 }
 
@@ -298,14 +277,6 @@ function roundsSoFar({ rounds, botRound }: FeedbackItem, report: RunReport): str
   const ofBots = laneOf(report)?.answers.botRounds ?? 0;
   return `Ralph has worked on what bots asked of this pull request in ${count(ofBots, 'round')}`;
 }
-
-/** When the last answer was enough. */
-const NOTHING_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
-  thread: 'Nothing, if that is what you wanted.',
-  review: 'Nothing, if that is what you wanted.',
-  check: 'Nothing, if the check passes now.',
-  conflict: 'Nothing, if the pull request can be merged now.',
-};
 
 /** What was answered in a round before. */
 function earlierWords({ commit, words }: NonNullable<FeedbackItem['tried']>[number], report: RunReport): string {
@@ -326,20 +297,12 @@ function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, rep
   ].join('; ');
 }
 
-/** Where reviews are not answered, a task that is done stays done: what is missing is new work. */
-function howToChange(report: RunReport): string {
-  if (settingOf(report)?.answersReviews === true) return 'review it: Ralph answers each comment of a review';
-  if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null)) return 'add a task for it';
-  const asked = 'describe it in the issue and comment `/ralph run` there';
-  return isQueue(report) ? `${asked} (that opens a pull request of its own)` : asked;
-}
-
 function renderDisarmed(report: RunReport): string {
   const pull = laneOf(report)?.pullRequest ?? null;
   const name = pull === null ? 'the pull request' : `pull request ${link(`#${String(pull.number)}`, pull.url)}`;
   return [
     `**Auto-merge of ${name} was switched off**, since it has new commits that nobody has reviewed. It does not come on again by itself.`,
-    '**Next:** Review the new commits. Then switch auto-merge on again, or merge.',
+    `**Next:** ${renderSteps(AFTER_DISARMING, 'markdown')}`,
   ].join('\n\n');
 }
 
@@ -352,20 +315,13 @@ function renderReady(report: RunReport): string {
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${passedWords(steps)}.`;
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
   const against = stillAgainst(report);
-  const [what, how] =
-    against === ''
-      ? ['is ready for review.', 'Look through it and merge it.']
-      : [`waits for a person: ${against}.`, 'Look at that before anything is merged.'];
+  const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.`;
   return [
     `**${name} ${what}** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
-    `**Next:** ${prose(`${how} To request a change, ${howToChange(report)}. To reject it, close the pull request.`, 500)}`,
+    `**Next:** ${renderSteps(nextStepsWhenReady(report), 'markdown')}`,
   ].join('\n\n');
 }
 
 function upperFirst(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
-}
-
-function lowerFirst(words: string): string {
-  return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
 }

@@ -5,6 +5,8 @@ import { resultWords } from '../../core/pipeline/step-notes.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { flatten, oneLine } from '../../core/text/one-line.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
+import { nextSteps } from '../next/for-run.ts';
+import { renderSteps } from '../next/step.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
 import { setUpLines } from '../sentences/set-up.ts';
@@ -58,13 +60,16 @@ export function iterationResult({ verdict, evidence, analysis }: JournalEntry): 
 
 /** The last block of the job log: outcome, numbers, where things are, what to do next. Plain lines. */
 export function renderClosingBlock(report: RunReport, continued: 'here' | 'by-another-job' = 'here'): string {
-  const { title, what, ...advice } = describeOutcome(report);
-  const next = continued === 'here' ? advice.next : 'The job that publishes pushes this, and says what to do.';
+  const { title, what } = describeOutcome(report);
+  const next =
+    continued === 'here'
+      ? renderSteps(nextSteps(report), 'log')
+      : 'The job that publishes pushes this, and says what to do.';
   const lines = [
     `Ralph: ${title}`,
     ...what.split('\n').map((line) => plain(oneLine(line, 1000))),
     ...setUpLines(findingsOf(report)).map((line) => plain(line.replace(/\S.*$/s, (words) => oneLine(words, 1000)))),
-    ...(report.kind === 'answered' ? [] : [`Next: ${plain(flatten(next))}`]),
+    ...(report.kind === 'answered' ? [] : [`Next: ${next}`]),
     ...(report.kind === 'answered' ? laneStatusLines(report.view) : numberLines(report)),
     report.requests === null ? '' : apiUsageLine(report.requests),
   ];

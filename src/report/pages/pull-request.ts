@@ -6,12 +6,12 @@ import { isStuck, issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { allTasksOf, doneTasks, iterationsOn, publishedCheck, startedTasks, tasksOf } from '../facts.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkPages, prose, text } from '../markdown.ts';
+import { code, link, linkPages, prose, text, taskLink } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/hand-overs.ts';
 import { redStill, stillAgainst } from '../sentences/feedback.ts';
-import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
+import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
@@ -24,10 +24,10 @@ import {
   headCheckLine,
   leftOutSection,
   lookAtSection,
+  nextLine,
   overruledSection,
   stateGlyph,
   statusTable,
-  taskLink,
   unlistedLine,
   verifyNames,
   verifyOutputSection,
@@ -118,8 +118,8 @@ function toDo(report: WorkedReport, tests: TestState): string {
     ...stuckLines(allTasksOf(report)),
     ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : []),
   ];
-  // Who reads this is on the pull request, also where it is about to be opened.
-  const { next } = describeOutcome({ ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } });
+  // Readers of this are on the pull request, also where it is about to be opened.
+  const read = { ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } };
   const check = [
     ...(report.headCheck?.verification.kind === 'failed' ? [headCheckLine(report.headCheck, report)] : []),
     ...(tests.kind === 'unset'
@@ -133,7 +133,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
     ...[baseCheckLine(report)].filter((line) => line !== ''),
     // A stop that no task is the reason of is explained here, or nowhere.
     ...(report.outcome.kind === 'halted' || report.outcome.kind === 'failed'
-      ? [prose(describeEnd(report).what, 500)]
+      ? [prose(describeOutcomeAlone(report).what, 500)]
       : []),
     ...branchAlarms(report).map((line) => prose(line, 500)),
     ...redStill(report)
@@ -146,7 +146,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
             .map((line) => `- ${linkPages(prose(line, 500), report.repositoryUrl)}`)
             .join('\n'),
         ]),
-    `**Next:** ${linkPages(prose(next, 1000), report.repositoryUrl)}`,
+    linkPages(nextLine(read), report.repositoryUrl),
   ].join('\n\n');
 }
 

@@ -1,9 +1,11 @@
 import type { Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.ts';
+import type { TaskProgress } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, codeElement, commitPage, fence, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { code, codeElement, commitPage, fence, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { calledAgents } from '../sentences/hand-overs.ts';
+import { nextSteps } from '../next/for-run.ts';
+import { renderSteps } from '../next/step.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
@@ -51,13 +53,13 @@ export function fitSections(sections: readonly Section[], maxChars: number): str
 
 /** Outcome and what to do next: what a reader sees first. */
 export function headline(report: RunReport): string {
-  const { title, what, next } = describeOutcome(report);
-  return linkPages(`**${title}.** ${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
+  const { title, what } = describeOutcome(report);
+  return linkPages(`**${title}.** ${proseLines(what, 1000)}\n\n${nextLine(report)}`, report.repositoryUrl);
 }
 
-/** What the task is called, as a link where it has a page. */
-export function taskLink(task: Task): string {
-  return 'url' in task.source ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
+/** What a person can do next, as Markdown. */
+export function nextLine(report: RunReport): string {
+  return `**Next:** ${renderSteps(nextSteps(report), 'markdown')}`;
 }
 
 /** `✅`. */
@@ -183,7 +185,10 @@ export function waitingSection(report: RunReport): string {
     unchecked === 0
       ? []
       : [`${count(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
-  return list('What tasks wait for', [...obstacleLines(tasksOf(report)).map((line) => prose(line, 300)), ...more]);
+  return renderList('What tasks wait for', [
+    ...obstacleLines(tasksOf(report)).map((line) => prose(line, 300)),
+    ...more,
+  ]);
 }
 
 /** One line about tasks that the branch has work of and that are not listed any more; empty when there are none. */
@@ -212,12 +217,12 @@ function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): 
 
 /** Files that the run left out of its commits, and why. */
 export function withheldSection(report: RunReport): string {
-  return list('Left out', leftOutLines(workOf(report)?.withheld ?? []));
+  return renderList('Left out', leftOutLines(workOf(report)?.withheld ?? []));
 }
 
 /** Files of the work that the branch lacks, over all runs, and why. */
 export function leftOutSection({ change: { leftOut, leftOutMore } }: WorkedReport): string {
-  return list('Left out', [...leftOutLines(leftOut), ...moreLine(leftOutMore)]);
+  return renderList('Left out', [...leftOutLines(leftOut), ...moreLine(leftOutMore)]);
 }
 
 function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
@@ -238,13 +243,13 @@ export function overruledSection({ change: { overruled, overruledMore } }: Worke
     (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`,
   );
   const shown = lines.slice(-MAX_CLAIMS);
-  return list('Claims overruled', [...shown, ...moreLine(lines.length - shown.length + overruledMore)]);
+  return renderList('Claims overruled', [...shown, ...moreLine(lines.length - shown.length + overruledMore)]);
 }
 
 const MAX_CLAIMS = 19;
 
 export function warningSection(report: RunReport, heading: string): string {
-  return list(
+  return renderList(
     heading,
     warningsOf(report).map((line) => linkPages(prose(line, 500), report.repositoryUrl)),
   );
@@ -267,7 +272,7 @@ export function verifyOutputSection(report: RunReport): string {
 }
 
 /** A heading and a list; empty string for an empty list. */
-export function list(heading: string, lines: readonly string[]): string {
+export function renderList(heading: string, lines: readonly string[]): string {
   return listUpTo(20, heading, lines);
 }
 

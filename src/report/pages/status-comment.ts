@@ -7,22 +7,14 @@ import { count } from '../format.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { oneLine } from '../../core/text/one-line.ts';
-import { code, link, prose, text } from '../markdown.ts';
+import { code, link, prose, text, taskLink } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
 import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
-import {
-  checkSection,
-  commitLink,
-  headline,
-  stateWord,
-  taskLink,
-  taskVerificationWord,
-  warningSection,
-} from './sections.ts';
+import { checkSection, commitLink, headline, stateWord, taskVerificationWord, warningSection } from './sections.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { costNoun } from '../sentences/unknown-cost.ts';

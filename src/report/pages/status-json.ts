@@ -13,7 +13,7 @@ import { tryJson } from '../../core/text/try-json.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { isolationSources } from '../../handover/work.ts';
 import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
-import { askedOf } from '../sentences/feedback.ts';
+import { listAsked } from '../sentences/feedback.ts';
 import { branchCost, costOrNull } from '../sentences/unknown-cost.ts';
 import {
   discrepancies,
@@ -240,7 +240,7 @@ const MAX_CHECKS = 10;
 export const MAX_UNLISTED = 25;
 
 function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
-  const asked = askedOf(report).length;
+  const asked = listAsked(report).length;
   const most = Math.max(Math.min(tasksOf(report).length, MAX_TASKS), Math.min(asked, MAX_ASKED));
   for (let shown = most; ; shown = Math.floor(shown / 2)) {
     const json = stringify(ralphStatus(report, shown));
@@ -320,7 +320,7 @@ function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> 
 
 function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
   const lane = laneOf(report);
-  const asked = askedOf(report);
+  const asked = listAsked(report);
   if (lane === null || (asked.length === 0 && lane.answers.rounds.length === 0 && lane.checks === null)) return null;
   const isOpen = asked.filter((one) => one.isOpen);
   const newestFirst = [...isOpen.toReversed(), ...asked.filter((one) => !one.isOpen).toReversed()];

@@ -17,7 +17,7 @@ import {
   workOf,
 } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { code, link, linkPages, prose, proseLines, table, text, taskLink } from '../markdown.ts';
 import { quotedFailure } from '../agent-failures.ts';
 import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
@@ -35,11 +35,11 @@ import {
   commitLink,
   fitSections,
   foundSection,
-  list,
+  renderList,
   lookAtSection,
+  nextLine,
   stateWord,
   statusTable,
-  taskLink,
   unlistedLine,
   verifyOutputSection,
   waitingSection,
@@ -69,10 +69,10 @@ export function renderSummary(report: RunReport): string {
       { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
       { name: 'look at first', rank: 5, markdown: lookAtSection(report, 300) },
       { name: 'iterations', rank: 1, markdown: iterationSection(report) },
-      { name: 'hand-overs', rank: 3, markdown: list('Agents', handOverLines(iterationsOf(report))) },
+      { name: 'hand-overs', rank: 3, markdown: renderList('Agents', handOverLines(iterationsOf(report))) },
       { name: 'timeline', rank: 7, markdown: timeline(report) },
-      { name: 'problems', rank: 3, markdown: list('Problems', problemLines(report)) },
-      { name: 'denied tools', rank: 4, markdown: list('Denied tools', denialLines(report)) },
+      { name: 'problems', rank: 3, markdown: renderList('Problems', problemLines(report)) },
+      { name: 'denied tools', rank: 4, markdown: renderList('Denied tools', denialLines(report)) },
       { name: 'left out', rank: 3, markdown: withheldSection(report) },
       { name: 'warnings', rank: 3, markdown: warningSection(report, 'Warnings') },
       { name: 'found', rank: 5, markdown: foundSection(report) },
@@ -83,11 +83,8 @@ export function renderSummary(report: RunReport): string {
 }
 
 function opening(report: RunReport): string {
-  const { title, what, next } = describeOutcome(report);
-  return linkPages(
-    `## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`,
-    report.repositoryUrl,
-  );
+  const { title, what } = describeOutcome(report);
+  return linkPages(`## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n${nextLine(report)}`, report.repositoryUrl);
 }
 
 function setUpSection(report: RunReport): string {

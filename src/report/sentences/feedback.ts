@@ -1,6 +1,5 @@
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import type { TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { laneOf } from '../facts.ts';
 import { count } from '../format.ts';
@@ -13,7 +12,7 @@ export interface Asked {
 }
 
 /** Everything that the lane remembers to have been asked, oldest first. */
-export function askedOf(report: RunReport): readonly Asked[] {
+export function listAsked(report: RunReport): readonly Asked[] {
   return askedIn(laneOf(report)?.answers.items ?? {});
 }
 
@@ -24,7 +23,7 @@ export function askedIn(items: Feedback['items']): readonly Asked[] {
 
 /** One thing of it; null: it is not remembered. */
 export function itemOf(report: RunReport, id: TaskId): FeedbackItem | null {
-  return askedOf(report).find((asked) => asked.id === id)?.item ?? null;
+  return listAsked(report).find((asked) => asked.id === id)?.item ?? null;
 }
 
 function isOpen({ answer }: FeedbackItem): boolean {
@@ -36,7 +35,7 @@ export function redStill(report: RunReport): readonly Asked[] {
   const { checks = null, headSha = null } = laneOf(report) ?? {};
   // What is remembered may have passed since, when a person ran it again.
   const isRed = checks?.counts == null || checks.counts.failed > checks.alsoOnBase.length;
-  return askedOf(report).filter(
+  return listAsked(report).filter(
     ({ item: { kind, asked, answer } }) =>
       isRed && kind === 'check' && answer?.kind === 'unchanged' && asked === headSha,
   );
@@ -47,7 +46,7 @@ export function stillAgainst(report: RunReport): string {
   const red = redStill(report).length;
   const isUnread = (laneOf(report)?.checks?.unreadable ?? null) !== null;
   return [
-    openWords(askedOf(report)),
+    openWords(listAsked(report)),
     red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`,
     isUnread ? 'its checks could not be read' : '',
   ]
@@ -85,28 +84,6 @@ export function feedbackWords(asked: readonly AskedKind[]): string {
     .join(', ');
 }
 
-/** How a person goes on with what was asked, as sentences with code in `backticks`. `rounds`: whether it is known that no more are allowed. */
-export function choices(id: TaskId, kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): string {
-  const retry = `comment \`/ralph retry ${id}\` on the pull request`;
-  switch (kind) {
-    case 'thread':
-      if (rounds === 'unknown')
-        return `Reply in the thread, push a fix yourself, or resolve the thread. If a reply starts nothing, its rounds are used up: ${retry}.`;
-      return `Push a fix yourself (Ralph counts its rounds from there); or say more in the thread, then ${retry}; or resolve the thread.`;
-    case 'review':
-      return `Push a fix yourself (Ralph counts its rounds from there); or say in a new review what is missing; or ${retry}.`;
-    case 'check':
-      return `Push a fix yourself (Ralph counts its rounds from there); or ${retry}.`;
-    case 'conflict':
-      return `Merge the base branch yourself and push; or ${retry}.`;
-  }
-}
-
-/** What is known of the rounds of a task by how it stands. */
-export function roundsOf({ reason }: Pick<TaskProgress, 'reason'>): 'used-up' | 'unknown' {
-  return reason === 'feedback_rounds' ? 'used-up' : 'unknown';
-}
-
 /** The page of what was asked, for a link: people ask in this repository, checks may be anywhere; of a conflict it is the merge or, until there is one, what conflicts. Empty: there is none. */
 export function pageOf(
   { kind, url, asked, answer }: FeedbackItem,
@@ -118,17 +95,4 @@ export function pageOf(
   }
   if (url === null) return '';
   return kind === 'check' || url.startsWith(`${repositoryUrl}/`) ? url : '';
-}
-
-/** Where a person says more about it, as words. */
-export function whereToSay(kind: FeedbackItem['kind']): string {
-  switch (kind) {
-    case 'thread':
-      return 'in the thread';
-    case 'review':
-      return 'in a new review';
-    case 'check':
-    case 'conflict':
-      return 'in a review of the pull request';
-  }
 }

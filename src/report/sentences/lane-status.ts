@@ -8,6 +8,7 @@ import type { LaneState } from '../../core/lane/state.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { code, link, linkPages, text } from '../markdown.ts';
+import { renderCommand, renderContinuation, type Target } from '../next/step.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
 import type { LaneView } from '../../handover/report.ts';
 import { askedIn, feedbackWords } from './feedback.ts';
@@ -21,6 +22,7 @@ const UNREADABLE = 1e12;
 
 /** How facts are written down: as Markdown, or as lines of a log. */
 interface Style {
+  readonly target: Target;
   /** Foreign text in one line. */
   text(foreign: string, maxChars: number): string;
   code(foreign: string, maxChars: number): string;
@@ -30,8 +32,16 @@ interface Style {
   link(label: string, url: string): string;
 }
 
-const markdownStyle: Style = { text, code, own: (words) => `\`${words}\``, strong: (words) => `**${words}**`, link };
+const markdownStyle: Style = {
+  target: 'markdown',
+  text,
+  code,
+  own: (words) => `\`${words}\``,
+  strong: (words) => `**${words}**`,
+  link,
+};
 const logStyle: Style = {
+  target: 'log',
   text: oneLine,
   code: oneLine,
   own: (words) => words,
@@ -78,11 +88,11 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(claimedBy === null
       ? []
       : [
-          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause && view.jobs === 'one' ? `; a pause lets it continue, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
+          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause && view.jobs === 'one' ? `; a pause lets it continue, ${renderCommand('stop', style.target)} ends it after its iteration` : ''}`,
         ]),
     ...(state?.pause
       ? [
-          `Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to continue: ${style.own('/ralph resume')}`,
+          `Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to continue: ${renderContinuation('pause', style.target)}`,
         ]
       : []),
     ...(state?.park
@@ -146,7 +156,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
       // A stop of a lane that was paused before is not by whoever paused it.
       const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
       const word = order === 'stop' ? 'Stopped' : 'Paused';
-      return `${style.strong(changed ? word : 'Already paused')}${by}: no run works on ${whose} until ${style.own('/ralph resume')}.`;
+      return `${style.strong(changed ? word : 'Already paused')}${by}: no run works on ${whose} until ${renderContinuation('pause', style.target)}.`;
     }
     case 'resume':
       return changed
@@ -173,7 +183,7 @@ function waitedFor(park: NonNullable<LaneState['park']>, style: Style): string {
 function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {
   if (circuit !== 'open' || probeAt === null) return circuit;
   const why = state?.circuit.kind === 'open' ? ` (${style.code(state.circuit.reason, 40)})` : '';
-  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to continue at once: ${style.own('/ralph retry')}`;
+  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to continue at once: ${renderContinuation('circuit', style.target)}`;
 }
 
 /** Newest last; the reason of what a person ordered says who it was. */

@@ -1,17 +1,17 @@
 import type { CircuitReason } from '../../core/lane/circuit.ts';
-import type { Outcome, OutcomeKind, ParkReason, RunBound } from '../../core/outcome.ts';
+import type { Outcome, OutcomeKind, RunBound } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   allTasksOf,
   doneTasks,
-  findingsOf,
-  isQueue,
+  isPromptAlone,
   isScheduled,
   iterationsOf,
   lastVerification,
   passedCommands,
+  promptName,
   laneOf,
   settingOf,
   tasksOf,
@@ -20,12 +20,9 @@ import {
 } from '../facts.ts';
 import { failedWords } from '../agent-failures.ts';
 import { alarms } from './alarms.ts';
-import { stillAgainst } from './feedback.ts';
-import type { OutcomeText } from './ends/outcome-words.ts';
 import { baseIsRed } from './ends/red-base.ts';
-import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
+import { noTasks, sourcesOf } from './task-sources.ts';
 import { passedWords } from './test-state.ts';
-import { unblocking } from './unblocking.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
 import { firstLines, namesOf } from '../../core/text/lists.ts';
 import { MINUTE_MS } from '../../core/time.ts';
@@ -37,11 +34,17 @@ import { isListed, nameOfTask } from '../../core/tasks/task.ts';
 /** So many waiting tasks the headline names. */
 const SHOWN_WAITING = 5;
 
+/** What an outcome is called in a few words, and what happened. Code stands in `backticks`; values in it are foreign text. */
+export interface OutcomeText {
+  readonly title: string;
+  readonly what: string;
+}
+
 type ReasonOf<Kind extends OutcomeKind> = Extract<Outcome, { kind: Kind }>['reason'];
 
 /** One text per outcome kind and reason, with the run's numbers. */
 export function describeOutcome(report: RunReport): OutcomeText {
-  const text = describeEnd(report);
+  const text = describeOutcomeAlone(report);
   const { outcome } = report;
   // What nobody worked on has nothing to say of tests.
   if (outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
@@ -80,31 +83,19 @@ function withTests(what: string, report: RunReport): string {
   }
 }
 
-function merging(report: RunReport): string {
-  if (lastVerification(report).kind === 'failed') return 'Look at the failing tests before anything is merged.';
-  return laneOf(report)?.checks?.unstarted === true && stillAgainst(report) === ''
-    ? 'Have the checks run, which have not started; then review the pull request and merge it.'
-    : orWhatIsAgainst(report, 'Review the pull request and merge it.');
-}
-
-function orWhatIsAgainst(report: RunReport, mergeIt: string): string {
-  const against = stillAgainst(report);
-  return against === '' ? mergeIt : `Look at the pull request before anything is merged: ${against}.`;
-}
-
 /** The same without what is to be known of tests, left-out files and denied tools. */
-export function describeEnd(report: RunReport): OutcomeText {
+export function describeOutcomeAlone(report: RunReport): OutcomeText {
   const { outcome } = report;
   switch (outcome.kind) {
     case 'complete':
-      return { title: 'Complete', what: completion(outcome.reason, report), next: merging(report) };
+      return { title: 'Complete', what: completion(outcome.reason, report) };
     case 'cancelled':
       return cancelled(outcome.reason, report);
     case 'halted':
       return halted(outcome, report);
     case 'blocked':
       if (outcome.reason === 'base_is_red') return baseIsRed(report);
-      return { title: 'Blocked', what: blockedTasks(allTasksOf(report)), next: unblocking(report) };
+      return { title: 'Blocked', what: blockedTasks(allTasksOf(report)) };
     case 'parked':
       return parked(outcome, report);
     case 'limit':
@@ -112,48 +103,24 @@ export function describeEnd(report: RunReport): OutcomeText {
     case 'idle':
       switch (outcome.reason) {
         case 'updated':
-          return { title: 'Updated', what: outcome.message, next: 'Nothing to do.' };
+          return { title: 'Updated', what: outcome.message };
         case 'no_such_label':
-          return { title: 'Idle', what: outcome.message, next: 'Until then, runs end here without a call.' };
+          return { title: 'Idle', what: outcome.message };
         default:
           return idle(outcome.reason, report);
       }
     case 'paused':
       if (outcome.reason === 'withdrawn') return withdrawn(report);
       return iterationsOf(report).length === 0
-        ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) }
+        ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.` }
         : {
             title: 'Stopped',
             what: `Stopped by ${outcome.by} after ${count(iterationsOf(report).length, 'iteration')} of this run.`,
-            next: `${resumption(outcome.by, report)}${kept(report)}`,
           };
     case 'refused':
-      return outcome.reason === 'another_run'
-        ? {
-            title: 'Another run is at work',
-            what: outcome.message,
-            next: `This run made no call. ${isScheduled(report) ? 'Nothing to do: the next scheduled run picks up what is left.' : 'When the other run has ended, comment `/ralph run` on the issue.'}`,
-          }
-        : {
-            title: 'Refused',
-            what: outcome.message,
-            next: 'Ask someone with write access to the repository to do it.',
-          };
+      return { title: outcome.reason === 'another_run' ? 'Another run is at work' : 'Refused', what: outcome.message };
     case 'failed':
-      return outcome.reason === 'configuration'
-        ? {
-            title: 'Failed: configuration',
-            what: outcome.message,
-            next:
-              findingsOf(report).length > 0
-                ? 'Fix what has a ✗, then give the command `doctor` again.'
-                : `Fix the problems above and re-run the workflow.${kept(report)}`,
-          }
-        : {
-            title: 'Failed: infrastructure',
-            what: outcome.message,
-            next: `Re-run the workflow. If it fails in the same way, follow the message above.${kept(report)}`,
-          };
+      return { title: `Failed: ${outcome.reason}`, what: outcome.message };
   }
 }
 
@@ -182,21 +149,8 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
   }
 }
 
-/** Whether the prompt is all that the run had to do: then nothing is to be counted. */
-function isPromptAlone(report: RunReport): boolean {
-  const tasks = tasksOf(report);
-  return tasks.length > 0 && tasks.every(({ task }) => task.source.kind === 'prompt');
-}
-
 function doneWords(report: RunReport): string {
   return tasksDone(doneTasks(report).length, tasksOf(report).length);
-}
-
-function promptName(report: RunReport): string {
-  return tasksOf(report)
-    .slice(0, 1)
-    .map(({ task }) => nameOfTask(task).replaceAll('`', "'"))
-    .join('');
 }
 
 function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
@@ -214,88 +168,51 @@ function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
 function cancelled(reason: ReasonOf<'cancelled'>, report: RunReport): OutcomeText {
   const after = `after ${count(iterationsOf(report).filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
   return reason === 'signal'
-    ? {
-        title: 'Cancelled',
-        what: `The run was cancelled ${after}.`,
-        next: `To continue, re-run the workflow.${kept(report)}`,
-      }
-    : {
-        title: 'Killed',
-        what: `The job was killed ${after}; the iteration that was running is lost.`,
-        next: `The next run continues from here.${kept(report)} If the job ran out of time, lower \`${policyInputs.maxRunMs.name}\` or raise the job's \`timeout-minutes\`.`,
-      };
+    ? { title: 'Cancelled', what: `The run was cancelled ${after}.` }
+    : { title: 'Killed', what: `The job was killed ${after}; the iteration that was running is lost.` };
 }
 
 function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport): OutcomeText {
   switch (outcome.reason) {
     case 'permission_denied':
-      return {
-        title: 'Stopped: permission denied',
-        what: `The agent was denied a tool: ${deniedTools(report)}.`,
-        next: `Add it to \`${policyInputs.allowedTools.name}\` if the agent may have it, or set \`${policyInputs.onPermissionDenied.name}: count\` so that one denial does not stop the run.${thenRetry(report)}`,
-      };
+      return { title: 'Stopped: permission denied', what: `The agent was denied a tool: ${deniedTools(report)}.` };
     case 'test_saturation':
       return {
         title: 'Stopped: only tests',
         what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
-        next: `Say in the task what is still missing in the code, or close it if nothing is. \`${policyInputs.testOnlyIterations.name}\` sets the threshold.${thenRetry(report)}`,
       };
     case 'safety':
       return {
         title: 'Stopped: claims without evidence',
         what: 'The agent said five times that it is finished, and each time open tasks or a failing `verify` command said otherwise.',
-        next: `Look at the overruled claims in the job summary, then fix the \`verify\` command or make the open task clearer.${thenRetry(report)}`,
       };
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
-      const until = formatInstantFrom(outcome.probeAt, report.endedAt);
       const isAgents = outcome.circuitReason === 'agent_error';
-      const retry = isAgents
-        ? 'No task is to blame: fix what the error names (the agent, its settings, its MCP servers, its provider), then comment `/ralph retry`.'
-        : 'To continue at once, fix the cause and comment `/ralph retry`.';
       const words = isAgents ? failedWords(report) : null;
       return outcome.tripped === 'this-run'
         ? {
             title: isAgents ? 'Stopped: the agent fails' : 'Stopped: no progress',
             what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
-            next: `${retry} Otherwise one iteration tries again after ${until}.`,
           }
         : {
             title: 'Waiting after a stop',
             what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.`,
-            next: `${retry} Otherwise the first run after ${until} tries one iteration.`,
           };
     }
   }
 }
 
-/** How work continues once the cause is fixed: the schedule works the queue, an issue's own branch waits for a person. */
-function thenRetry(report: RunReport): string {
-  return isScheduled(report)
-    ? ' The next scheduled run continues; to continue at once, comment `/ralph retry`.'
-    : ' Then comment `/ralph retry` on the issue.';
-}
-
 function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
-  const input: Readonly<Record<ParkReason, string>> = {
-    calls_per_hour: ` To go faster, raise \`${policyInputs.maxCallsPerHour.name}\`.`,
-    tokens_per_hour: ` To go faster, raise \`${policyInputs.maxTokensPerHour.name}\`.`,
-    cost_per_day: ` To go faster, raise \`${policyInputs.maxCostUsdPerDay.name}\`.`,
-    step_circuit:
-      ' The journal has what failed. To try at once, comment `/ralph run`; `reset_after` in the pipeline says how long a step waits.',
-    usage_limit: ` This is a limit of your plan or key with the provider, not of this action.${unconfirmedWord(outcome, report)}`,
-  };
   const { needsPerson } = { needsPerson: undefined, ...outcome };
   if (needsPerson !== undefined)
     return {
       title: 'Waiting for a limit that needs a person',
       what: `The provider says: \`${cut(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
-      next: `Raise the limit with the provider, add credit there, or give the agent another key or plan; then comment \`/ralph run\`, or wait. This is a limit of your plan or key, not of this action.${unconfirmedWord(outcome, report)}`,
     };
   return {
     title: outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset',
     what: `${whyParked(outcome, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
-    next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
 }
 
@@ -313,52 +230,13 @@ function notWaited(report: RunReport): string {
   }
 }
 
-/** Why the wait is shorter than the agent reported; empty when it is not. */
-function unconfirmedWord({ resumeAt }: Extract<Outcome, { kind: 'parked' }>, report: RunReport): string {
-  const limit = iterationsOf(report).at(-1)?.analysis.usageLimit ?? null;
-  const reported = Date.parse(limit?.resumeAt ?? '');
-  return limit?.unconfirmed === true && reported > resumeAt
-    ? ` The agent reported a wait until ${formatInstantFrom(reported, report.endedAt)}, but only one sign points to it: the wait is 6 hours at most.`
-    : '';
-}
-
-/** Who takes the work up again: the schedule works the queue, and an issue's own branch where that has nothing to do. What a person must decide comes first. */
-function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
-  const isAsked = allTasksOf(report).some(({ progress }) => progress.state === 'blocked');
-  const first = isAsked ? 'Decide what needs a person;' : 'Nothing to do:';
-  if (isQueue(report)) return `${first} the next scheduled run continues ${isAsked ? 'with the rest ' : ''}${when}.`;
-  if (isScheduled(report))
-    return `${first} the next scheduled run${when === 'after that' ? ' after that' : ''} works on the issue.`;
-  const others =
-    when === 'from here'
-      ? 'A scheduled run with nothing else to do continues from here; to continue now, comment `/ralph run` on the issue.'
-      : 'A scheduled run with nothing else to do continues after that, and so does `/ralph run` on the issue.';
-  return isAsked ? `Decide what needs a person. ${others}` : others;
-}
-
 /** People took back everything that the run worked on. */
 function withdrawn(report: RunReport): OutcomeText {
   const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
-  const head = laneOf(report)?.headSha ?? null;
   return {
     title: 'Stopped',
     what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run worked: no further call is made, and nothing here says that it is done.`,
-    next: `${head === null ? '' : 'What was done stays on the branch. '}To continue, open the issue again with the task label.`,
   };
-}
-
-/** How to continue: a lane is paused by an order, or by a pull request that was closed. */
-function resumption(by: string, report: RunReport): string {
-  if (by.startsWith('pull request #'))
-    return 'To continue, reopen the pull request; to begin from scratch, delete its branch.';
-  if (by.startsWith('the deletion of branch'))
-    return 'What this run made was not pushed. The next run begins from the base branch.';
-  if (!isQueue(report)) return 'To continue, comment `/ralph resume` on the issue.';
-  const where =
-    (laneOf(report)?.pullRequest ?? null) === null
-      ? "one of the queue's issues"
-      : "the pull request or one of the queue's issues";
-  return `To continue, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
 }
 
 /** The windows do not distinguish the two. */
@@ -389,7 +267,6 @@ function checksLeft(report: RunReport): OutcomeText {
   return {
     title: 'More checks to look at',
     what: `Stopped with ${doneWords(report)}: ${count(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
-    next: goesOn(report, 'from here'),
   };
 }
 
@@ -400,45 +277,30 @@ function limited(reason: RunBound, report: RunReport): OutcomeText {
     iterations: {
       title: 'Iteration limit',
       value: count(policy?.maxIterations ?? iterationsOf(report).length, 'iteration'),
-      input: policyInputs.maxIterations.name,
     },
     minutes: {
       title: 'Time limit',
       value: policy ? count(Math.round(policy.maxRunMs / MINUTE_MS), 'minute') : 'its time',
-      input: policyInputs.maxRunMs.name,
     },
-    cost: {
-      title: 'Cost limit',
-      value: policy ? formatCost(policy.maxCostUsd) : 'its budget',
-      input: policyInputs.maxCostUsd.name,
-    },
+    cost: { title: 'Cost limit', value: policy ? formatCost(policy.maxCostUsd) : 'its budget' },
   } as const;
-  const { title, value, input } = limits[reason];
+  const { title, value } = limits[reason];
   return {
     title,
     what: isPromptAlone(report)
       ? `Stopped at the limit of ${value} for one run; \`${promptName(report)}\` is not done yet.`
       : `Stopped at the limit of ${value} for one run, with ${done}.`,
-    next: `${goesOn(report, 'from here')}${more(input, report)}`,
   };
 }
 
-/** A higher limit is a choice, where more of the same would help. */
-function more(input: string, report: RunReport): string {
-  return lastVerification(report).kind === 'failed' ? '' : ` A higher \`${input}\` lets one run do more.`;
-}
-
 function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, report: RunReport): OutcomeText {
-  const setting = settingOf(report);
   const warned = warningsOf(report).length > 0;
-  const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
-  const where: TaskSources = { sources: setting?.taskSources ?? [], label };
+  const where = sourcesOf(report);
   switch (reason) {
     case 'no_tasks':
       return {
         title: 'Idle',
         what: `Nothing to do: ${noTasks(where, warned)}.${warned ? ' The warnings say what was left out.' : ''}`,
-        next: sentence(taskInvitation(where)),
       };
     case 'all_done':
       return {
@@ -446,20 +308,16 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
         what: isPromptAlone(report)
           ? 'Nothing to do: what the prompt asks for is done already.'
           : `Nothing to do: ${doneWords(report)} already.`,
-        next: isPromptAlone(report)
-          ? `${orWhatIsAgainst(report, 'Merge the pull request.')} Work begins again when \`${promptName(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\`.`
-          : `${orWhatIsAgainst(report, 'Merge the pull request.')} For more work, ${taskInvitation(where)}.`,
       };
     case 'waiting_for_review':
-      return { title: 'Waiting for review', what: waitingForReview(report), next: afterReview(report) };
+      return { title: 'Waiting for review', what: waitingForReview(report) };
     case 'not_for_us':
       return {
         title: 'Not for Ralph',
-        what: `This event has neither ${label} nor a known \`/ralph\` command, and no review or failed check to answer.`,
-        next: 'Nothing to do.',
+        what: `This event has neither ${where.label} nor a known \`/ralph\` command, and no review or failed check to answer.`,
       };
     case 'answered':
-      return { title: 'Answered', what: 'The command was answered; no call was made.', next: 'Nothing to do.' };
+      return { title: 'Answered', what: 'The command was answered; no call was made.' };
   }
 }
 
@@ -495,15 +353,6 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
   return approvedBy.length > 0 ? `approved and ${merging}` : merging;
 }
 
-function afterReview(report: RunReport): string {
-  const held = laneOf(report)?.held ?? null;
-  if (held === null || report.kind === 'worked')
-    return 'Review and merge what is open, or close it: then the queue continues by itself.';
-  return held.refusal === null
-    ? 'Merge it: then work continues by itself. To have more work in it first, switch auto-merge off and convert it to a draft, or comment `/ralph run`.'
-    : 'Switch auto-merge off and convert the pull request to a draft by hand, or merge it: then the next run continues.';
-}
-
 /** Which tasks wait for what: the first five, each in a line of its own. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
@@ -529,10 +378,6 @@ function upperFirst(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-function sentence(words: string): string {
-  return `${upperFirst(words)}.`;
-}
-
 function deniedTools(report: RunReport): string {
   const denials = iterationsOf(report).findLast((entry) => entry.analysis.denials.length > 0)?.analysis.denials ?? [];
   const shown = denials
@@ -542,10 +387,4 @@ function deniedTools(report: RunReport): string {
         `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${cut(command, 80).replaceAll('`', "'")}`}\``,
     );
   return shown.length === 0 ? 'see the job log' : shown.join(', ');
-}
-
-/** Where finished work is; says nothing when there is none, or none that was published. */
-function kept(report: RunReport): string {
-  if (report.kind !== 'worked' || report.iterations.length === 0 || report.headSha === null) return '';
-  return ` What is finished is on \`${report.branch}\`.`;
 }

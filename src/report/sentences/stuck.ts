@@ -1,14 +1,15 @@
-import { waysForWithheld, withheldFiles } from './ends/withheld.ts';
+import { withheldFiles } from './ends/withheld.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { issueOfTask, isStuck, type Task } from '../../core/tasks/task.ts';
+import { isStuck } from '../../core/tasks/task.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
 import { count, formatInstantFrom } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, iterationsOn, laneOf, settingOf } from '../facts.ts';
-import { choices, roundsOf, whereToSay } from './feedback.ts';
-import { taskLink, verificationWord } from '../pages/sections.ts';
+import { allTasksOf, iterationsOn, settingOf } from '../facts.ts';
+import { nextStepsForTask } from '../next/for-tasks.ts';
+import { renderStepList } from '../next/step.ts';
+import { verificationWord } from '../pages/sections.ts';
 import { firstLines, namesOutOf } from '../../core/text/lists.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 
@@ -33,7 +34,7 @@ export function renderStuckTask(one: TaskReport, report: RunReport): string {
       .map((entry) => `- ${iterationLine(entry)}`)
       .join('\n')}`,
     ...failingOutput(entries),
-    `What you can do:\n\n${remedies(one, report)
+    `What you can do:\n\n${renderStepList(nextStepsForTask(one, report), 'markdown')
       .map((line) => `- ${line}`)
       .join('\n')}`,
   ].join('\n\n');
@@ -106,64 +107,4 @@ function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   return [
     `<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${fence(newest.tail, MAX_TAIL_CHARS)}\n\n</details>`,
   ];
-}
-
-function whatToSay({ task, progress: { state, reason } }: TaskReport, where: string): string {
-  switch (state) {
-    case 'failed':
-      return `Make the task smaller or clearer, or say what the agent should know: ${where}.`;
-    case 'stuck':
-      return `Say what the agent should do differently: ${where}.`;
-    default:
-      if (reason === 'push_refused') return `Do what the server asks for, or say how to do without: ${where}.`;
-      return reason === 'nothing_to_do'
-        ? `If nothing is missing, ${issueOfTask(task) === null ? 'mark it as done there' : 'close the issue'}. Otherwise say what is missing: ${where}.`
-        : `Answer the agent: ${where}.`;
-  }
-}
-
-function remedies(one: TaskReport, report: RunReport): readonly string[] {
-  const { task, progress } = one;
-  const isFailed = progress.state === 'failed';
-  const where = whereToAnswer(task);
-  return [
-    ...failingVerification(iterationsOn(report, task.id)),
-    ...(task.source.kind === 'feedback'
-      ? []
-      : [
-          progress.reason === 'withheld'
-            ? `${prose(waysForWithheld(one, report, where), 600)}.`
-            : whatToSay(one, where),
-        ]),
-    ...(isFailed ? [`If it only needs more iterations, raise \`${policyInputs.maxIterationsPerTask.name}\`.`] : []),
-    task.source.kind === 'feedback'
-      ? prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500)
-      : `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
-  ];
-}
-
-/** Where a person answers what a task asks, as words. An item of the plan is known by its title. */
-export function whereToAnswer(task: Task): string {
-  if (task.source.kind === 'feedback') return whereToSay(task.source.on.kind);
-  if (task.source.kind === 'issue') return `in the text of ${taskLink(task)} or in a comment on it`;
-  return task.source.kind === 'plan'
-    ? `below the title in ${taskLink(task)} (another title makes it another task)`
-    : `in ${taskLink(task)}`;
-}
-
-/** How a person has a task tried again, as words. */
-export function howToRetry(task: Task, report: RunReport): string {
-  const pullRequest = laneOf(report)?.pullRequest ?? null;
-  const issue = issueOfTask(task);
-  const threads = [...(issue === null ? [] : ['the issue']), ...(pullRequest === null ? [] : ['the pull request'])];
-  if (threads.length > 0) return `comment \`/ralph retry ${issue ?? task.id}\` on ${threads.join(' or ')}`;
-  return `run the workflow by hand with the command \`retry\` (for all that failed or is blocked), or \`ralph retry ${task.id}\` in a checkout (for this one)`;
-}
-
-/** Whatever the agent does, a verification that cannot pass keeps every task from being done. */
-function failingVerification(entries: readonly JournalEntry[]): readonly string[] {
-  const ran = entries.map(({ evidence }) => evidence.verification).filter(({ kind }) => kind !== 'not-run');
-  const newest = ran.at(-1);
-  if (newest?.kind !== 'failed' || ran.some(({ kind }) => kind !== 'failed')) return [];
-  return [`\`verify\` never passed (${code(newest.command, 80)}): see what it printed, and fix it if it cannot pass.`];
 }

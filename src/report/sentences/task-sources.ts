@@ -1,3 +1,7 @@
+import type { RunReport } from '../../handover/report.ts';
+import { settingOf } from '../facts.ts';
+import { step, type NextStep } from '../next/step.ts';
+
 /** Where a run looks for tasks: its sources, and what people call the label (`the label ralph`). */
 export interface TaskSources {
   readonly sources: readonly string[];
@@ -17,14 +21,22 @@ export function noTasks(where: TaskSources, leftOut: boolean): string {
   ].join(', and ');
 }
 
-/** `put the label ralph on an issue that an agent should work on, or write a task into .ralph/fix_plan.md`. */
-export function taskInvitation(where: TaskSources): string {
+/** Returns the ways to give Ralph another task. */
+export function stepsToAddTask(where: TaskSources): readonly NextStep[] {
   const [file] = filesOf(where);
-  return [
-    ...(looksAtIssues(where) ? [`put ${where.label} on an issue that an agent should work on`] : []),
-    ...(file === undefined ? [] : [`write a task into ${file}`]),
-    ...(looksAtPrompt(where) ? ['write what you want into `PROMPT.md` on the base branch'] : []),
-  ].join(', or ');
+  const ways = [
+    ...(looksAtIssues(where) ? [step('label', `${where.label} on an issue that an agent should work on`)] : []),
+    ...(file === undefined ? [] : [step('write', `a task into ${file}`)]),
+    ...(looksAtPrompt(where) ? [step('write', 'what you want into `PROMPT.md` on the base branch')] : []),
+  ];
+  return ways.map((way, at) => (at === 0 ? way : { ...way, joint: ', or ' }));
+}
+
+/** Returns where the run looked for tasks. */
+export function sourcesOf(report: RunReport): TaskSources {
+  const setting = settingOf(report);
+  const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
+  return { sources: setting?.taskSources ?? [], label };
 }
 
 const FILES: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,7 @@
 import { releaseLane } from '../../gate/lane/claim.ts';
 import { renewReservation } from '../../gate/lane/renew.ts';
 import type { GateDeps } from '../../gate/deps.ts';
-import { findForeign } from '../../gate/found.ts';
+import { detectOtherRalphs } from '../../gate/detect-other-ralphs.ts';
 import { forTasks } from '../../gate/tasks/sources.ts';
 import { workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
@@ -75,7 +75,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   // Read before anything else: from the copy as it was made, before any agent ran.
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gateOf(deps, recording);
-  const foreign = await findForeign(gateDeps);
+  const foreign = await detectOtherRalphs(gateDeps);
   const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: forTasks });
   const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
@@ -219,14 +219,14 @@ export async function gateOf(
 /** The one task that is asked for alone; one that is not there ends the run, and the lane is free again. */
 async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
   if (wanted === null) return intake;
-  const asked = askedOf(intake.tasks, wanted);
+  const asked = findAskedTask(intake.tasks, wanted);
   if (asked.kind === 'tasks') return { ...intake, tasks: asked.tasks };
   await releaseLane(deps, intake.lane.id);
   return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
 }
 
 /** The one task that a person calls so, or why there is none, in sentences. */
-export function askedOf(
+export function findAskedTask(
   tasks: readonly Task[],
   wanted: string,
 ): { readonly kind: 'tasks'; readonly tasks: readonly Task[] } | { readonly kind: 'none'; readonly why: string } {

@@ -7,8 +7,8 @@ import type { Work } from '../../handover/work.ts';
 import { lostWork, receiveWork, type ReceivedWork } from '../../handover/work-parcel.ts';
 import type { PublishDeps } from '../../publish/deps.ts';
 import { notifyOfConfiguration } from '../../publish/notifications.ts';
-import { intentOf } from '../../gate/event/events.ts';
-import { isAskedFor } from '../asked.ts';
+import { meaningOfRun } from '../../gate/event/event-table.ts';
+import { isAskedFor } from '../../gate/people/trust.ts';
 import type { RiverDeps } from '../deps.ts';
 import type { Recording } from '../recording.ts';
 import { publishRecorded } from '../salvage.ts';
@@ -45,7 +45,7 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
       recording.keep(work);
       const report = await publishRecorded(stages, recording, work);
       const isWrong = outcome.reason === 'configuration';
-      if (isWrong && (await isAskedFor(stages, intentOf(deps)))) await notifyOfConfiguration(stages, report);
+      if (isWrong && (await isAskedFor(stages, meaningOfRun(deps)))) await notifyOfConfiguration(stages, report);
       return report;
     }
     case 'unusable': {

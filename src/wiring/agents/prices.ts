@@ -1,4 +1,4 @@
-import { priceOf as priceOfClaude } from '../../agents/claude/messages/prices.ts';
+import { priceOfClaude } from '../../agents/claude/messages/prices.ts';
 import type { ChosenAgent } from '../../config/config.ts';
 import { priceOf, type Prices } from '../../core/spending/prices.ts';
 

@@ -21,7 +21,7 @@ import { INPUT_NAMES, inputProblems } from '../../config/inputs.ts';
 import { KEY_INPUTS } from '../../config/key-inputs.ts';
 import { renamedTo } from '../../config/renamed.ts';
 import type { ActionRules } from '../../core/doctor/facts.ts';
-import { EVENTS } from '../../gate/event/events.ts';
+import { EVENTS } from '../../gate/event/event-table.ts';
 
 /** What the checks know of this version of the action. */
 export const actionRules: ActionRules = {

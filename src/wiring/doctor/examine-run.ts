@@ -172,28 +172,22 @@ async function tryBase(
   const { signal } = by;
   const repository = await by.repository();
   try {
-    const giveBack = await repository.hideCredentials();
-    try {
-      const { base } = await repository.openLane({ branch, baseBranch, start: { kind: 'fresh' } });
-      if (baseCheck !== null && isCheckOf(baseCheck, checkSubject(config.verify, { commit: base, sha256 })))
-        return { kind: 'remembered', failed: baseCheck.kind === 'passed' ? null : (baseCheck.command ?? '') };
-      log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
-      await repository.keepIgnored(signal);
-      const folder = await repository.cleanClone(base, signal);
-      const verifier = await by.verifier();
-      const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
-      const end = await verifier.verify({ folder, timeoutMs, signal });
-      switch (end.kind) {
-        case 'passed':
-          return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
-        case 'failed':
-          if (end.code === null) return tookTooLong(timeoutMs);
-          return { kind: 'failed', command: end.command, tail: oneLine(end.tail.trim().slice(-300), 300) };
-        case 'not-run':
-          return { kind: 'impossible', why: 'it was interrupted.' };
-      }
-    } finally {
-      await giveBack();
+    const { base } = await repository.openLane({ branch, baseBranch, start: { kind: 'fresh' } });
+    if (baseCheck !== null && isCheckOf(baseCheck, checkSubject(config.verify, { commit: base, sha256 })))
+      return { kind: 'remembered', failed: baseCheck.kind === 'passed' ? null : (baseCheck.command ?? '') };
+    log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
+    const folder = await repository.layClean(base, signal);
+    const verifier = await by.verifier();
+    const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
+    const end = await verifier.verify({ folder, timeoutMs, signal });
+    switch (end.kind) {
+      case 'passed':
+        return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
+      case 'failed':
+        if (end.code === null) return tookTooLong(timeoutMs);
+        return { kind: 'failed', command: end.command, tail: oneLine(end.tail.trim().slice(-300), 300) };
+      case 'not-run':
+        return { kind: 'impossible', why: 'it was interrupted.' };
     }
   } catch (error) {
     return { kind: 'impossible', why: sentence(textOf(error)) };

@@ -2,7 +2,7 @@ import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import { readCheckoutFile } from '../../cli/checkout-file.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
@@ -22,16 +22,21 @@ import {
 } from '../../core/doctor/facts.ts';
 import { withEffectiveInputs } from '../../core/doctor/effective-files.ts';
 import { isExpression } from '../../core/doctor/expression.ts';
-import { verifyOf } from '../../core/doctor/machine-findings.ts';
+import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import type { Workflow } from '../../core/doctor/workflow.ts';
 import { fromRoot } from '../../core/folder.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import { sentence } from '../../core/text/sentence.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { workingDirectoryProblem } from '../../git/checkout/working-directory.ts';
-import { createGit, lastWords } from '../../git/git.ts';
+import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
+import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
+import { layTree } from '../../git/checkout/tree/lay-tree.ts';
+import { findWorkspace, headOf } from '../../git/checkout/workspace.ts';
+import { createGit } from '../../git/git.ts';
 import { createForge } from '../../github/forge.ts';
 import { fetchFor } from '../../github/proxied-fetch.ts';
 import { rememberSurroundings } from '../../processes/clean-surroundings.ts';
@@ -182,9 +187,9 @@ async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
 
 /** Runs the first workflow's verify commands where its runs do, in a clone of HEAD that is removed again. */
 async function tryVerify(top: string, workflows: readonly Workflow[], log: (line: string) => void): Promise<BaseTrial> {
-  const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOf({ step: one }) ?? []).length > 0);
+  const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOfStep({ step: one }) ?? []).length > 0);
   if (step === undefined) return { kind: 'not-tried' };
-  const commands = verifyOf({ step }) ?? [];
+  const commands = verifyOfStep({ step }) ?? [];
   const within = workingFolderOf(step.inputs);
   const parent = await mkdtemp(join(tmpdir(), 'ralph-doctor-'));
   const interrupted = new AbortController();
@@ -193,10 +198,7 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
   };
   process.once('SIGINT', interrupt);
   try {
-    const clone = join(parent, 'clone');
-    const git = createGit({ folder: parent, env: process.env, variables: { GIT_ALLOW_PROTOCOL: 'file' } });
-    const cloned = await git.answer(['clone', '--quiet', '--no-local', '--template=', '--', top, clone]);
-    if (cloned.exitCode !== 0) return { kind: 'impossible', why: `HEAD cannot be cloned: ${lastWords(cloned.stderr)}` };
+    const clone = await layHead(top, parent, { log, signal: interrupted.signal });
     const misplaced = await workingDirectoryProblem(clone, within);
     if (misplaced !== null) return { kind: 'impossible', why: misplaced };
     const environment = verifyEnvironment(process.env, [], ALL_PROVIDERS);
@@ -206,13 +208,7 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
       workFolder: clone,
       folder: within,
       environment,
-      clean: await rememberSurroundings({
-        environment,
-        workspace: top,
-        folder: parent,
-        clones: parent,
-        large: 'left-out',
-      }),
+      clean: await rememberSurroundings({ environment, workspace: top, folder: parent, trees: dirname(clone) }),
       // A person's own checkout, on a person's own machine.
       room: null,
       runTag: randomUUID(),
@@ -236,4 +232,31 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
     process.removeListener('SIGINT', interrupt);
     await rm(parent, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** Lays the commit that a person has checked out as a run does on a new machine, without what git ignores; returns the folder. */
+async function layHead(
+  top: string,
+  workFolder: string,
+  { log, signal }: { readonly log: (line: string) => void; readonly signal: AbortSignal },
+): Promise<string> {
+  const { env } = process;
+  const options = { env, log: logTo(log) };
+  const workspace = await findWorkspace(top, options);
+  if ('why' in workspace)
+    throw new UserError('configuration', `${top} is not a git checkout: ${sentence(workspace.why)}`);
+  const commit = await headOf(workspace);
+  if (commit === null) throw new UserError('configuration', `The repository in ${top} has no commits yet.`);
+  const laid = await layTree(
+    {
+      ...{ ...options, workspace, workFolder, room: null, signal },
+      repository: await createPrivateRepository(workspace, { workFolder, env, hide: [] }),
+      credentials: await findCredentials(workspace, options),
+    },
+    {
+      ...{ kind: 'clean', commit, branch: null, base: null, hasIgnored: false, sparseSince: commit },
+      objects: [join(workspace.commonFolder, 'objects')],
+    },
+  );
+  return laid.top;
 }

@@ -1,7 +1,7 @@
 import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { DEFAULT_ALLOWED_TOOLS, DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
-import { list } from '../../config/fields.ts';
+import { listField } from '../../config/fields.ts';
 import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
 import { workingFolderOf } from '../../config/working-folder.ts';
 import type { PipelineTrial } from '../../core/doctor/facts.ts';
@@ -54,7 +54,7 @@ export async function tryPipelines(
   for (const { where, environment } of asked) {
     const inForce = settings.find(({ workflow }) => where === null || workflow === where)?.settings ?? [];
     const inputs = Object.fromEntries(inForce.map(({ input, text }) => [input, text]));
-    const names = list().parse(inputs['agent-env'] ?? '');
+    const names = listField().parse(inputs['agent-env'] ?? '');
     const given = verifyEnvironment(environment, names, ALL_PROVIDERS);
     const known = Object.entries(given).filter(([, text]) => !isExpression(text));
     const texts = new Set<string>();
@@ -65,7 +65,7 @@ export async function tryPipelines(
       repository,
       // What every program sees is that of another machine there, but it has a value.
       variables: { ...verifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
-      allowedTools: list().parse(tools),
+      allowedTools: listField().parse(tools),
       within,
     });
     const open = names.filter((name) => known.every(([one]) => one !== name));

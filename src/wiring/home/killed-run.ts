@@ -6,7 +6,6 @@ import { UserError } from '../../errors.ts';
 import type { RunClaim } from '../../home/run-claim.ts';
 import type { Log } from '../../ports/machine.ts';
 import { endAgent, removeRoomsOf } from '../agent.ts';
-import { takeCheckoutBack } from '../git.ts';
 import type { Place } from './place.ts';
 
 /** A run that was killed: ends what it left running and removes its room. */
@@ -36,5 +35,4 @@ export async function cleanUpAfter(
     );
   const sentence = remainsSentence(remains);
   if (sentence !== null) log.warning(sentence);
-  await takeCheckoutBack({ runTag: killed.runTag, runFolder: killed.runFolder, key: Buffer.alloc(0) }, environment);
 }

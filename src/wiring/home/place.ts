@@ -15,7 +15,7 @@ export interface Place {
   readonly tools: string;
 }
 
-export function placeOf(top: string, environment: NodeJS.ProcessEnv): Place {
+export function placeOfHome(top: string, environment: NodeJS.ProcessEnv): Place {
   const caches = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'ralph-action');
   const name = basename(top).replaceAll(/[^\w.-]/g, '_') || 'checkout';
   const base = join(caches, 'home', `${name}-${createHash('sha256').update(top).digest('hex').slice(0, 12)}`);

@@ -10,7 +10,7 @@ import { readCheckoutFile } from '../../cli/checkout-file.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
 import type { ChosenAgent, Config } from '../../config/config.ts';
 import { fromRoot } from '../../core/folder.ts';
-import { parseStatus } from '../../core/local/found-status.ts';
+import { parseFoundStatus } from '../../core/local/found-status.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
 import { conclude } from '../../core/outcome.ts';
 import { UserError } from '../../errors.ts';
@@ -37,11 +37,11 @@ import { countdownOn } from './countdown.ts';
 import { issuesOf, noForge } from './forge.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
 import { loginAtHome } from './login.ts';
-import { placeOf, type Place } from './place.ts';
+import { placeOfHome, type Place } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, push } from './push.ts';
-import { readSettings } from './settings.ts';
+import { readHomeSettings } from './settings.ts';
 import { ignoredFiles, uncommittedWords } from './uncommitted.ts';
 
 /** The loop's code is the action's, which GitHub runs on Node 24. */
@@ -64,7 +64,7 @@ export function runHere(packageRoot: URL): RunHere {
       const checkout = await lookAtCheckout(asked.folder, environment);
       checkState(checkout.top);
       if (asked.push) await checkRemote(checkout);
-      const place = placeOf(checkout.top, environment);
+      const place = placeOfHome(checkout.top, environment);
       const config = await settingsOf(asked, { packageRoot, checkout, place, environment });
       return await begin({ asked, terminal, packageRoot, environment, checkout, place, config });
     } catch (error) {
@@ -92,7 +92,7 @@ async function settingsOf(
 ): Promise<Config> {
   const { top, branch } = checkout;
   const actionFolder = fileURLToPath(packageRoot);
-  const config = await readSettings({ actionFolder, given: inputs, temp: place.temp, environment, top, branch });
+  const config = await readHomeSettings({ actionFolder, given: inputs, temp: place.temp, environment, top, branch });
   const baseBranch = config.baseBranch ?? checkout.branch;
   if (baseBranch === null)
     throw new UserError(
@@ -242,7 +242,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
 /** What the run before said last of itself; what another Ralph or a newer version wrote is not known. */
 async function lastStatus({ top, folder }: WorkedFolder): Promise<RunStatus | null> {
   const file = await readCheckoutFile(top, fromRoot(folder, '.ralph/status.json'));
-  const found = file.kind === 'text' ? parseStatus(file.text) : null;
+  const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
   return found?.kind === 'ours' ? found.run : null;
 }
 

@@ -16,7 +16,7 @@ const NO_TOKEN = 'no-token';
  * that it works from, and the defaults of action.yml. The one place where its texts become a Config; throws a UserError
  * that lists every problem.
  */
-export async function readSettings({
+export async function readHomeSettings({
   actionFolder,
   given,
   temp,

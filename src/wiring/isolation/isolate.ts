@@ -6,7 +6,7 @@ import {
   allowedHosts,
   asksForBounds,
   modelHostsAmong,
-  nameOf,
+  nameOfTarget,
   withHosts,
   type AllowedHosts,
   type HostRule,
@@ -103,7 +103,7 @@ async function isolatedIn(
   const { room, level } = opened;
   const options = roomOptions(world);
   const never = modelHosts(world);
-  const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOf);
+  const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOfTarget);
   if (ofModel.length > 0)
     log.warning(
       `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: the model is reached through the action only.`,

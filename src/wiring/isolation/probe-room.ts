@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
 import { homedir } from 'node:os';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
-import { judge, parseProbeAnswer } from '../../core/isolation/probe.ts';
+import { judgeProbe, parseProbeAnswer } from '../../core/isolation/probe.ts';
 import { shownSockets } from '../../core/isolation/view.ts';
 import { LOOK_AT_START, type ProbeRequest } from '../../isolation/probe.ts';
 import { callsOfProbe } from '../../isolation/room/seal.ts';
@@ -12,7 +12,8 @@ import type { OpenedRoom } from '../../isolation/room/open-room.ts';
 import { readText, toolFolders } from '../../isolation/room/namespaces.ts';
 import { startOfProcess } from '../../isolation/tries.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
-import { roomOptions, roomWorker } from './room-place.ts';
+import { treeFolder } from '../../git/checkout/tree/tree-folder.ts';
+import { roomOptions, roomWorkerProgram } from './room-place.ts';
 import type { World } from '../world.ts';
 
 /** How the room is connected; a port is null where there is none. */
@@ -37,6 +38,7 @@ export async function probeRoom(
 ): Promise<IsolationFacts['probe']> {
   const { context, runFolder, environment, actionFolder } = world;
   const { visible } = roomOptions(world);
+  const tree = treeFolder('work', { top: context.workspace, workFolder: runFolder, room });
   const marker = `/tmp/ralph-probe-${randomBytes(8).toString('hex')}`;
   const abstractSocket = `ralph-probe-${randomBytes(8).toString('hex')}`;
   const targets: Server[] = [];
@@ -55,10 +57,10 @@ export async function probeRoom(
     const request: ProbeRequest = {
       actionPid: process.pid,
       actionStarted: startOfProcess('self'),
-      workFolder: context.workspace,
+      workFolder: room.seenAt(tree),
       home: room.folders.home,
       given: [
-        ...[context.workspace, ...Object.values<string>({ ...room.folders }), runFolder, ...visible],
+        ...[room.seenAt(tree), ...Object.values<string>({ ...room.folders }), runFolder, ...visible],
         ...toolFolders(environment),
       ],
       runnerHome: homedir(),
@@ -76,21 +78,21 @@ export async function probeRoom(
       calls: callsOfProbe(),
       path,
     };
-    const { file, args } = roomWorker(actionFolder);
+    const { file, args } = roomWorkerProgram(actionFolder);
     const { stdout } = await collectOutput(
       {
         file: '/bin/sh',
         args: ['-c', LOOK_AT_START, 'sh', file, ...args, 'probe'],
-        cwd: context.workspace,
+        cwd: room.seenAt(tree),
         environment: { PATH: path, HOME: room.folders.home },
         input: JSON.stringify(request),
         timeoutMs: PROBE_MS,
-        family: { kind: 'room', room },
+        family: { kind: 'room', room, tree },
       },
       MAX_ANSWER_BYTES,
     );
     const answer = parseProbeAnswer(stdout.toString());
-    return answer === null ? null : judge(level, network, answer);
+    return answer === null ? null : judgeProbe(level, network, answer);
   } finally {
     rmSync(marker, { force: true });
     for (const target of targets) target.close();

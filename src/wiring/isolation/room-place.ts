@@ -39,7 +39,7 @@ export function runtimeFolder(world: World): string {
 }
 
 /** Our worker in the room, see entries/room-worker.ts. */
-export function roomWorker(actionFolder: string): RoomOptions['worker'] {
+export function roomWorkerProgram(actionFolder: string): RoomOptions['worker'] {
   return { file: process.execPath, args: [join(actionFolder, 'dist', 'room-worker.js')] };
 }
 
@@ -61,12 +61,13 @@ export function roomOptions(world: World): RoomOptions {
   return {
     environment,
     runFolder,
-    workFolders: [context.workspace],
+    checkout: context.workspace,
     hidden: [
       homedir(),
       environment.HOME ?? '',
       context.temp,
       ...world.hidden,
+      context.workspace,
       ...works.flatMap((work) => (isFilled(work) ? runnerFolders(work) : checkoutsIn(work))),
       ...works.flatMap((work) => topFolderOf(realPathOf(work))),
       ...otherRunners(runnerWork),
@@ -79,7 +80,7 @@ export function roomOptions(world: World): RoomOptions {
       ...order.flatMap(({ path }) => (path === null ? [] : programFolders(path))),
     ],
     localPorts: localPortsOf(config.isolation.hosts),
-    worker: roomWorker(actionFolder),
+    worker: roomWorkerProgram(actionFolder),
     places: roomPlaces(environment),
   };
 }
@@ -149,8 +150,8 @@ function realPathOf(path: string): string {
 }
 
 /** Whether a room of these options lacks a folder. */
-export function isHiddenFolder(path: string, { hidden, visible, workFolders, environment }: RoomOptions): boolean {
-  const shown = [...visible, ...workFolders, ...toolFolders(environment)];
+export function isHiddenFolder(path: string, { hidden, visible, checkout, environment }: RoomOptions): boolean {
+  const shown = [...visible, checkout, ...toolFolders(environment)];
   const isIn = (folders: readonly string[]): boolean =>
     folders.some((folder) => folder !== '' && isWithin(path, folder));
   return isIn([...HIDDEN_FOLDERS, ...hidden]) && !isIn(shown);

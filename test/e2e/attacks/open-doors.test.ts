@@ -41,6 +41,7 @@ for process in /proc/[0-9]*; do
   [ "$(awk '{print $4}' $process/stat 2>/dev/null)" = $main ] || continue
   tr '\\0' ' ' < $process/cmdline | grep -q ' watchdog ' && kill -KILL \${process#/proc/} && touch "$scratch/watchdog"
 done
+find / -xdev -path "*/work/*/.git/config" 2>/dev/null | head -200 | xargs -r grep -l extraheader 2>/dev/null && touch "$scratch/checkout"
 echo 'echo planted in home' >> "$home/.bashrc"
 echo '{"planted":true}' > "$temp/_github_workflow_event.json"
 (cd /; exec env -i setsid sh -c 'for i in $(seq 600); do [ -e "$0/stop" ] && exec touch "$0/survived"; sleep 0.1; done' "$scratch") >/dev/null 2>&1 </dev/null &
@@ -73,6 +74,9 @@ repel<Aftermath>('What a process of the same user reaches', {
         ]),
     byAgent('ends the watchdog', 'a run without one', ({ run }) => {
       expect(leftBy(run, 'watchdog')).toBeNull();
+    }),
+    byAgent('reads the credentials in the checkout', 'the header of the job', ({ run }) => {
+      expect(leftBy(run, 'checkout')).toBeNull();
     }),
     byAgent('adds a line to .bashrc', 'a shell of a later step that runs it', ({ run }) => {
       const env = { PATH: process.env.PATH, HOME: join(run.machine, 'home') };

@@ -10,6 +10,7 @@ export const openDoors: Readonly<Record<string, string>> = {
   'puts LD_PRELOAD into GITHUB_ENV and ends main before it could undo it': 'Signals',
   'puts back an older record of the same run, and ends main': 'The record of the run',
   'destroys what waits in the quarantine': "The action's folder in `RUNNER_TEMP`",
+  'reads the credentials in the checkout': 'The checkout',
   'adds a line to .bashrc': 'Files of the home folder',
   'replaces a tool in a large folder of the home folder': 'Tools that the verification uses',
   'replaces a tool in a folder of PATH outside of it': 'Tools that the verification uses',

@@ -40,6 +40,17 @@ function filesOf(folder: string): readonly string[] {
   );
 }
 
+/** Writes what it reads so that no scanner takes it for a key: whatever the agent found is published. */
+const HIDDEN = "tr '\\0' '\\n' | base64 -w 0 | tr 'A-Za-z' 'N-ZA-Mn-za-m'";
+
+function foundIn(workspace: string): string {
+  const text = readFileSync(join(workspace, 'found.txt'), 'utf8');
+  const turned = text.replace(/[A-Za-z]/g, (letter) =>
+    String.fromCharCode(letter.charCodeAt(0) + (letter.toLowerCase() < 'n' ? 13 : -13)),
+  );
+  return Buffer.from(turned, 'base64').toString();
+}
+
 describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in a room (%s)', (level) => {
   /** What the second level has in common with the first is for `npm run test:deep`. */
   const often = test.runIf(level === 'namespace' || IS_DEEP);
@@ -84,7 +95,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
         {
           kind: 'shell',
           script: `
-            { env; cat /proc/*/environ; cat /proc/[0-9]*/cmdline; git config --list; cat .git/config; } 2>/dev/null | tr '\\0' '\\n' > found.txt
+            { env; cat /proc/*/environ; cat /proc/[0-9]*/cmdline; git config --list; cat .git/config; } 2>/dev/null | ${HIDDEN} > found.txt
             for file in $(find / -name '*file_commands*' -o -name 'set_env*' -o -name 'env' -path '*machine*' 2>/dev/null); do echo 'STOLEN=1' >> "$file"; done
             touch /usr/local/bin/stolen /etc/stolen ~/../../stolen 2>/dev/null
             true`,
@@ -92,7 +103,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
       ],
     });
     // Whatever of it may be published.
-    const found = readFileSync(join(run.workspace, 'found.txt'), 'utf8');
+    const found = foundIn(run.workspace);
     for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')])
       expect(found).not.toContain(secret);
     expect(found).toContain('ralph-placeholder');
@@ -119,10 +130,10 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
         verify: 'test ! -e found.txt || { env | rev; false; }',
       },
       env: keys,
-      agent: [{ kind: 'shell', script: "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' > found.txt; true" }],
+      agent: [{ kind: 'shell', script: `cat /proc/*/environ 2>/dev/null | ${HIDDEN} > found.txt; true` }],
     });
     expect(run.outputs['outcome'], run.main.log).toBe('limit');
-    const found = readFileSync(join(run.workspace, 'found.txt'), 'utf8');
+    const found = foundIn(run.workspace);
     expect(found).toContain('ralph-placeholder');
     const log = run.main.log.replaceAll(/^::add-mask::.*$/gm, '');
     expect(log).toContain('lacol/rsu/');

@@ -90,6 +90,8 @@ export function createAgentOn(
     room: null,
     workFolder: join(machine.workFolder, given.folder ?? ''),
     alsoFolder: given.folder === undefined ? null : machine.workFolder,
+    tree: machine.workFolder,
+    checkoutFolder: machine.workFolder,
     configFolder,
     inbox: join(machine.home, 'inbox'),
     runTag,

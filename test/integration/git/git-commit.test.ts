@@ -2,17 +2,7 @@ import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:f
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import {
-  BRANCH,
-  isInRoom,
-  iterate,
-  messageFor,
-  openFresh,
-  reachByFolder,
-  setScene,
-  TOKEN,
-  type Scene,
-} from './git-fixture.ts';
+import { BRANCH, iterate, messageFor, openFresh, reachByFolder, setScene, TOKEN, type Scene } from './git-fixture.ts';
 
 reachByFolder();
 
@@ -784,8 +774,6 @@ describe('nothing of the repository is run by us', () => {
     expect(await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
       kind: 'pushed',
     });
-    if (!isInRoom())
-      await scene.repository.openLane({ branch: 'ralph/issue-9', baseBranch: 'main', start: { kind: 'fresh' } });
     expect(await sprung()).toBe(false);
     await scene.git(...proof).catch(() => undefined);
     expect(await sprung()).toBe(true);

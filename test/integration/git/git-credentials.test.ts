@@ -1,428 +1,298 @@
-import { execFileSync } from 'node:child_process';
-import { access, chmod, lstat, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { access, lstat, mkdir, readFile, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { hideCredentials, restoreCredentials } from '../../../src/git/checkout/credentials/credentials.ts';
+import { findCredentials } from '../../../src/git/checkout/credentials/credentials.ts';
 import { findGitConfigs } from '../../../src/git/checkout/credentials/git-configs.ts';
 import { findWorkspace } from '../../../src/git/checkout/workspace.ts';
-import { iterate, openFresh, SEAL_KEY, setScene, TOKEN, type Scene } from './git-fixture.ts';
+import { iterate, openFresh, reachByFolder, runGit, setScene, stateOf, TOKEN, type Scene } from './git-fixture.ts';
 
-const HEADER = 'AUTHORIZATION: basic c2VjcmV0';
+reachByFolder();
+
+const SECRET = 'c2VjcmV0';
+const HEADER = `AUTHORIZATION: basic ${SECRET}`;
 
 /** As actions/checkout makes it of the job's token. */
-const OWN_HEADER = `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`;
+const OWN_BASIC = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
+const OWN_HEADER = `AUTHORIZATION: basic ${OWN_BASIC}`;
 const OWN_KEY = 'http.https://github.com/.extraheader';
 
-function noteOf({ workFolder }: Scene): string {
-  return join(workFolder, 'hidden-credentials.json');
-}
-
-/** Post after a kill, which has nothing but the work folder and the job's token; what it warned of. */
-async function afterKill({ workFolder }: Scene): Promise<readonly string[]> {
+/** What is found in the checkout, and what was warned of. */
+async function findIn({ checkout }: Scene, temp = join(checkout, '..')) {
   const warnings: string[] = [];
   const log = { warning: (text: string) => void warnings.push(text) };
-  await restoreCredentials({ workFolder, sealKey: SEAL_KEY, token: TOKEN, log });
-  return warnings;
-}
-
-type HideOptions = Parameters<typeof hideCredentials>[1];
-
-/** As `hideCredentials` of the repository, with what the wiring gives it. */
-async function hideIn(
-  { folder, workFolder }: Scene,
-  {
-    log = { warning: () => undefined },
-    learnSecrets = () => undefined,
-    temp = join(folder, '..'),
-  }: Partial<HideOptions> & { readonly temp?: string } = {},
-): Promise<() => Promise<void>> {
   const env = { PATH: process.env['PATH'], RUNNER_TEMP: temp };
-  const workspace = await findWorkspace(folder, { env, log });
+  await mkdir(temp, { recursive: true });
+  const workspace = await findWorkspace(checkout, { env, log });
   if ('why' in workspace) throw new Error(workspace.why);
-  await mkdir(workFolder, { recursive: true });
-  return hideCredentials(workspace, { workFolder, sealKey: SEAL_KEY, token: TOKEN, log, env, learnSecrets });
+  return { ...(await findCredentials(workspace, { env, log })), warnings };
 }
 
-/** What `git config` in the workspace, and the files that it reads, tell the agent. */
-async function visible(scene: Scene, ...files: string[]): Promise<string> {
-  const texts = await Promise.all(
-    [join(scene.folder, '.git', 'config'), ...files].map((path) => readFile(path, 'utf8').catch(() => '')),
-  );
-  return [await scene.git('config', '--list'), ...texts].join('\n');
+/** Both trees that a run lays. */
+async function layBoth(scene: Scene): Promise<readonly [string, string]> {
+  const { base } = await openFresh(scene);
+  return [scene.folder, await scene.repository.layClean(base, new AbortController().signal)];
 }
 
-describe('hideCredentials()', () => {
+/** Files in the folder, or that a link in it leads to, with one of the texts in them. */
+async function filesWith(folder: string, texts: readonly string[]): Promise<readonly string[]> {
+  const names = await readdir(folder, { recursive: true });
+  const held = await Promise.all(names.map((name) => readFile(join(folder, name), 'latin1').catch(() => '')));
+  return names.filter((_, nth) => texts.some((text) => held[nth]?.includes(text)));
+}
+
+/** Lays both trees: none has one of the texts in a file, nor does git find one there; the checkout is as it was. */
+async function expectInNoTree(scene: Scene, ...texts: readonly string[]): Promise<readonly [string, string]> {
+  const before = stateOf(dirname(scene.checkout), /^(?:runner-temp|server)$/);
+  const trees = await layBoth(scene);
+  for (const tree of trees) {
+    expect(await filesWith(tree, texts)).toEqual([]);
+    const seen = await runGit(tree, ['config', '--list', '--show-origin', '--includes']);
+    for (const text of texts) expect(seen).not.toContain(text);
+  }
+  expect(stateOf(dirname(scene.checkout), /^(?:runner-temp|server)$/)).toEqual(before);
+  return trees;
+}
+
+describe('credentials of the checkout are found, are in no tree, and stay where they are', () => {
   test.each([
-    ['a header, as actions/checkout leaves it', ['http.https://github.com/.extraheader', HEADER], 'c2VjcmV0'],
-    ['a header for all servers', ['http.extraheader', HEADER], 'c2VjcmV0'],
-    ['a credential helper', ['credential.helper', 'store --file=/x/c2VjcmV0'], 'c2VjcmV0'],
-    ['a helper of one server', ['credential.https://github.com.helper', '!echo c2VjcmV0'], 'c2VjcmV0'],
-    ['a password in a remote', ['remote.origin.url', 'https://x-access-token:c2VjcmV0@github.com/o/r.git'], 'c2VjcmV0'],
-    [
-      'a token as user name of a push URL',
-      ['remote.origin.pushurl', 'https://c2VjcmV0@github.com/o/r.git'],
-      'c2VjcmV0',
-    ],
-    [
-      'a password in a rewritten URL',
-      ['url.https://x:c2VjcmV0@github.com/.insteadOf', 'https://github.com/'],
-      'c2VjcmV0',
-    ],
-    ['a password of a proxy', ['http.proxy', 'http://me:c2VjcmV0@proxy:8080'], 'c2VjcmV0'],
-    ['of a proxy without a scheme', ['http.https://github.com/.proxy', 'me:c2VjcmV0@proxy:8080'], 'c2VjcmV0'],
-    ['of the proxy of a remote', ['remote.origin.proxy', 'socks5://me:c2VjcmV0@proxy:1080'], 'c2VjcmV0'],
-    ['of LFS', ['lfs.url', 'https://me:c2VjcmV0@lfs.example/o/r'], 'c2VjcmV0'],
-    ['of LFS for pushes', ['remote.origin.lfspushurl', 'https://me:c2VjcmV0@lfs.example/o/r'], 'c2VjcmV0'],
-    ['of a branch', ['branch.main.remote', 'https://me:c2VjcmV0@github.com/o/r.git'], 'c2VjcmV0'],
-    ['of where pushes go', ['remote.pushDefault', 'https://me:c2VjcmV0@github.com/o/r.git'], 'c2VjcmV0'],
-    ['in the name of a setting', ['lfs.https://me:c2VjcmV0@lfs.example/.access', 'basic'], 'c2VjcmV0'],
-  ])('%s is gone until it is put back byte for byte', async (_, setting, secret) => {
+    ['a header, as actions/checkout leaves it', [OWN_KEY, HEADER]],
+    ['a header for all servers', ['http.extraheader', HEADER]],
+    ['a credential helper', ['credential.helper', `!echo password=${SECRET}`]],
+    ['a helper of one server', ['credential.https://github.com.helper', `!echo password=${SECRET}`]],
+    ['a password in a remote', ['remote.origin.url', `https://x-access-token:${SECRET}@github.com/o/r.git`]],
+    ['a password in a rewritten URL', [`url.https://x:${SECRET}@github.com/.insteadOf`, 'https://github.com/']],
+    ['a password of a proxy', ['http.proxy', `http://me:${SECRET}@proxy:8080`]],
+    ['of a proxy without a scheme', ['http.https://github.com/.proxy', `me:${SECRET}@proxy:8080`]],
+    ['of the proxy of a remote', ['remote.origin.proxy', `socks5://me:${SECRET}@proxy:1080`]],
+    ['of LFS', ['lfs.url', `https://me:${SECRET}@lfs.example/o/r`]],
+    ['of LFS for pushes', ['remote.origin.lfspushurl', `https://me:${SECRET}@lfs.example/o/r`]],
+    ['of a branch', ['branch.main.remote', `https://me:${SECRET}@github.com/o/r.git`]],
+    ['of where pushes go', ['remote.pushDefault', `https://me:${SECRET}@github.com/o/r.git`]],
+    ['in the name of a setting', [`lfs.https://me:${SECRET}@lfs.example/.access`, 'basic']],
+  ])('%s', async (_, setting) => {
     await using scene = await setScene();
     await scene.git('config', ...setting);
-    const original = await scene.read('.git/config');
-    const restore = await scene.repository.hideCredentials();
-    expect(await visible(scene)).not.toContain(secret);
-    expect(await scene.git('remote')).toBe('origin');
-    await restore();
-    expect(await scene.read('.git/config')).toBe(original);
-    await restore();
-    expect(await scene.read('.git/config')).toBe(original);
+    expect((await findIn(scene)).secrets).toContain(SECRET);
+    await expectInNoTree(scene, SECRET);
   });
 
-  test('a URL without its password still names the server', async () => {
+  test.each([
+    ['a helper that reads a file', ['credential.helper', 'store --file=/x/c2VjcmV0']],
+    ['a token as user name of a push URL', ['remote.origin.pushurl', `https://${SECRET}@github.com/o/r.git`]],
+  ])('%s, though no secret can be told from it', async (_, setting) => {
     await using scene = await setScene();
-    await scene.git('config', 'remote.origin.url', 'https://x:c2VjcmV0@github.com/o/r.git');
-    await scene.repository.hideCredentials();
-    expect(await scene.git('config', 'remote.origin.url')).toBe('https://github.com/o/r.git');
+    await scene.git('config', ...setting);
+    await expectInNoTree(scene, SECRET);
+  });
+
+  test('and in nothing that is published: they are secrets from the first tree on', async () => {
+    await using scene = await setScene();
+    await scene.git('config', 'http.extraheader', `PRIVATE-TOKEN: ${SECRET}`);
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => scene.write('stolen.txt', SECRET));
+    expect(committed.withheld).toMatchObject([{ path: 'stolen.txt' }]);
   });
 
   test.each(['include.path', 'includeIf.gitdir:SCENE/.git.path'])(
-    'a credentials file that the config includes (%s) is moved away and back, private meanwhile',
+    'in a file that the config includes (%s)',
     async (key) => {
       await using scene = await setScene();
       const file = join(scene.folder, '..', 'git-credentials-1.config');
-      await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${HEADER}\n`, { mode: 0o640 });
+      await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${OWN_HEADER}\n`, { mode: 0o640 });
       await scene.git('config', key.replace('SCENE', scene.folder), file);
-      expect(await visible(scene)).toContain('c2VjcmV0');
-      const restore = await scene.repository.hideCredentials();
-      expect(await visible(scene, file)).not.toContain('c2VjcmV0');
-      await expect(access(file)).rejects.toThrow('ENOENT');
-      const note = noteOf(scene);
-      expect((await stat(note)).mode & 0o777).toBe(0o600);
-      expect(await readFile(note, 'latin1')).not.toContain('c2VjcmV0');
-      await restore();
-      expect(await visible(scene)).toContain('c2VjcmV0');
-      expect((await stat(file)).mode & 0o777).toBe(0o640);
-      await expect(access(note)).rejects.toThrow('ENOENT');
+      const found = await findIn(scene);
+      expect(found.secrets).toContain(TOKEN);
+      expect(found.secretFiles).toEqual([file]);
+      await expectInNoTree(scene, OWN_BASIC, TOKEN, 'git-credentials-1');
     },
   );
 
-  test('an included file without credentials stays where it is', async () => {
+  test('in a file that git ignores in the checkout', async () => {
+    await using scene = await setScene();
+    await scene.write('.git/info/exclude', '/*.config\n/key\n');
+    await scene.write('git-credentials.config', `[http]\n\textraheader = ${OWN_HEADER}\n`);
+    await scene.write('key', SECRET);
+    await scene.git('config', 'include.path', join(scene.checkout, 'git-credentials.config'));
+    await scene.git('config', 'core.sshCommand', `"/usr/bin/ssh" -i "${join(scene.checkout, 'key')}"`);
+    const trees = await expectInNoTree(scene, OWN_BASIC, SECRET);
+    for (const tree of trees)
+      for (const name of ['key', 'git-credentials.config'])
+        await expect(access(join(tree, name))).rejects.toThrow('ENOENT');
+  });
+
+  test('in an SSH key that actions/checkout writes', async () => {
+    await using scene = await setScene();
+    const key = join(scene.folder, '..', 'key-1');
+    await writeFile(key, SECRET, { mode: 0o600 });
+    await scene.git('config', 'core.sshCommand', `"/usr/bin/ssh" -i "${key}" -o StrictHostKeyChecking=yes`);
+    expect((await findIn(scene)).secretFiles).toEqual([key]);
+    await expectInNoTree(scene, SECRET, key);
+  });
+
+  test('in the config of a submodule, and of one in that', async () => {
+    await using scene = await setScene();
+    const configs = ['lib', 'lib/modules/deep'].map((path) => join(scene.folder, '.git', 'modules', path, 'config'));
+    for (const config of configs) {
+      await mkdir(dirname(config), { recursive: true });
+      await writeFile(config, `[core]\n\tbare = false\n[http "https://github.com/"]\n\textraheader = ${OWN_HEADER}\n`);
+    }
+    expect((await findIn(scene)).secrets).toContain(TOKEN);
+    const [tree] = await expectInNoTree(scene, OWN_BASIC);
+    expect(await runGit(tree, ['config', '--file', '.git/modules/lib/config', 'core.bare'])).toBe('false');
+  });
+
+  test('an included file without credentials is none', async () => {
     await using scene = await setScene();
     const file = join(scene.folder, '..', 'shared.config');
     await writeFile(file, '[user]\n\tname = me\n');
     await scene.git('config', 'include.path', file);
-    await scene.repository.hideCredentials();
-    expect(await readFile(file, 'utf8')).toContain('name = me');
+    expect(await findIn(scene)).toMatchObject({ secrets: [], secretFiles: [] });
   });
 
-  test('the SSH key that actions/checkout writes is moved away as well', async () => {
+  test('nor is any in a plain checkout', async () => {
     await using scene = await setScene();
-    const key = join(scene.folder, '..', 'key-1');
-    await writeFile(key, 'private', { mode: 0o600 });
-    await scene.git('config', 'core.sshCommand', `"/usr/bin/ssh" -i "${key}" -o StrictHostKeyChecking=yes`);
-    const restore = await scene.repository.hideCredentials();
-    await expect(access(key)).rejects.toThrow('ENOENT');
-    await restore();
-    expect(await readFile(key, 'utf8')).toBe('private');
+    expect(await findIn(scene)).toEqual({ configs: [], secretFiles: [], secrets: [], warnings: [] });
   });
 
-  test('the config of a submodule is cleaned, too', async () => {
+  test('a URL without its password still names the server in a tree, and other settings are there as well', async () => {
     await using scene = await setScene();
-    const config = join(scene.folder, '.git', 'modules', 'lib', 'config');
-    await mkdir(join(config, '..'), { recursive: true });
-    await writeFile(config, `[http "https://github.com/"]\n\textraheader = ${HEADER}\n`);
-    const restore = await scene.repository.hideCredentials();
-    expect(await readFile(config, 'utf8')).not.toContain('c2VjcmV0');
-    await restore();
-    expect(await readFile(config, 'utf8')).toContain('c2VjcmV0');
-  });
-
-  describe('of another checkout in the work tree', () => {
-    /** As actions/checkout with `path:` makes it. */
-    async function checkOutIn(scene: Scene, path: string): Promise<string> {
-      await scene.git('init', '--quiet', path);
-      return join(scene.folder, path, '.git', 'config');
+    await scene.git('config', 'remote.origin.url', `https://x:${SECRET}@github.com/o/r.git`);
+    await scene.git('config', 'user.name', 'me');
+    for (const tree of await expectInNoTree(scene, SECRET)) {
+      expect(await runGit(tree, ['config', 'remote.origin.url'])).toBe('https://github.com/o/r.git');
+      expect(await runGit(tree, ['config', 'user.name'])).toBe('me');
     }
-
-    test.each(['other', 'a/b/c/other', 'node_modules/lib', 'node_modules/@scope/lib'])(
-      '%s: the header is gone until it is put back, and is a secret from then on',
-      async (path) => {
-        await using scene = await setScene();
-        const config = await checkOutIn(scene, path);
-        await scene.git('config', '--file', config, OWN_KEY, OWN_HEADER);
-        const original = await readFile(config, 'utf8');
-        const learned: string[] = [];
-        const restore = await hideIn(scene, { learnSecrets: (secrets) => void learned.push(...secrets) });
-        expect(await readFile(config, 'utf8')).not.toContain(OWN_HEADER);
-        expect(learned).toContain(TOKEN);
-        await restore();
-        expect(await readFile(config, 'utf8')).toBe(original);
-      },
-    );
-
-    test('the file that its config includes is moved away, and post puts both back', async () => {
-      await using scene = await setScene();
-      const config = await checkOutIn(scene, 'other');
-      const file = join(scene.folder, '..', 'git-credentials-2.config');
-      await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${OWN_HEADER}\n`, { mode: 0o600 });
-      await scene.git('config', '--file', config, `includeIf.gitdir:${join(config, '..')}.path`, file);
-      await hideIn(scene);
-      await expect(access(file)).rejects.toThrow('ENOENT');
-      expect(await readFile(config, 'utf8')).not.toContain('git-credentials-2');
-      expect(await afterKill(scene)).toEqual([]);
-      expect(await readFile(file, 'utf8')).toContain(OWN_HEADER);
-      expect(await scene.git('-C', 'other', 'config', OWN_KEY)).toBe(OWN_HEADER);
-    });
-
-    test('a submodule of it, and a git directory that lies elsewhere', async () => {
-      await using scene = await setScene();
-      const ofModule = join(await checkOutIn(scene, 'other'), '..', 'modules', 'lib', 'config');
-      await mkdir(join(ofModule, '..'), { recursive: true });
-      const elsewhere = join(scene.folder, '..', 'elsewhere.git');
-      await scene.git('init', '--quiet', '--separate-git-dir', elsewhere, 'apart');
-      const configs = [ofModule, join(elsewhere, 'config')];
-      for (const config of configs) await scene.git('config', '--file', config, OWN_KEY, OWN_HEADER);
-      const restore = await hideIn(scene);
-      for (const config of configs) expect(await readFile(config, 'utf8')).not.toContain(OWN_HEADER);
-      await restore();
-      for (const config of configs) expect(await readFile(config, 'utf8')).toContain(OWN_HEADER);
-    });
-
-    test.each<[string, (file: string) => string]>([
-      ['an SSH key', (file) => `[core]\n\tsshCommand = ssh -i ${file}\n`],
-      ['an included file', (file) => `[include]\n\tpath = ${file}\n`],
-    ])('%s outside of work tree and job is left alone, since an earlier agent may have named it', async (_, text) => {
-      await using scene = await setScene();
-      const config = await checkOutIn(scene, 'other');
-      const file = join(scene.folder, '..', 'of-the-runner');
-      await writeFile(file, `[http]\n\textraheader = ${OWN_HEADER}\n`);
-      await writeFile(config, text(file));
-      const warnings: string[] = [];
-      const log = { warning: (warning: string) => void warnings.push(warning) };
-      const restore = await hideIn(scene, { log, temp: scene.workFolder });
-      expect(await readFile(file, 'utf8')).toContain(OWN_HEADER);
-      expect(warnings).toEqual([expect.stringContaining(file)]);
-      await restore();
-    });
-
-    test('a config that is a link to a file elsewhere is left alone as well', async () => {
-      await using scene = await setScene();
-      const config = await checkOutIn(scene, 'other');
-      const file = join(scene.folder, '..', 'of-the-runner');
-      await writeFile(file, `[http]\n\textraheader = ${OWN_HEADER}\n`);
-      await rm(config);
-      await symlink(file, config);
-      const warnings: string[] = [];
-      const log = { warning: (warning: string) => void warnings.push(warning) };
-      await hideIn(scene, { log, temp: scene.workFolder });
-      expect(await readFile(config, 'utf8')).toContain(OWN_HEADER);
-      expect((await lstat(config)).isSymbolicLink()).toBe(true);
-      expect(warnings).toEqual([expect.stringContaining(config)]);
-    });
-
-    test.skipIf(process.getuid?.() === 0).each(['main', 'post'])(
-      'a folder that the agent closed is a warning of %s, and ends nothing',
-      async (who) => {
-        await using scene = await setScene();
-        const config = await checkOutIn(scene, 'other');
-        await scene.git('config', '--file', config, OWN_KEY, OWN_HEADER);
-        const warnings: string[] = [];
-        const restore = await hideIn(scene, { log: { warning: (text) => void warnings.push(text) } });
-        await chmod(dirname(config), 0o500);
-        if (who === 'main') await restore();
-        else warnings.push(...(await afterKill(scene)));
-        expect(warnings).toEqual([expect.stringContaining(`could not be restored (${config})`)]);
-        await chmod(dirname(config), 0o700);
-      },
-    );
-
-    test('what git cannot read there ends nothing, and a warning names it', async () => {
-      await using scene = await setScene();
-      const config = await checkOutIn(scene, 'other');
-      await writeFile(config, '[http\n');
-      const warnings: string[] = [];
-      await hideIn(scene, { log: { warning: (text) => void warnings.push(text) } });
-      expect(warnings).toEqual([
-        `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${config}. Set "persist-credentials: false" on actions/checkout.`,
-      ]);
-    });
-
-    test.each([
-      ['folders', { folders: 3, ms: 15_000, found: 200 }],
-      ['milliseconds', { folders: 100, ms: 0, found: 200 }],
-      ['checkouts', { folders: 100, ms: 15_000, found: 0 }],
-    ])('the search ends after so many %s, and says what is left', async (_, limits) => {
-      await using scene = await setScene();
-      await checkOutIn(scene, 'a/b/c/other');
-      const gitFolder = join(scene.folder, '.git');
-      const place = { top: scene.folder, gitFolder, commonFolder: gitFolder };
-      const bounded = await findGitConfigs(place, limits);
-      expect(bounded.nested).toEqual([]);
-      expect(bounded.unsearched).not.toEqual([]);
-      expect(await findGitConfigs(place)).toMatchObject({
-        nested: expect.arrayContaining([join(scene.folder, 'a/b/c/other/.git/config')]) as unknown,
-        unsearched: [],
-      });
-    });
-  });
-
-  test('what the agent wrote into the config is gone after the restore', async () => {
-    await using scene = await setScene();
-    await scene.git('config', 'http.https://github.com/.extraheader', HEADER);
-    const restore = await scene.repository.hideCredentials();
-    await scene.git('config', 'core.fsmonitor', '/tmp/evil');
-    await restore();
-    expect(await scene.read('.git/config')).not.toContain('fsmonitor');
   });
 
   test('a git directory that the agent removed is made again without them', async () => {
     await using scene = await setScene();
     await scene.git('config', OWN_KEY, OWN_HEADER);
     await openFresh(scene);
-    const giveBack = await scene.repository.hideCredentials();
     const { committed } = await iterate(scene, async () => {
       await scene.write('new.txt', 'new');
       await rm(join(scene.folder, '.git'), { recursive: true });
     });
     expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
-    expect(await visible(scene)).not.toContain(OWN_HEADER);
-    await giveBack();
-    expect(await visible(scene)).toContain(OWN_HEADER);
-  });
-
-  test('nothing to hide: nothing is written', async () => {
-    await using scene = await setScene();
-    const original = await scene.read('.git/config');
-    const restore = await scene.repository.hideCredentials();
-    expect(await scene.read('.git/config')).toBe(original);
-    await restore();
-    expect(await scene.read('.git/config')).toBe(original);
-  });
-});
-
-describe('while they are hidden, nothing of a credential is on disk', () => {
-  test.each([
-    ['the header of the job', [OWN_KEY, OWN_HEADER]],
-    ['the header of another token', ['http.extraheader', HEADER]],
-    ['a helper', ['credential.helper', 'store --file=/x/c2VjcmV0']],
-    ['a password in a remote', ['remote.origin.url', 'https://x:c2VjcmV0@github.com/o/r.git']],
-    ['a password in a key', ['http.https://me:c2VjcmV0@github.com/.extraheader', OWN_HEADER]],
-    ['a password in a rewritten URL', ['url.https://x:c2VjcmV0@github.com/.insteadOf', '']],
-  ])('%s: the note has the rest of the config, and a mark in its place', async (_, setting) => {
-    await using scene = await setScene();
-    await scene.git('config', ...setting);
-    await scene.repository.hideCredentials();
-    const note = await readFile(noteOf(scene), 'utf8');
-    for (const secret of ['c2VjcmV0', TOKEN, OWN_HEADER.slice(-40)]) expect(note).not.toContain(secret);
-    expect(JSON.parse(note.split('\n')[1] ?? '')).toMatchObject({
-      files: [
-        {
-          path: join(scene.folder, '.git', 'config'),
-          settings: expect.arrayContaining([{ is: 'text', key: 'core.bare', value: 'false' }]) as unknown,
-        },
-      ],
-    });
-  });
-});
-
-describe('after a kill, post', () => {
-  test('puts back what the token gives, as git reads it, and says nothing', async () => {
-    await using scene = await setScene();
-    await scene.git('config', OWN_KEY, OWN_HEADER);
-    await scene.git('config', 'includeIf.gitdir:/a "b\\c/.path', 'some#where');
-    await scene.git('config', 'alias.x', '!echo "a\\b"\t; echo c # d\n e ');
-    await scene.git('config', '--add', 'alias.x', '');
-    await writeFile(join(scene.folder, '.git', 'config'), `${await scene.read('.git/config')}[core]\n\tquotePath\n`);
-    const original = await scene.git('config', '--list', '--local');
-    const mode = (await stat(join(scene.folder, '.git', 'config'))).mode;
-    await scene.repository.hideCredentials();
-    await scene.git('config', 'core.fsmonitor', '/tmp/evil');
-    expect(await afterKill(scene)).toEqual([]);
-    expect(await afterKill(scene)).toEqual([]);
-    expect(await scene.git('config', '--list', '--local')).toBe(original);
-    expect((await stat(join(scene.folder, '.git', 'config'))).mode).toBe(mode);
-    await expect(access(noteOf(scene))).rejects.toThrow('ENOENT');
-  });
-
-  test('puts the included file of newer checkouts back, private as it was', async () => {
-    await using scene = await setScene();
-    const file = join(scene.folder, '..', 'git-credentials-1.config');
-    await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${OWN_HEADER}\n`, { mode: 0o640 });
-    await scene.git('config', `includeIf.gitdir:${scene.folder}/.git.path`, file);
-    await scene.repository.hideCredentials();
-    await expect(access(file)).rejects.toThrow('ENOENT');
-    expect(await afterKill(scene)).toEqual([]);
+    expect(await filesWith(scene.folder, [OWN_BASIC])).toEqual([]);
+    await scene.repository.leave();
     expect(await scene.git('config', OWN_KEY)).toBe(OWN_HEADER);
-    expect((await stat(file)).mode & 0o777).toBe(0o640);
+  });
+});
+
+describe('of another checkout in the work tree', () => {
+  /** As actions/checkout with `path:` makes it; git ignores it, as what is not published. */
+  async function checkOutIn(scene: Scene, path: string): Promise<string> {
+    await scene.git('init', '--quiet', path);
+    await scene.write('.git/info/exclude', `/${path.split('/')[0] ?? ''}/\n`);
+    return join(scene.folder, path, '.git', 'config');
+  }
+
+  test.each(['other', 'a/b/c/other', 'node_modules/lib', 'node_modules/@scope/lib'])(
+    '%s: the header is a secret, and in no tree, which have the rest of it',
+    async (path) => {
+      await using scene = await setScene();
+      const config = await checkOutIn(scene, path);
+      await scene.git('config', '--file', config, OWN_KEY, OWN_HEADER);
+      await scene.git('config', '--file', config, 'user.name', 'me');
+      expect((await findIn(scene)).secrets).toContain(TOKEN);
+      const trees = await expectInNoTree(scene, OWN_BASIC);
+      for (const tree of trees) expect(await runGit(join(tree, path), ['config', 'user.name'])).toBe('me');
+    },
+  );
+
+  test('in the file that its config includes', async () => {
+    await using scene = await setScene();
+    const config = await checkOutIn(scene, 'other');
+    const file = join(scene.folder, '..', 'git-credentials-2.config');
+    await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${OWN_HEADER}\n`, { mode: 0o600 });
+    await scene.git('config', '--file', config, `includeIf.gitdir:${join(config, '..')}.path`, file);
+    await scene.git('config', '--file', config, 'include.path', '../nested.config');
+    await scene.write('other/nested.config', `[http]\n\textraheader = ${HEADER}\n`);
+    const { secrets, secretFiles } = await findIn(scene);
+    expect(secrets).toEqual(expect.arrayContaining([TOKEN, SECRET]));
+    expect(secretFiles).toContain(file);
+    await expectInNoTree(scene, OWN_BASIC, SECRET, 'git-credentials-2');
   });
 
-  test('says in one warning what it cannot put back, and puts back the rest', async () => {
+  test('in a submodule of it, and in a git directory that lies elsewhere', async () => {
     await using scene = await setScene();
-    const key = join(scene.folder, '..', 'key-1');
-    await writeFile(key, 'private', { mode: 0o600 });
-    await scene.git('config', 'core.sshCommand', `ssh -i "${key}"`);
-    await scene.git('config', 'credential.helper', 'store');
-    await scene.git('config', 'remote.origin.url', 'https://x:c2VjcmV0@github.com/o/r.git');
-    await scene.git('config', OWN_KEY, OWN_HEADER);
-    await scene.repository.hideCredentials();
-    expect(await afterKill(scene)).toEqual([
-      `Git credentials of the checkout could not be restored (${join(scene.folder, '.git', 'config')}, ${key}). Check out again before a later step of this job uses git.`,
+    const ofModule = join(await checkOutIn(scene, 'other'), '..', 'modules', 'lib', 'config');
+    await mkdir(join(ofModule, '..'), { recursive: true });
+    const elsewhere = join(scene.folder, '..', 'elsewhere.git');
+    await scene.git('init', '--quiet', '--separate-git-dir', elsewhere, 'other/apart');
+    await scene.git('config', '--file', ofModule, OWN_KEY, OWN_HEADER);
+    await scene.git('config', '--file', join(elsewhere, 'config'), 'http.extraheader', HEADER);
+    expect((await findIn(scene)).secrets).toEqual(expect.arrayContaining([TOKEN, SECRET]));
+    await expectInNoTree(scene, OWN_BASIC, SECRET);
+  });
+
+  test.each<[string, (file: string) => string]>([
+    ['an SSH key', (file) => `[core]\n\tsshCommand = ssh -i ${file}\n`],
+    ['an included file', (file) => `[include]\n\tpath = ${file}\n`],
+  ])('%s outside of work tree and job is not read, since an earlier agent may have named it', async (_, text) => {
+    await using scene = await setScene();
+    const config = await checkOutIn(scene, 'other');
+    const file = join(scene.folder, '..', 'of-the-runner');
+    await writeFile(file, `[http]\n\textraheader = ${OWN_HEADER}\n`);
+    await writeFile(config, text(file));
+    const { secrets, secretFiles, warnings } = await findIn(scene, scene.workFolder);
+    expect({ secrets, secretFiles }).toEqual({ secrets: [], secretFiles: [] });
+    expect(warnings).toEqual([expect.stringContaining(file)]);
+  });
+
+  test('nor a config that is a link to a file elsewhere', async () => {
+    await using scene = await setScene();
+    const config = await checkOutIn(scene, 'other');
+    const file = join(scene.folder, '..', 'of-the-runner');
+    await writeFile(file, `[http]\n\textraheader = ${OWN_HEADER}\n`);
+    await rm(config);
+    await symlink(file, config);
+    const { secrets, warnings } = await findIn(scene, scene.workFolder);
+    expect(secrets).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining(config)]);
+    await layBoth(scene);
+    expect(await readFile(file, 'utf8')).toContain(OWN_HEADER);
+    expect((await lstat(config)).isSymbolicLink()).toBe(true);
+  });
+
+  test('a config that is a link within the checkout: the tree has a file of its own', async () => {
+    await using scene = await setScene();
+    const config = await checkOutIn(scene, 'other');
+    const real = join(scene.folder, 'other', 'real.config');
+    await writeFile(real, `[http]\n\textraheader = ${OWN_HEADER}\n`);
+    await rm(config);
+    await symlink(real, config);
+    const [tree] = await layBoth(scene);
+    expect(await readFile(join(tree, 'other', '.git', 'config'), 'utf8')).not.toContain(OWN_BASIC);
+    expect(await realpath(join(tree, 'other', '.git', 'config'))).toMatch(new RegExp(`^${tree}/`));
+    expect(await readFile(real, 'utf8')).toContain(OWN_BASIC);
+  });
+
+  test('what git cannot read there ends nothing, and a warning names it', async () => {
+    await using scene = await setScene();
+    const config = await checkOutIn(scene, 'other');
+    await writeFile(config, '[http\n');
+    expect((await findIn(scene)).warnings).toEqual([
+      `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${config}. Set "persist-credentials: false" on actions/checkout.`,
     ]);
-    expect(await visible(scene)).not.toMatch(/sshcommand|helper/i);
-    expect(await scene.git('config', OWN_KEY)).toBe(OWN_HEADER);
-    expect(await scene.git('config', 'remote.origin.url')).toBe('https://github.com/o/r.git');
-    await expect(access(key)).rejects.toThrow('ENOENT');
+    await layBoth(scene);
   });
 
-  test.each<[string, (note: string, stolen: string) => string]>([
-    ['another path', (note, stolen) => note.replace(/"path":"[^"]*"/, `"path":"${stolen}/config"`)],
-    ['another header', (note) => note.replace('core.bare', 'http.extraheader')],
-    ['no seal', (note) => note.slice(note.indexOf('\n') + 1)],
-    ['nothing', () => ''],
-  ])('takes no note that the agent changed: %s', async (_, change) => {
+  test.each([
+    ['folders', { folders: 3, ms: 15_000, found: 200 }],
+    ['milliseconds', { folders: 100, ms: 0, found: 200 }],
+    ['checkouts', { folders: 100, ms: 15_000, found: 0 }],
+  ])('the search ends after so many %s, and says what is left', async (_, limits) => {
     await using scene = await setScene();
-    await scene.git('config', OWN_KEY, OWN_HEADER);
-    await scene.repository.hideCredentials();
-    const note = await readFile(noteOf(scene), 'utf8');
-    const stolen = join(scene.folder, 'stolen');
-    await mkdir(stolen);
-    await writeFile(noteOf(scene), change(note, stolen));
-    await expect(afterKill(scene)).rejects.toThrow(/not what this run wrote. Check out again/);
-    await expect(access(join(stolen, 'config'))).rejects.toThrow('ENOENT');
-    expect(await visible(scene)).not.toContain(OWN_HEADER);
-  });
-
-  test('waits for no named pipe in the place of the note', async () => {
-    await using scene = await setScene();
-    await scene.git('config', OWN_KEY, OWN_HEADER);
-    await scene.repository.hideCredentials();
-    await rm(noteOf(scene));
-    execFileSync('mkfifo', [noteOf(scene)]);
-    await expect(afterKill(scene)).rejects.toThrow(/not what this run wrote/);
-  });
-});
-
-describe('a link that the agent laid in the place of .git leads no credential elsewhere', () => {
-  test.each([['main'], ['post']] as const)('restored by %s', async (who) => {
-    await using scene = await setScene();
-    await scene.git('config', OWN_KEY, OWN_HEADER);
-    const restore = await scene.repository.hideCredentials();
-    const stolen = join(scene.folder, '..', 'stolen');
-    await rename(join(scene.folder, '.git'), stolen);
-    await symlink(stolen, join(scene.folder, '.git'));
-    if (who === 'main') await restore();
-    else expect(await afterKill(scene)).toHaveLength(1);
-    expect(await readFile(join(stolen, 'config'), 'utf8')).not.toContain(OWN_HEADER);
+    await checkOutIn(scene, 'a/b/c/other');
+    const gitFolder = join(scene.folder, '.git');
+    const place = { top: scene.folder, gitFolder, commonFolder: gitFolder };
+    const bounded = await findGitConfigs(place, limits);
+    expect(bounded.nested).toEqual([]);
+    expect(bounded.unsearched).not.toEqual([]);
+    expect(await findGitConfigs(place)).toMatchObject({
+      nested: expect.arrayContaining([join(scene.folder, 'a/b/c/other/.git/config')]) as unknown,
+      unsearched: [],
+    });
   });
 });

@@ -1,4 +1,5 @@
-import { cpSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +10,8 @@ import { git, NO_CLEANUP } from '../../../sandbox/git.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
 import { createRepository, type Checkout } from '../../../src/git/checkout/checkout.ts';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
-import type { RepositoryRoom } from '../../../src/git/checkout/tree/hand-over.ts';
+import type { RepositoryRoom } from '../../../src/git/checkout/tree/room-tree.ts';
+import { treeFolder } from '../../../src/git/checkout/tree/tree-folder.ts';
 import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
 import { createRemote, type RemoteOptions } from '../../../src/git/remote/remote.ts';
 import { emptySnapshot } from '../../../src/core/snapshot/snapshot.ts';
@@ -28,8 +30,6 @@ import type { Log } from '../../../src/ports/machine.ts';
 import type { IterationCommit, PushResult, Remote } from '../../../src/ports/repository.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 
-/** What main and post seal with. */
-export const SEAL_KEY = Buffer.alloc(32, 'k');
 export const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
 export const READ_ONLY_TOKEN = 'read-only-token';
 export const BRANCH = 'ralph/queue';
@@ -57,32 +57,30 @@ export function reachByFolder(): void {
   isByFolder = true;
 }
 
-/** In whose hands the work trees of scenes are while an agent works; null: in those of this process. */
+/** Whose user works in the trees of scenes; null: the one of this process. */
 let openRoom: ((root: string) => Promise<RepositoryRoom>) | null = null;
 
-/** From now on, a scene has a room of its own, and its work tree is handed over before it is looked at for the first time. */
+/** From now on, a scene has a room of its own, to which its tree is given. */
 export function workIn(room: NonNullable<typeof openRoom>): void {
   openRoom = room;
-}
-
-/** Whether scenes have rooms. */
-export function isInRoom(): boolean {
-  return openRoom !== null;
 }
 
 /** A sample repository on a real HTTP remote, and a clone of it as actions/checkout would leave it. */
 export interface Scene {
   readonly server: GitRemote;
+  /** As the job made it. */
+  readonly checkout: string;
+  /** The tree that the agent works in, while a lane is open; else the checkout. */
   readonly folder: string;
   readonly workFolder: string;
-  readonly repository: Checkout;
+  readonly repository: SceneCheckout;
   readonly room: RepositoryRoom | null;
   remote(change?: Partial<RemoteOptions>): SceneRemote;
   /** Another Repository on the same checkout, as a new process would have it. */
-  reopen(rules?: Partial<PublishingRules>, folder?: string, workingDirectory?: string): Checkout;
+  reopen(rules?: Partial<PublishingRules>, folder?: string, workingDirectory?: string): SceneCheckout;
   /** The same on another folder. */
-  reopenIn(folder: string): Checkout;
-  /** The agent's git, in the workspace. */
+  reopenIn(folder: string): SceneCheckout;
+  /** The agent's git, in the folder. */
   git(...args: string[]): Promise<string>;
   /** Git in the repository that the commits are pushed from. */
   quarantineGit(...args: string[]): Promise<string>;
@@ -116,9 +114,11 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   cpSync(await (firstScene ??= layFirstScene()), root, { recursive: true, preserveTimestamps: true });
   const server = await startGitRemote({ folder: join(root, 'server'), token: TOKEN, readOnlyToken: READ_ONLY_TOKEN });
   const url = isByFolder ? server.repositoryFolder : server.url;
-  const folder = join(root, 'workspace');
+  const checkout = join(root, 'workspace');
+  /** Whose tree the agent works in; null: none is laid. */
+  let opened: string | null = null;
   const workFolder = join(root, 'runner-temp');
-  const config = join(folder, '.git', 'config');
+  const config = join(checkout, '.git', 'config');
   await writeFile(config, (await readFile(config, 'utf8')).replace(/(?<=url = ).*/, url));
 
   /** As the wiring does it. */
@@ -129,26 +129,31 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   });
 
   const room = openRoom === null ? null : await openRoom(root);
-  const reopen = (changed: Partial<PublishingRules> = {}, at = folder, workingDirectory = ''): Checkout => {
+  const reopen = (changed: Partial<PublishingRules> = {}, at = checkout, workingDirectory = ''): SceneCheckout => {
     const repository = createRepository({
       folder: at,
       workingDirectory,
       room: () => Promise.resolve(room),
       remote: { url, token: TOKEN },
       workFolder,
-      sealKey: SEAL_KEY,
       rules: withSecrets({ ...ordinaryRules, ...rules, ...changed }),
       identity: { name: 'ralph', email: 'ralph@example.com' },
       env: { PATH: process.env['PATH'], HOME: root },
       log: silent,
       learnSecrets: (secrets) => void learned.push(...secrets),
+      movesCheckout: true,
     });
-    return room === null ? repository : handingOver(repository);
+    return layingTrees(repository, (isLaid) => (opened = isLaid ? at : null));
   };
 
+  const folderNow = (): string =>
+    opened === null ? checkout : treeFolder('work', { top: opened, workFolder, room: room?.room ?? null });
   return {
     server,
-    folder,
+    checkout,
+    get folder() {
+      return folderNow();
+    },
     workFolder,
     repository: reopen(),
     room,
@@ -183,14 +188,14 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     },
     reopen,
     reopenIn: (at) => reopen({}, at),
-    git: (...args) => runGit(folder, args),
-    quarantineGit: (...args) => runGit(folder, args, { GIT_DIR: quarantineFolder(workFolder) }),
+    git: (...args) => runGit(folderNow(), args),
+    quarantineGit: (...args) => runGit(checkout, args, { GIT_DIR: quarantineFolder(workFolder) }),
     serverGit: (...args) => runGit(server.repositoryFolder, args),
     async write(path, content) {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), content);
+      await mkdir(dirname(join(folderNow(), path)), { recursive: true });
+      await writeFile(join(folderNow(), path), content);
     },
-    read: (path) => readFile(join(folder, path), 'utf8'),
+    read: (path) => readFile(join(folderNow(), path), 'utf8'),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       rmSync(root, { recursive: true, force: true });
@@ -198,26 +203,27 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   };
 }
 
-/** As the loop uses it: what an agent could touch is not looked at before it has changed hands. */
-function handingOver(repository: Checkout): Checkout {
-  let isDue = false;
+/** As the loop uses it: a lane that is opened is laid before anything is asked of its tree. */
+function layingTrees(repository: Checkout, laid: (isLaid: boolean) => void): SceneCheckout {
+  let leave = (): Promise<void> => Promise.resolve();
   return {
     ...repository,
     openLane: async (...lane) => {
-      const opened = await repository.openLane(...lane);
-      isDue = true;
-      return opened;
+      const answer = await repository.openLane(...lane);
+      leave = await repository.layTree(new AbortController().signal);
+      laid(true);
+      return answer;
     },
-    handOver: async () => {
-      isDue = false;
-      return await repository.handOver();
-    },
-    snapshot: async () => {
-      if (isDue) await repository.handOver();
-      isDue = false;
-      return await repository.snapshot();
+    leave: async () => {
+      await leave();
+      laid(false);
     },
   };
+}
+
+/** `leave`: ends the work in the tree. */
+export interface SceneCheckout extends Checkout {
+  leave(): Promise<void>;
 }
 
 /** Opens the lane, lets `agent` work, and commits. */
@@ -260,6 +266,29 @@ export async function runGit(
     ...variables,
   };
   return await git(folder, args, { env });
+}
+
+/** All that is in a folder: kind, mode, owner, time and content by path. What is only read stays the same. */
+export function stateOf(folder: string, but: RegExp | null = null): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const look = (at: Buffer, path: string): void => {
+    if (but?.test(path) === true) return;
+    const { mode, uid, gid, mtimeMs } = lstatSync(at);
+    const kind = mode & 0o170000;
+    const content =
+      kind === 0o100000
+        ? createHash('sha256').update(readFileSync(at)).digest('hex')
+        : kind === 0o120000
+          ? readlinkSync(at)
+          : '';
+    // A folder in which a lock stood for a moment has another time.
+    found[path] = [mode.toString(8), uid, gid, kind === 0o040000 ? '' : mtimeMs, content].join(' ');
+    if (kind !== 0o040000) return;
+    for (const name of readdirSync(at, { encoding: 'buffer' }))
+      look(Buffer.concat([at, Buffer.from('/'), name]), path === '' ? name.toString() : `${path}/${name.toString()}`);
+  };
+  look(Buffer.from(folder), '');
+  return found;
 }
 
 /** The state of a remote, whose one file is the text of a lane. */

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { access, chmod, mkdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BRANCH, iterate, messageFor, openFresh, reachByFolder, setScene, type Scene } from './git-fixture.ts';
@@ -153,63 +153,27 @@ describe('what is put back after a verification', () => {
   });
 });
 
-describe('a clean clone', () => {
-  test('has the commit, and of ignored files those that were there before the agent worked', async () => {
+describe('a clean tree', () => {
+  test('has the commit, and of ignored files those that the checkout has', async () => {
     await using scene = await setScene();
     await scene.write('.git/info/exclude', 'node_modules/\n*.log\n');
     await scene.write('node_modules/pkg/index.js', 'before');
     await symlink('index.js', join(scene.folder, 'node_modules', 'pkg', 'link.js'));
     const { base } = await openFresh(scene);
-    await scene.repository.keepIgnored(unaborted);
     const { committed } = await iterate(scene, async () => {
       await scene.write('work.txt', 'work');
       await scene.write('pass.log', 'x');
       await scene.write('node_modules/pkg/index.js', 'changed by the agent');
     });
     await scene.write('uncommitted.txt', 'x');
-    const folder = await scene.repository.cleanClone(committed.head, unaborted);
+    const folder = await scene.repository.layClean(committed.head, unaborted);
     const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
     expect(
       await Promise.all(['work.txt', 'node_modules/pkg/link.js', 'pass.log', 'uncommitted.txt'].map(read)),
     ).toEqual(['work', 'before', 'absent', 'absent']);
-    const again = await scene.repository.cleanClone(base, unaborted);
+    const again = await scene.repository.layClean(base, unaborted);
     expect(again).toBe(folder);
     expect(await Promise.all(['work.txt', 'node_modules/pkg/index.js'].map(read))).toEqual(['absent', 'before']);
-  });
-
-  test.each([
-    ['is another one', (archive: string) => writeFile(archive, 'another')],
-    [
-      'is changed within',
-      async (archive: string) => {
-        const bytes = await readFile(archive);
-        await writeFile(archive, bytes.fill('evil!!', bytes.indexOf('before'), bytes.indexOf('before') + 6));
-      },
-    ],
-    [
-      'is a named pipe',
-      async (archive: string) => {
-        await rm(archive);
-        const { execFileSync } = await import('node:child_process');
-        execFileSync('mkfifo', [archive]);
-      },
-    ],
-    ['is gone', (archive: string) => rm(archive)],
-    [
-      'is a link to a copy',
-      async (archive: string) => {
-        await rename(archive, `${archive}.moved`);
-        await symlink(`${archive}.moved`, archive);
-      },
-    ],
-  ])('is refused where the archive of ignored files %s', async (_, change) => {
-    await using scene = await setScene();
-    await scene.write('.git/info/exclude', 'node_modules/\n');
-    await scene.write('node_modules/pkg/index.js', 'before');
-    const { base } = await openFresh(scene);
-    await scene.repository.keepIgnored(unaborted);
-    await change(join(scene.workFolder, 'ignored.tar'));
-    await expect(scene.repository.cleanClone(base, unaborted)).rejects.toThrow(/cannot be trusted\.$/);
   });
 
   test('has ignored files under odd names, and none in the place of a file of the commit', async () => {
@@ -222,12 +186,11 @@ describe('a clean clone', () => {
     await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
     for (const path of [...odd, 'setup.txt']) await scene.write(path, 'before');
     await openFresh(scene);
-    await scene.repository.keepIgnored(unaborted);
     const { committed } = await iterate(scene, async () => {
       await rm(join(scene.folder, '.gitignore'));
       await scene.write('setup.txt', 'published');
     });
-    const folder = await scene.repository.cleanClone(committed.head, unaborted);
+    const folder = await scene.repository.layClean(committed.head, unaborted);
     const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
     expect(await Promise.all(odd.map(read))).toEqual(odd.map(() => 'before'));
     expect(await read('setup.txt')).toBe('published');
@@ -253,12 +216,11 @@ describe('a clean clone', () => {
     await symlink(top, join(top, 'linked'));
     await symlink('/usr/bin', join(top, 'link-out'));
     const { base } = await openFresh(scene);
-    await scene.repository.keepIgnored(unaborted);
-    const folder = await scene.repository.cleanClone(base, unaborted);
-    const inClone = Object.fromEntries(
+    const folder = await scene.repository.layClean(base, unaborted);
+    const inTree = Object.fromEntries(
       await Promise.all(Object.keys(texts).map(async (path) => [path, await readFile(join(folder, path), 'utf8')])),
     ) as unknown;
-    expect(inClone).toEqual({
+    expect(inTree).toEqual({
       ...texts,
       '.venv/bin/check': `#!${folder}/.venv/bin/python\nprint("${folder}/.venv")\n`,
       '.venv/pyvenv.cfg': `home = /usr/bin\ncommand = /usr/bin/python3 -m venv ${folder}/.venv\n`,
@@ -278,9 +240,7 @@ describe('a clean clone', () => {
     await scene.write('.git/info/exclude', '*.log\n');
     await scene.write('x.log', 'x');
     const { base } = await openFresh(scene);
-    await expect(scene.repository.keepIgnored(AbortSignal.abort())).rejects.toThrow(/tar was cancelled/);
-    await scene.repository.keepIgnored(unaborted);
-    await expect(scene.repository.cleanClone(base, AbortSignal.abort())).rejects.toThrow(/aborted/);
+    await expect(scene.repository.layClean(base, AbortSignal.abort())).rejects.toThrow(/aborted/);
   });
 
   test('has the submodules that the job checked out', async () => {
@@ -293,9 +253,8 @@ describe('a clean clone', () => {
     await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
     await scene.write('lib/index.js', 'of the submodule');
     const { base } = await openFresh(scene);
-    await scene.repository.keepIgnored(unaborted);
     await scene.write('lib/index.js', 'changed by the agent');
-    const folder = await scene.repository.cleanClone(base, unaborted);
+    const folder = await scene.repository.layClean(base, unaborted);
     expect(await readFile(join(folder, 'lib', 'index.js'), 'utf8')).toBe('of the submodule');
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checkNames, judge, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
+import { checkNames, judgeProbe, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
 import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/room/seal.ts';
 import { LOOK_AT_START, probe, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
 import { startOfProcess } from '../../../src/isolation/tries.ts';
@@ -128,7 +128,7 @@ describe('as the user of the action, with nothing in the way,', () => {
       'reach the proxy': 'absent',
     });
     expect(Object.keys(results).sort()).toEqual([...checkNames].sort());
-    expect(judge('namespace', 'limited', results).failed).toContain("read the action's environment");
+    expect(judgeProbe('namespace', 'limited', results).failed).toContain("read the action's environment");
   });
 
   test.skipIf(process.getuid?.() !== 0)('root can use everything that only it has (skipped for others)', async () => {
@@ -201,7 +201,7 @@ test('a folder that is no repository, and a port that no number is, fail what ne
     { ...machine.request, workFolder: machine.request.home, proxyPort: 70_000 },
     collectOutput,
   );
-  expect(judge('none', 'open', results).failed).toEqual(['use git in the work tree', 'reach the proxy']);
+  expect(judgeProbe('none', 'open', results).failed).toEqual(['use git in the work tree', 'reach the proxy']);
 });
 
 test('what hangs is not waited for, and proves nothing', async () => {
@@ -212,7 +212,7 @@ test('what hangs is not waited for, and proves nothing', async () => {
     () => new Promise(() => undefined),
   );
   expect(results).toMatchObject({ 'become root with su': 'closed', 'connect to other machines directly': 'open' });
-  expect(judge('user', 'open', results).failed).toEqual(
+  expect(judgeProbe('user', 'open', results).failed).toEqual(
     expect.arrayContaining(['become root with sudo', 'use git in the work tree', 'reach the broker']),
   );
 });
@@ -299,9 +299,9 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
   test('all is closed that a user of its own closes, and what it needs works', async () => {
     await using room = await createRoom();
     const results = await answerOf(room.folder, room.request);
-    expect(judge('user', 'open', results).failed).toEqual([]);
+    expect(judgeProbe('user', 'open', results).failed).toEqual([]);
     // What only a namespace closes was found.
-    expect(judge('namespace', 'limited', results).failed).toEqual(
+    expect(judgeProbe('namespace', 'limited', results).failed).toEqual(
       expect.arrayContaining([
         "read the action's command line",
         "see the machine's /tmp",
@@ -338,7 +338,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
     const flags = ALONE.filter((flag) => !/no-new-privs|bounding-set/.test(flag));
     const grouped = flags.map((flag) => (flag === '--clear-groups' ? '--groups=0' : flag));
     const results = await answerOf(room.folder, room.request, grouped);
-    expect(new Set(judge('user', 'open', results).failed)).toEqual(
+    expect(new Set(judgeProbe('user', 'open', results).failed)).toEqual(
       new Set([
         "list the runner's temporary folder",
         "use the runner's file commands",
@@ -358,5 +358,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
 
 test('a probe that cannot start programs says what it knows', async () => {
   await using machine = await createMachine();
-  expect(judge('none', 'open', await probe(machine.request, noProgram)).failed).toEqual(['use git in the work tree']);
+  expect(judgeProbe('none', 'open', await probe(machine.request, noProgram)).failed).toEqual([
+    'use git in the work tree',
+  ]);
 });

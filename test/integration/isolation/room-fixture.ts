@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,9 @@ export interface RoomScene extends AsyncDisposable {
   /** The runner's `_work`, with a checkout, another one, and the job's temporary folder. */
   readonly work: string;
   readonly checkout: string;
-  /** Runs a script of sh in the checkout, as the agent is run. */
+  /** The tree that was given to the room. */
+  readonly tree: string;
+  /** Runs a script of sh in the tree, as the agent is run. */
   run(
     script: string,
     given?: { readonly timeoutMs?: number; readonly input?: string },
@@ -38,7 +40,7 @@ export async function createRunnerFolders(): Promise<RoomOptions & { readonly ba
     base,
     environment: { PATH: process.env['PATH'], HOME: join(base, 'runner') },
     runFolder: at('_temp', 'ralph-run'),
-    workFolders: [join(work, 'shop', 'shop')],
+    checkout: join(work, 'shop', 'shop'),
     hidden: [join(base, 'runner'), work],
     visible: [],
     localPorts: [],
@@ -54,25 +56,31 @@ export async function createRoomScene(
   const { base, ...folders } = await createRunnerFolders();
   const options = { ...folders, localPorts };
   const opened = await openRoom(level, options);
-  const [checkout = ''] = options.workFolders;
-  await opened.room.give(checkout);
+  const { checkout } = options;
+  const { room } = opened;
+  const tree = join(room.folders.trees, 'work', 'shop');
+  mkdirSync(tree, { recursive: true });
+  for (const folder of [tree, join(tree, '..')]) chmodSync(folder, 0o755);
+  writeFileSync(join(tree, 'a.txt'), 'hello');
+  await room.give(tree);
   return {
     opened,
     options,
     work: join(base, 'runner', '_work'),
     checkout,
+    tree,
     run: async (script, { timeoutMs = 20_000, input = '' } = {}) => {
       const chunks: Buffer[] = [];
       const take = (chunk: Buffer): void => void chunks.push(chunk);
       const end = await runProgram({
         file: 'sh',
         args: ['-c', script],
-        cwd: checkout,
-        environment: { PATH: '/usr/bin:/bin', HOME: opened.room.folders.home },
+        cwd: room.seenAt(tree),
+        environment: { PATH: '/usr/bin:/bin', HOME: room.folders.home },
         input,
         timeoutMs,
         signal: null,
-        family: { kind: 'room', room: opened.room },
+        family: { kind: 'room', room, tree },
         outputs: [take, take],
       });
       return { end, output: Buffer.concat(chunks).toString() };

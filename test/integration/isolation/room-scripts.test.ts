@@ -7,10 +7,8 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -127,49 +125,8 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
       [tree, store] = [join(base, 'tree'), join(base, 'store')];
       for (const path of [tree, join(tree, 'inner'), store]) mkdirSync(path, { mode: 0o755 });
     });
-    const give = (): string => run(CHANGE_OWNER, '0', `${UID}:${UID}`, `${UID}:${UID}`, tree, base);
+    const give = (): string => run(CHANGE_OWNER, '0', `${UID}:${UID}`, `${UID}:${UID}`, tree);
     const uidOf = (...names: readonly string[]): number => lstatSync(join(base, ...names)).uid;
-
-    test('does not hand over files that have a name elsewhere: the tree gets their content', () => {
-      const names = ['a', 'two\nlines', ' a b ', '-n', join('inner', '$(x)'), '*'];
-      for (const [nth, name] of names.entries()) {
-        const stored = join(store, String(nth));
-        writeFileSync(stored, `content ${nth}`);
-        chmodSync(stored, 0o750);
-        utimesSync(stored, 1_500_000_000, 1_500_000_000);
-        linkSync(stored, join(tree, name));
-      }
-      give();
-      for (const [nth, name] of names.entries()) {
-        expect(lstatSync(join(store, String(nth)))).toMatchObject({ uid: 0, nlink: 1 });
-        const given = lstatSync(join(tree, name));
-        expect(given).toMatchObject({ uid: UID, nlink: 1, mode: 0o100750, mtimeMs: 1_500_000_000_000 });
-        expect(readFileSync(join(tree, name), 'utf8')).toBe(`content ${nth}`);
-      }
-      expect(readdirSync(base).sort()).toEqual(['programs', 'reservations', 'store', 'tree']);
-      expect(lstatSync(tree).mode & 0o7777).toBe(0o755);
-    });
-
-    test('files stay linked whose names are all in the tree', () => {
-      writeFileSync(join(tree, 'a'), 'a');
-      linkSync(join(tree, 'a'), join(tree, 'inner', 'b'));
-      writeFileSync(join(store, 'c'), 'c');
-      linkSync(join(store, 'c'), join(tree, 'c'));
-      linkSync(join(store, 'c'), join(tree, 'inner', 'd'));
-      give();
-      expect(lstatSync(join(tree, 'a')).ino).toBe(lstatSync(join(tree, 'inner', 'b')).ino);
-      expect(uidOf('tree', 'a')).toBe(UID);
-      expect([uidOf('store', 'c'), uidOf('tree', 'c'), uidOf('tree', 'inner', 'd')]).toEqual([0, UID, UID]);
-    });
-
-    test('what the agent linked elsewhere stays its own when the tree is taken back', () => {
-      writeFileSync(join(tree, 'a'), 'a');
-      give();
-      linkSync(join(tree, 'a'), join(store, 'planted'));
-      run(CHANGE_OWNER, String(UID), '0:0', '0:0', tree, base);
-      expect([uidOf('tree', 'a'), uidOf('store', 'planted')]).toEqual([0, UID]);
-      expect(readFileSync(join(tree, 'a'), 'utf8')).toBe('a');
-    });
 
     test('follows no link', () => {
       writeFileSync(join(store, 'a'), 'a');
@@ -239,15 +196,15 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
   test('a home is made in the own room and nowhere else', async () => {
     const root = await findRoot({ PATH: process.env['PATH'] });
     const folder = join(base, 'ralph-room-aaaaaaaa');
-    mkdirSync(join(folder, 'clones'), { recursive: true });
+    mkdirSync(join(folder, 'trees'), { recursive: true });
     const room = roomOf({
-      ...{ root, runFolder: base, uid: UID, way: [], wayWith: null, guard: guardOf(UID), lost: () => null },
+      ...{ root, runFolder: base, uid: UID, way: [], withTree: null, guard: guardOf(UID), lost: () => null },
       record: {
         ...{ version: 2, uid: UID, folder, userName: '', run: null, isLeaving: false },
         ...{ given: [], opened: [], closed: [] },
       },
     });
     await expect(room.refresh()).rejects.toThrow();
-    expect(readdirSync(join(folder, 'clones'))).toEqual([]);
+    expect(readdirSync(join(folder, 'trees'))).toEqual([]);
   });
 });

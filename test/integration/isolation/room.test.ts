@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
@@ -29,7 +29,8 @@ describe.skipIf(noOwnMachine !== null)('a room of namespaces', () => {
       expect.arrayContaining([uid, 'ralph', 'NoNewPrivs: 1', 'CapEff: 0000000000000000', 'CapBnd: 0000000000000000']),
     );
     expect(output).toContain('hello');
-    expect(lstatSync(join(scene.checkout, 'b.txt')).uid).toBe(scene.opened.uid);
+    expect(lstatSync(join(scene.tree, 'b.txt')).uid).toBe(scene.opened.uid);
+    expect(existsSync(join(scene.checkout, 'b.txt'))).toBe(false);
   });
 
   test('keeps what is written to its standard input, its exit code and its folder', async () => {
@@ -92,11 +93,12 @@ describe.skipIf(noOwnMachine !== null)('a room of namespaces', () => {
   test('what it kept comes back for us to read and to clear, whatever modes it was given, and no link is followed', async () => {
     const { room } = scene.opened;
     const { session } = room.folders;
-    const outside = join(scene.checkout, 'outside');
+    const outside = join(scene.tree, 'outside');
+    const seen = join(room.seenAt(scene.tree), 'outside');
     await room.give(session);
     await scene.run(
-      `cd '${session}'; mkdir -p a/b; echo talk > a/b/talk; echo x > '${outside}'; chmod 400 '${outside}'
-      ln -s '${outside}' a/link; chmod 000 a/b/talk a/b a`,
+      `cd '${session}'; mkdir -p a/b; echo talk > a/b/talk; echo x > '${seen}'; chmod 400 '${seen}'
+      ln -s '${seen}' a/link; chmod 000 a/b/talk a/b a`,
     );
     expect(await room.takeBack(session)).toBe(true);
     const modeOf = (path: string): string => (lstatSync(path).mode & 0o777).toString(8);
@@ -198,10 +200,10 @@ describe.skipIf(noOwnMachine !== null)('what is left of a room', () => {
   test('closing it gives everything back and removes it', async () => {
     const { base, ...options } = await createRunnerFolders();
     const opened = await openRoom('namespace', options);
-    const [checkout = ''] = options.workFolders;
-    await opened.room.give(checkout);
+    const tree = join(opened.room.folders.trees, 'work', 'shop');
+    mkdirSync(tree, { recursive: true });
+    await opened.room.give(tree);
     expect(await opened.close()).toEqual(NO_REMAINS);
-    expect(lstatSync(join(checkout, 'a.txt')).uid).toBe(process.getuid?.());
     expect(readdirSync(options.places.rooms)).toEqual([]);
     expect(readdirSync(options.places.reservations)).toEqual([]);
     expect(existsSync(join(options.runFolder, 'room.json'))).toBe(false);

@@ -28,12 +28,16 @@ import { noOwnMachine } from '../../own-machine.ts';
 import { createRunnerFolders } from './room-fixture.ts';
 
 const OPEN = JSON.stringify(new URL('../../../src/isolation/room/open-room.ts', import.meta.url).href);
-/** Opens a room, gives it the work folder, says so, and stays. */
+/** Opens a room, gives it a tree, says so, and stays. */
 const MAIN = `
+  const { mkdirSync } = await import('node:fs');
+  const { join } = await import('node:path');
   const { openRoom } = await import(${OPEN});
   const options = JSON.parse(process.argv[1]);
   const opened = await openRoom('namespace', options);
-  await opened.room.give(options.workFolders[0]);
+  const tree = join(opened.room.folders.trees, 'work');
+  mkdirSync(tree);
+  await opened.room.give(tree);
   console.log('given');
   setInterval(() => undefined, 1000);
 `;
@@ -103,8 +107,7 @@ describe.skipIf(noOwnMachine !== null)('a main that is killed', () => {
     await once(main.stdout, 'data');
     await kill(main);
     rmSync(options.runFolder, { recursive: true });
-    const [checkout = ''] = options.workFolders;
-    expect(lstatSync(join(checkout, 'a.txt')).uid).not.toBe(process.getuid?.());
+    const { checkout } = options;
     const next = await openRoom('namespace', nextRun());
     expect(lstatSync(join(checkout, 'a.txt')).uid).toBe(process.getuid?.());
     expect(readdirSync(options.places.rooms)).toHaveLength(1);
@@ -202,7 +205,7 @@ describe('a room of a dead run', () => {
 describe.skipIf(noOwnMachine !== null)('two rooms of users under one home', () => {
   test('the last one gives the home its permissions back', async () => {
     const home = join(options.base, 'runner');
-    for (const folder of [options.base, home, ...options.workFolders]) chmodSync(folder, 0o755);
+    for (const folder of [options.base, home, options.checkout]) chmodSync(folder, 0o755);
     const root = await findRoot(options.environment);
     const open = async (name: string, uid: number): Promise<string> => {
       const runFolder = join(options.base, `run-${name}`);
@@ -212,17 +215,17 @@ describe.skipIf(noOwnMachine !== null)('two rooms of users under one home', () =
       const record = recordOf(folder, uid);
       writeRoomRecord({ runFolder }, record);
       await makeReachable(
-        { root, runFolder, uid, record, way: [], wayWith: null, guard: '', lost: () => null },
+        { root, runFolder, uid, record, way: [], withTree: null, guard: '', lost: () => null },
         options,
       );
       return runFolder;
     };
     const mode = (): number => statSync(home).mode & 0o777;
     const one = await open('aaaaaaaa', 61_180);
-    expect(mode()).toBe(0o711);
+    expect(mode()).toBe(0o700);
     const other = await open('bbbbbbbb', 61_181);
     expect(await removeRoom(one, options)).toEqual(NO_REMAINS);
-    expect(mode()).toBe(0o711);
+    expect(mode()).toBe(0o700);
     expect(await removeRoom(other, options)).toEqual(NO_REMAINS);
     expect(mode()).toBe(0o755);
     expect(readdirSync(options.places.reservations)).toEqual([]);

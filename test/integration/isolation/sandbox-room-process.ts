@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -7,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { judge, parseProbeAnswer } from '../../../src/core/isolation/probe.ts';
+import { judgeProbe, parseProbeAnswer } from '../../../src/core/isolation/probe.ts';
 import { LOOK_AT_START, type ProbeRequest } from '../../../src/isolation/probe.ts';
 import { removeSandboxRoom } from '../../../src/isolation/rootless/remove.ts';
 import { openSandboxRoom } from '../../../src/isolation/rootless/open-sandbox-room.ts';
@@ -59,6 +58,7 @@ const works = {
     } catch (error) {
       return { why: String(error instanceof Error ? error.message : error) };
     }
+    mkdirSync(tree(), { recursive: true });
     const ports = [await opened.listen(proxy), await opened.listen(broker)];
     return { level: opened.level, uid: opened.uid, folders: opened.room.folders, ports };
   },
@@ -100,9 +100,9 @@ const works = {
     await Promise.all([once(stranger, 'listening'), once(abstract, 'listening')]);
     const { file, args } = options().worker;
     const request: ProbeRequest = {
-      ...{ actionPid: process.pid, actionStarted: startOfProcess('self'), workFolder: at('opt', 'runner', 'work') },
+      ...{ actionPid: process.pid, actionStarted: startOfProcess('self'), workFolder: tree() },
       home: room().folders.home,
-      given: [at('opt', 'runner', 'work'), ...Object.values(room().folders), root],
+      given: [tree(), ...Object.values(room().folders), root],
       ...{ runnerHome: at('home'), runnerTemp: at('temp'), commandFiles: [at('temp', 'env')], marker: at('secret') },
       ...{ otherLoopbackPort: (stranger.address() as AddressInfo).port, abstractSocket: base },
       ...{ brokerPort: 1080, proxyPort: 3128, outside: { address: '192.0.2.1', port: 80 } },
@@ -113,7 +113,7 @@ const works = {
       [file, ...args, 'probe'],
     );
     const answer = parseProbeAnswer(out);
-    return answer === null ? { error } : { answer, ...judge('sandbox', 'limited', answer) };
+    return answer === null ? { error } : { answer, ...judgeProbe('sandbox', 'limited', answer) };
   },
   close: async () => opened?.close(),
   remove: () => removeSandboxRoom(at('run')),
@@ -136,8 +136,6 @@ for (const name of ['rooms', 'run', 'home', 'temp', 'opt/runner/work']) mkdirSyn
 writeFileSync(at('secret'), 'sk-secret');
 writeFileSync(at('temp', 'env'), '');
 writeFileSync(at('opt', 'runner', 'credentials'), 'sk-secret');
-for (const [file, ...args] of [['git', 'init', '--quiet', at('opt', 'runner', 'work')]] as const)
-  await once(spawn(file, args, { stdio: 'ignore' }), 'exit');
 for await (const line of createInterface({ input: process.stdin })) {
   const { do: work, ...request } = JSON.parse(line) as { readonly do: keyof typeof works };
   const answer: unknown = await works[work](request as never);
@@ -145,17 +143,22 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 process.exit();
 
+/** The tree that its programs work in. */
+function tree(): string {
+  return join(room().folders.trees, 'work', 'shop');
+}
+
 function options(): RoomOptions {
   return {
     environment: process.env,
     runFolder: at('run'),
-    workFolders: [at('opt', 'runner', 'work')],
+    checkout: at('opt', 'runner', 'work'),
     hidden: [at('home'), at('temp'), at('opt', 'runner')],
     visible: [dirname(process.execPath), root, at('opt')],
     localPorts: [],
     worker: {
       file: process.execPath,
-      args: ['-e', `import(${entry}).then((m) => m.roomWorker(process.argv.slice(1), (url) => import(url)))`],
+      args: ['-e', `import(${entry}).then((m) => m.runRoomWorker(process.argv.slice(1), (url) => import(url)))`],
     },
     places: { rooms: at('rooms'), reservations: at('rooms') },
   };
@@ -164,7 +167,7 @@ function options(): RoomOptions {
 async function run({ script, input = '', signal, environment = {} }: RunRequest, words: readonly string[] = []) {
   const { end, stdout, stderr } = await collectOutput(
     {
-      ...{ file: '/bin/bash', args: ['-c', script, ...words], cwd: room().folders.clones, input, timeoutMs: 60_000 },
+      ...{ file: '/bin/bash', args: ['-c', script, ...words], cwd: room().folders.trees, input, timeoutMs: 60_000 },
       ...(signal === undefined ? {} : { signal }),
       environment: {
         ...{ PATH: `/usr/bin:/bin:${dirname(process.execPath)}`, HOME: room().folders.home, TMPDIR: '/tmp' },

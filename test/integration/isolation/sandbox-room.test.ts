@@ -21,7 +21,7 @@ function ownUid(): number | undefined {
 interface Opened {
   readonly level?: string;
   readonly why?: string;
-  readonly folders: Readonly<Record<'home' | 'session' | 'clones' | 'inbox', string>>;
+  readonly folders: Readonly<Record<'home' | 'session' | 'trees' | 'inbox', string>>;
 }
 
 /** A program that has ended. */
@@ -98,7 +98,7 @@ describe.skipIf(whyNot !== null)(`a room without root${whyNot === null ? '' : ` 
       'pwd; cat; printf %s "$ODD"; env | grep -c -i -E "proxy|sandbox|ralph_|claude|^java"; exit 7',
       { input: 'prompt\n', environment: { ODD: odd } },
     );
-    expect(out).toBe(`${opened.folders.clones}\nprompt\n${odd}0`);
+    expect(out).toBe(`${opened.folders.trees}\nprompt\n${odd}0`);
     expect(end).toEqual({ kind: 'exited', code: 7 });
   });
 
@@ -129,18 +129,18 @@ describe.skipIf(whyNot !== null)(`a room without root${whyNot === null ? '' : ` 
   });
 
   test('hides what is neither the room nor the system, and lets it write nothing else', async () => {
-    const { inbox, home, session, clones } = opened.folders;
-    const work = `${base}/opt/runner/work`;
+    const { inbox, home, session, trees } = opened.folders;
+    const [checkout, tree] = [`${base}/opt/runner/work`, `${trees}/work/shop`];
     const { out } = await run(
-      `cat ${base}/secret ${base}/opt/runner/credentials 2>&1; ls ${base} ${base}/run /var /run /root; for f in /usr /etc ${inbox} ${home} ${session} ${work} ${base}/opt .; do touch $f/t 2>/dev/null && echo "wrote $f"; done; ls /proc | grep -c '^[0-9]'; unshare --user true || echo kept`,
+      `cat ${base}/secret ${base}/opt/runner/credentials 2>&1; ls ${base} ${base}/run /var /run /root; for f in /usr /etc ${inbox} ${home} ${session} ${tree} ${checkout} ${base}/opt .; do touch $f/t 2>/dev/null && echo "wrote $f"; done; ls /proc | grep -c '^[0-9]'; unshare --user true || echo kept`,
     );
     expect(out).not.toContain('sk-secret');
     expect(out.split('\n').filter((line) => line.startsWith('wrote'))).toEqual(
-      [home, session, work, '.'].map((path) => `wrote ${path}`),
+      [home, session, tree, '.'].map((path) => `wrote ${path}`),
     );
     expect(out).toContain('kept');
     expect(Number(/^\d+$/m.exec(out)?.[0])).toBeLessThan(12);
-    expect(await runner.ask('exists', { path: clones })).toEqual(['t']);
+    expect(await runner.ask('exists', { path: trees })).toEqual(['t', 'work']);
   });
 
   test('is found by the probe to be what it is', async () => {

@@ -49,7 +49,7 @@ async function afterAgent(agent: () => void) {
   mkdirSync(at('a', 'run'), { recursive: true });
   for (const folder of ['tmp', 'home']) mkdirSync(at(folder), { recursive: true });
   const above = await rememberFoldersAbove({
-    clones: at('a', 'run', 'git', 'clean'),
+    trees: at('a', 'run', 'git', 'clean'),
     temporary: at('tmp'),
     inUse: [at('a', '.config', 'shop'), at('home')],
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
-import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
+import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { renderSteps } from '../../../src/report/next/step.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
 import { loseState, schedule, type Run } from '../stage/river.ts';
@@ -39,7 +40,11 @@ describe.each([
     for (let count = 1; count <= 4; count += 1) {
       const { end, report } = await run(project);
       ends.push(end);
-      const words = [bodyOf(project), ...notices(project), report === null ? '' : describeOutcome(report).next];
+      const words = [
+        bodyOf(project),
+        ...notices(project),
+        report === null ? '' : renderSteps(nextSteps(report), 'log'),
+      ];
       expect(words.join('\n')).not.toMatch(/merge it|merge the pull request|is ready|## ✅/i);
     }
     const [first, later] = expected;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
-import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
+import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { renderSteps } from '../../../src/report/next/step.ts';
 import type { Project } from '../stage/project.ts';
 import { addIssue, createProject, warningsIn, type Event } from '../stage/river.ts';
 import { BRANCH, bodyOf, next, notices, reviewed, reviewedOn, worker } from './reviewing.ts';
@@ -31,7 +32,11 @@ describe('checks that GitHub fails to give', () => {
     const run = await next(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(warningsIn(run).join('\n')).toContain('The checks of the pull request could not be read.');
-    const words = [bodyOf(project), ...notices(project), run.report === null ? '' : describeOutcome(run.report).next];
+    const words = [
+      bodyOf(project),
+      ...notices(project),
+      run.report === null ? '' : renderSteps(nextSteps(run.report), 'log'),
+    ];
     expect(words.join('\n')).not.toMatch(/merge it|is ready for review|## ✅/);
     expect(words.join('\n')).toContain('its checks could not be read');
     project.forge.saidOf.set(BRANCH, {});

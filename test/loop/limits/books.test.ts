@@ -43,8 +43,7 @@ const faults: readonly (readonly [string, Fault])[] = [
       Object.assign(project.verifier, { verify: () => Promise.reject(broken) });
     },
   ],
-  ['taking the work tree back', inCheckout('handOver', broken)],
-  ['putting the credentials back', inCheckout('hideCredentials', broken)],
+  ['leaving the tree', inCheckout('layTree', broken)],
   [
     'pushing',
     ({ remote }) => {

@@ -91,7 +91,7 @@ const unknownSession: Act['output'] = {
 export interface AgentScript {
   /** One behaviour a call of a run; the last one continues. */
   behaviours: readonly Behaviour[];
-  readonly calls: (AgentCall & { readonly credentials: string; readonly at: number })[];
+  readonly calls: (AgentCall & { readonly isLaid: boolean; readonly at: number })[];
   /** With which it logs in; null: it is not at hand. */
   key: string | null;
   /** Why the CLI cannot be started; null: it can. */
@@ -118,7 +118,7 @@ export function createAgent(
     },
     call: (call) => {
       if (script.broken !== null) return Promise.reject(script.broken);
-      script.calls.push({ ...call, credentials: checkout.credentials(), at: clock.now() });
+      script.calls.push({ ...call, isLaid: checkout.isLaid(), at: clock.now() });
       const behaviour = script.behaviours[Math.min(made, script.behaviours.length - 1)];
       made += 1;
       const known = call.resume === null || transcripts.has(call.resume);

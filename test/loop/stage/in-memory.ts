@@ -84,8 +84,8 @@ type Faults<Port> = Map<keyof Port, Error>;
 /** A checkout on a new machine. `files` is the work tree, which an agent may change. */
 export interface Checkout extends Repository {
   files: Record<string, string>;
-  readonly credentials: () => 'in place' | 'hidden';
-  readonly owner: () => 'runner' | 'agent';
+  /** Whether a tree is there in which an agent works. */
+  readonly isLaid: () => boolean;
   readonly faults: Faults<Repository>;
   readonly broken: string[];
   /** Work beside the work tree, which an agent may add to or remove. */
@@ -97,8 +97,7 @@ export interface Checkout extends Repository {
 export function createCheckout(origin: Origin): Checkout {
   const { commits, trees, branches } = origin;
   let head = branches.get('main') ?? '';
-  let credentials: 'in place' | 'hidden' = 'in place';
-  let owner: 'runner' | 'agent' = 'runner';
+  let isLaid = false;
   const faults: Faults<Repository> = new Map();
   const treeOf = (commit: ObjectId): Files => commits.get(commit)?.tree ?? fail(`There is no commit ${commit}.`);
   const namesAtRoot = (names: readonly string[]): Promise<readonly string[]> =>
@@ -150,8 +149,7 @@ export function createCheckout(origin: Origin): Checkout {
     );
   const checkout: Checkout = {
     files: { ...treeOf(head) },
-    credentials: () => credentials,
-    owner: () => owner,
+    isLaid: () => isLaid,
     faults,
     broken: [],
     beside: [],
@@ -339,24 +337,14 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'bundle', () => {
         origin.bundles.set(path, head);
       }),
-    putBackIgnored: () => guarded(faults, 'putBackIgnored', () => []),
-    keepIgnored: () => guarded(faults, 'keepIgnored', () => undefined),
-    cleanClone: (commit) => guarded(faults, 'cleanClone', () => commit),
-    hideCredentials: () =>
-      guarded(faults, 'hideCredentials', () => {
-        credentials = 'hidden';
+    layClean: (commit) => guarded(faults, 'layClean', () => commit),
+    layTree: () =>
+      guarded(faults, 'layTree', () => {
+        isLaid = true;
         return () =>
-          guarded(faults, 'hideCredentials', () => {
-            credentials = 'in place';
-          });
-      }),
-    handOver: () =>
-      guarded(faults, 'handOver', () => {
-        owner = 'agent';
-        return () =>
-          guarded(faults, 'handOver', () => {
-            if (credentials === 'in place') fail('The credentials were back before the work tree was.');
-            owner = 'runner';
+          guarded(faults, 'layTree', () => {
+            isLaid = false;
+            checkout.files = { ...treeOf(head) };
           });
       }),
   };

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { renderSteps } from '../../../src/report/next/step.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { isPromptTask } from '../../../src/core/tasks/ids.ts';
 import { finisher, silent, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
@@ -350,7 +352,9 @@ test('a session of three scheduled runs replays, and people read of a prompt, no
   const idle = await runOnce(project);
   const text = idle.report === null ? null : describeOutcome(idle.report);
   expect(text?.what).toBe('Nothing to do: what the prompt asks for is done already.');
-  expect(text?.next).toContain('when `PROMPT.md` or a document that it points to changes on the base branch');
+  expect(idle.report === null ? '' : renderSteps(nextSteps(idle.report), 'log')).toContain(
+    'when PROMPT.md or a document that it points to changes on the base branch',
+  );
 });
 
 const pullOf = ({ forge }: Project) => [...forge.pulls.values()].at(-1);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EVENTS, parseIntent } from '../../../src/gate/event/events.ts';
-import type { EventInputs, Intent } from '../../../src/gate/event/intent.ts';
+import { EVENTS } from '../../../src/gate/event/event-table.ts';
+import type { Dismissed, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 import { UserError } from '../../../src/errors.ts';
 import { runs } from '../../runs.ts';
-import { changed, examples, examplesOf, type Payload } from './webhooks.ts';
+import { changed, examples, examplesOf, intentOf, type Payload } from './webhooks.ts';
 
 const inputs: EventInputs = {
   taskLabel: 'ralph',
@@ -13,15 +13,15 @@ const inputs: EventInputs = {
   answers: { reviews: true, checks: true },
   ownWorkflow: '.github/workflows/ralph.yml',
 };
-const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent =>
-  parseIntent({ name, payload }, { ...inputs, ...change });
+const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent | Dismissed =>
+  intentOf({ name, payload }, { ...inputs, ...change });
 
 const task = { 'issue.labels': [{ id: 1, name: 'Ralph', color: 'ffffff' }] };
 const ours = { 'pull_request.head.ref': 'ralph/issue-7' };
 const ofFork = { 'pull_request.head.repo': { full_name: 'stranger/Hello-World' } };
 
 describe("GitHub's own examples, with what makes them ours", () => {
-  test.each<[string, string | null, Payload, Intent['kind'], object]>([
+  test.each<[string, string | null, Payload, (Intent | Dismissed)['kind'], object]>([
     ['workflow_dispatch', null, {}, 'work-queue', {}],
     ['repository_dispatch', null, {}, 'work-queue', {}],
     [

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { OWN_COMMENT_MARKER, type Command } from '../../../src/core/people/command.ts';
-import { parseIntent } from '../../../src/gate/event/events.ts';
 import type { EventInputs } from '../../../src/gate/event/intent.ts';
 import { STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
 import { commented, labeled } from '../../loop/stage/river.ts';
+import { intentOf } from './webhooks.ts';
 
 /** A step without the input `command`. */
 const asks: EventInputs = {
@@ -20,14 +20,14 @@ describe('events', () => {
     ['workflow_dispatch', { inputs: {} }],
     ['schedule', null],
   ])('%s works the queue', (name, payload) => {
-    expect(parseIntent({ name, payload }, asks)).toEqual({ kind: 'work-queue', actor: null });
+    expect(intentOf({ name, payload }, asks)).toEqual({ kind: 'work-queue', actor: null });
   });
 
   test.each([
     ['the task label', labeled(4), 'ralph'],
     ['the task label in other letters', labeled(4, 'ann', 'RALPH'), 'Ralph'],
   ])('issues: labeled with %s works that issue', (_name, event, label) => {
-    expect(parseIntent(event, { ...asks, taskLabel: label })).toEqual({
+    expect(intentOf(event, { ...asks, taskLabel: label })).toEqual({
       kind: 'work-issue',
       issue: 4,
       approvedText: { title: 'Title 4', body: 'Body 4' },
@@ -46,13 +46,13 @@ describe('events', () => {
       },
     ],
   ])('issues: labeled with %s is not for us', (_name, event) => {
-    expect(parseIntent(event, asks).kind).toBe('not-for-us');
+    expect(intentOf(event, asks).kind).toBe('not-for-us');
   });
 
   test.each(['pull_request_target', 'pull_request_review_thread', 'issue', '', 'constructor'])(
     'the event "%s" is refused by its name, with the list of supported ones',
     (name) => {
-      expect(() => parseIntent({ name, payload: {} }, asks)).toThrow(
+      expect(() => intentOf({ name, payload: {} }, asks)).toThrow(
         new RegExp(
           `The event "${name}" is not supported\\. Supported are schedule, workflow_dispatch, repository_dispatch, push, issues \\(types: \\[labeled, unlabeled, closed, deleted, transferred, reopened, edited\\]\\), issue_comment \\(types: \\[created\\]\\), pull_request \\(types: \\[closed\\]\\), .* and status: change`,
         ),
@@ -71,7 +71,7 @@ describe('events', () => {
     ['check_suite', 'rerequested'],
     ['workflow_run', 'in_progress'],
   ])('the type of %s: %s is refused by its name', (name, action) => {
-    expect(() => parseIntent({ name, payload: { action } }, asks)).toThrow(
+    expect(() => intentOf({ name, payload: { action } }, asks)).toThrow(
       `The event "${name}" with the type "${action}" is not supported`,
     );
   });
@@ -96,13 +96,13 @@ describe('events', () => {
     ['issue_comment', 'with a comment id that is none', { comment: { id: 1.5, body: '/ralph run' } }],
     ['issue_comment', 'with a body that is no text', { comment: { id: 1, body: 7 } }],
   ])('a payload of %s %s is an error that names the file', (name, _what, change) => {
-    expect(() => parseIntent({ name, payload: { ...whole(name), ...change } }, asks)).toThrow(
+    expect(() => intentOf({ name, payload: { ...whole(name), ...change } }, asks)).toThrow(
       /"(issues|issue_comment)" does not have the shape that GitHub documents\. Check GITHUB_EVENT_PATH/,
     );
   });
 
   test('the type in an error cannot bring a workflow command or a line with it', () => {
-    expect(() => parseIntent({ name: 'issues', payload: { action: 'opened\n::error::x' } }, asks)).toThrow(
+    expect(() => intentOf({ name: 'issues', payload: { action: 'opened\n::error::x' } }, asks)).toThrow(
       'the type "openederrorx"',
     );
   });
@@ -133,7 +133,7 @@ describe('comments', () => {
     ['/ralph retry ../x', unknown('retry ../x')],
     ['/ralph retry constructor', unknown('retry constructor')],
   ])('%j is a command', (body, command) => {
-    expect(parseIntent(commented(body, { issue: 4 }), asks)).toEqual({
+    expect(intentOf(commented(body, { issue: 4 }), asks)).toEqual({
       kind: 'command',
       command,
       reactTo: { kind: 'comment', id: 7 },
@@ -145,27 +145,27 @@ describe('comments', () => {
   test.each([['Please use /ralph run'], ['/ralphrun'], ['/ralph-run'], ['> /ralph run'], ['`/ralph run`'], ['']])(
     '%j is none',
     (body) => {
-      expect(parseIntent(commented(body, { issue: 4 }), asks).kind).toBe('not-for-us');
+      expect(intentOf(commented(body, { issue: 4 }), asks).kind).toBe('not-for-us');
     },
   );
 
   test('without a body is none', () => {
     const event = commented('', { issue: 4 });
     expect(
-      parseIntent({ ...event, payload: { ...(event.payload as object), comment: { id: 7, body: null } } }, asks).kind,
+      intentOf({ ...event, payload: { ...(event.payload as object), comment: { id: 7, body: null } } }, asks).kind,
     ).toBe('not-for-us');
   });
 
   test('of our own are known by their marker, whoever wrote them', () => {
     expect(STATUS_MARKER.startsWith(OWN_COMMENT_MARKER)).toBe(true);
-    expect(parseIntent(commented(`${STATUS_MARKER}\n/ralph run`, { issue: 4 }), asks)).toEqual({
+    expect(intentOf(commented(`${STATUS_MARKER}\n/ralph run`, { issue: 4 }), asks)).toEqual({
       kind: 'not-for-us',
       why: "The comment is Ralph's own.",
     });
   });
 
   test('on a pull request say so', () => {
-    expect(parseIntent(commented('/ralph run', { issue: 4, isPullRequest: true }), asks)).toMatchObject({
+    expect(intentOf(commented('/ralph run', { issue: 4, isPullRequest: true }), asks)).toMatchObject({
       thread: { number: 4, isPullRequest: true },
     });
   });

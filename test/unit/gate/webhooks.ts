@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { meaningOfEvent } from '../../../src/gate/event/event-table.ts';
+import type { Dismissed, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 
@@ -25,4 +27,10 @@ export function changed(payload: Payload, values: Payload): Payload {
 
 function put(whole: Payload, [key = '', ...rest]: readonly string[], value: unknown): Payload {
   return { ...whole, [key]: rest.length === 0 ? value : put((whole[key] ?? {}) as Payload, rest, value) };
+}
+
+/** What an event asks for, or why it asks for nothing. */
+export function intentOf(event: Parameters<typeof meaningOfEvent>[0], inputs: EventInputs): Intent | Dismissed {
+  const meaning = meaningOfEvent(event, inputs);
+  return meaning.kind === 'for-us' ? meaning.intent : meaning;
 }

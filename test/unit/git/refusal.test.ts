@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { explain, parseRefusal } from '../../../src/core/refusals/refusal.ts';
+import { explainRefusal, parseRefusal } from '../../../src/core/refusals/refusal.ts';
 import { adviceOnReading } from '../../../src/git/refusal.ts';
 
-const explainRefusal = (words: string): string => explain(parseRefusal(words));
+const meaningOf = (words: string): string => explainRefusal(parseRefusal(words));
 
 const PLACES = [
   'http://127.0.0.1:40179/octo/sample.git/',
@@ -15,12 +15,12 @@ describe('a status counts where git says it, never in the address', () => {
     const words = `fatal: unable to access '${url}': The requested URL returned error`;
     for (const status of [500, 502, 503]) {
       expect(adviceOnReading(`${words}: ${String(status)}`)).toContain('server can be reached');
-      expect(explainRefusal(`${words}: ${String(status)}`)).toContain('could not be reached');
+      expect(meaningOf(`${words}: ${String(status)}`)).toContain('could not be reached');
     }
     expect(adviceOnReading(`${words}: 401`)).toContain('has expired');
     for (const status of [403, 404]) expect(adviceOnReading(`${words}: ${String(status)}`)).toContain('contents: read');
-    for (const status of [401, 403]) expect(explainRefusal(`${words}: ${String(status)}`)).toContain('may not push');
-    expect(explainRefusal(`${words}: 418`)).toMatch(/^The server refused the push/);
+    for (const status of [401, 403]) expect(meaningOf(`${words}: ${String(status)}`)).toContain('may not push');
+    expect(meaningOf(`${words}: 418`)).toMatch(/^The server refused the push/);
   });
 
   test.each([

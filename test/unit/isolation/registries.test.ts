@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameOf } from '../../../src/core/isolation/hosts.ts';
+import { nameOfTarget } from '../../../src/core/isolation/hosts.ts';
 import { registryHosts } from '../../../src/isolation/registries.ts';
 
 /** A machine with these programs, of which some answer. */
@@ -13,7 +13,7 @@ function machine(programs: readonly string[], answers: Readonly<Record<string, s
   return { asked, run };
 }
 
-const named = async (...[asking]: Parameters<typeof registryHosts>) => (await registryHosts(asking)).map(nameOf);
+const named = async (...[asking]: Parameters<typeof registryHosts>) => (await registryHosts(asking)).map(nameOfTarget);
 
 test('an empty machine names none', async () => {
   expect(await named({ run: machine([]).run, environment: {} })).toEqual([]);

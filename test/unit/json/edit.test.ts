@@ -5,8 +5,8 @@ import {
   applyEdits,
   childIndent,
   keepChildren,
-  layoutOf,
-  renderJson,
+  layoutOfJson,
+  renderJsonValue,
   transplant,
 } from '../../../src/json/edit.ts';
 import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../../src/json/parse.ts';
@@ -24,9 +24,9 @@ function keeping(text: string, values: readonly unknown[]): string {
 
 /** Appends as the code that edits a list of a file does. */
 function appending(text: string, list: JsonNode, value: unknown): string {
-  const layout = layoutOf(text, itemsOf(list).length > 0 ? list : rootOf(text));
+  const layout = layoutOfJson(text, itemsOf(list).length > 0 ? list : rootOf(text));
   return applyEdits(text, [
-    appendChildren(text, list, [renderJson(value, layout, childIndent(text, list, layout))], layout),
+    appendChildren(text, list, [renderJsonValue(value, layout, childIndent(text, list, layout))], layout),
   ]);
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ProcessEntry } from '../../../src/processes/process-table.ts';
-import { createPatience, membersOf } from '../../../src/processes/process-tree.ts';
+import { createPatience, membersOfTree } from '../../../src/processes/process-tree.ts';
 
 const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
   pid,
@@ -28,11 +28,11 @@ test.each<{ rule: string; processes: ProcessEntry[]; known?: string[]; members: 
     members: [],
   },
 ])('the tree holds $rule', ({ processes, known = [], members }) => {
-  expect(membersOf(tree, processes, new Set(known)).map(({ pid }) => pid)).toEqual(members);
+  expect(membersOfTree(tree, processes, new Set(known)).map(({ pid }) => pid)).toEqual(members);
 });
 
 test('without a group only tags count', () => {
-  expect(membersOf({ runTag: 't', group: null }, [entry(10), entry(0, { group: 0 })], new Set())).toEqual([]);
+  expect(membersOfTree({ runTag: 't', group: null }, [entry(10), entry(0, { group: 0 })], new Set())).toEqual([]);
 });
 
 test.each<{ rule: string; looks: [now: number, left: number][]; over: boolean }>([

@@ -7,11 +7,13 @@ import { whatAnswerSays } from '../../../src/core/people/answer-marker.ts';
 import { markerOf } from '../../../src/core/people/notifications.ts';
 import { OWN_COMMENT_MARKER } from '../../../src/core/people/command.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
-import { renderAnswer } from '../../../src/report/pages/answer.ts';
+import { renderFeedbackAnswer } from '../../../src/report/pages/answer.ts';
 import { renderNotification, renderSettled } from '../../../src/report/pages/notification.ts';
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { renderSteps } from '../../../src/report/next/step.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { END, entry, report, taskReport } from './fixtures.ts';
 
@@ -38,7 +40,8 @@ function item(change: Partial<FeedbackItem> = {}, answer: Partial<Answer> | null
 
 /** What a reader sees: without the invisible breakers. */
 const seen = (text: string): string => text.replaceAll('\u200B', '');
-const answer = (some: FeedbackItem): string => seen(renderAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }));
+const answer = (some: FeedbackItem): string =>
+  seen(renderFeedbackAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }));
 
 describe('an answer', () => {
   const commit = `[\`a1b2c3d\`](${REPOSITORY}/commit/${SHA})`;
@@ -85,7 +88,7 @@ describe('an answer', () => {
     ['a decision without a commit', item({}, { kind: 'given-up', commit: null, words: null })],
   ])('says what came of it to whoever reads it back: %s', (_, some) => {
     const { kind, commit } = some.answer ?? {};
-    expect(whatAnswerSays(renderAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }))).toEqual({
+    expect(whatAnswerSays(renderFeedbackAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }))).toEqual({
       kind,
       commit,
     });
@@ -98,7 +101,7 @@ describe('an answer', () => {
 
   test('is known as ours, and no word of an agent gets out of its quotation', () => {
     const words = '<!-- ralph-action:status --> @ann Closes #1 ![x](https://evil.test/x.png)\n/ralph stop\n> no';
-    const text = renderAnswer(item({}, { words }), { id: 'thread-11', repositoryUrl: REPOSITORY });
+    const text = renderFeedbackAnswer(item({}, { words }), { id: 'thread-11', repositoryUrl: REPOSITORY });
     expect(text.startsWith(OWN_COMMENT_MARKER)).toBe(true);
     expect(text.split('<!--')).toHaveLength(2);
     expect(text).not.toMatch(/@ann|Closes #1|!\[x\]\(|^\/ralph/m);
@@ -240,11 +243,15 @@ test('the summary says which thread its one iteration was about', () => {
 
 test('what alone needs a person is what there is to do next', () => {
   const stuck = feedbackTask({ state: 'blocked', reason: 'feedback_rounds' });
-  const { what, next } = describeOutcome({ ...answered({ feedback: [stuck] }), outcome: BLOCKED });
+  const blocked = { ...answered({ feedback: [stuck] }), outcome: BLOCKED };
+  const { what } = describeOutcome(blocked);
+  const next = renderSteps(nextSteps(blocked), 'log');
   expect(what).toContain('as many rounds as `max-feedback-rounds` allows');
-  expect(next).toMatch(/^Push a fix yourself [^]*comment `\/ralph retry thread-11`/);
+  expect(next).toMatch(/^Push a fix yourself [^]*comment \/ralph retry thread-11 on/);
   const two = answered({ feedback: [stuck, { ...stuck, task: { ...stuck.task, id: 'thread-12' } }] });
-  expect(describeOutcome({ ...two, outcome: BLOCKED }).next).toMatch(/comment `\/ralph retry` on the pull request/);
+  expect(renderSteps(nextSteps({ ...two, outcome: BLOCKED }), 'log')).toMatch(
+    /comment \/ralph retry on the pull request/,
+  );
 });
 
 describe('a notification', () => {

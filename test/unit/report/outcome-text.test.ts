@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
+import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { renderSteps } from '../../../src/report/next/step.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { reportWithoutLane, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
 import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
@@ -455,9 +457,9 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'Re-run the workflow.',
   ],
 ])('%s', (_rule, ...[outcome, change, what, next]) => {
-  const text = describeOutcome(report(outcome, change));
-  expect(text.what).toContain(what);
-  expect(text.next).toContain(next);
+  const ended = report(outcome, change);
+  expect(describeOutcome(ended).what).toContain(what);
+  expect(renderSteps(nextSteps(ended), 'log')).toContain(next.replaceAll('`', ''));
 });
 
 test.each<[string, Parameters<typeof record>[], string]>([
@@ -487,18 +489,16 @@ test.each<[string, Parameters<typeof record>[], string]>([
 test('a limit with failing tests does not recommend more of the same', () => {
   const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } as const;
   const iterations = [entry(1, { evidence: { verification: failed } })];
-  expect(describeOutcome(report({ kind: 'limit', reason: 'iterations' }, { iterations }))).toMatchObject({
-    what: expect.stringMatching(/^❌ `npm test` fails\. /) as string,
-    next: 'Nothing to do: the next scheduled run continues from here.',
-  });
+  const ended = report({ kind: 'limit', reason: 'iterations' }, { iterations });
+  expect(describeOutcome(ended).what).toMatch(/^❌ `npm test` fails\. /);
+  expect(renderSteps(nextSteps(ended), 'log')).toBe('Nothing to do: the next scheduled run continues from here.');
 });
 
 describe('before anything is known', () => {
   test.each(OUTCOMES)('$kind ($reason) needs neither lane nor policy', (outcome) => {
-    const text = describeOutcome(
-      reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
-    );
-    for (const sentence of [text.title, text.what, text.next]) {
+    const early = reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END });
+    const text = describeOutcome(early);
+    for (const sentence of [text.title, text.what, renderSteps(nextSteps(early), 'log')]) {
       expect(sentence).not.toBe('');
       expect(sentence).not.toMatch(/undefined|null|NaN/);
     }

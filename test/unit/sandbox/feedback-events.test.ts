@@ -7,7 +7,7 @@ import { answerThread, submitReview } from '../../../sandbox/github/feedback/rev
 import { createState, newId, newIssue } from '../../../sandbox/github/state.ts';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { readEvent } from '../../../sandbox/workflow/event.ts';
-import { parseIntent } from '../../../src/gate/event/events.ts';
+import { intentOf } from '../gate/webhooks.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const HEAD = 'b'.repeat(40);
@@ -53,7 +53,7 @@ const NEWER = [
 
 describe('an event about', () => {
   test.each(Object.entries(eventsOf()))('a %s is one that is answered', (_what, event) => {
-    const intent = parseIntent(event, {
+    const intent = intentOf(event, {
       ...{ taskLabel: 'ralph', command: '', branchPrefix: 'ralph/', ownWorkflow: '.github/workflows/ralph.yml' },
       answers: { reviews: true, checks: true },
     });
@@ -70,7 +70,7 @@ describe('an event about', () => {
 
   test.each(Object.entries(eventsOf()))('a %s is one that the action answers', (_what, event) => {
     const inputs = { taskLabel: 'ralph', command: '', branchPrefix: 'ralph/', ownWorkflow: null };
-    expect(parseIntent(event, { ...inputs, answers: { reviews: true, checks: true } })).toMatchObject({
+    expect(intentOf(event, { ...inputs, answers: { reviews: true, checks: true } })).toMatchObject({
       kind: 'answer',
       pullRequest: { branch: 'ralph/queue', head: HEAD },
     });

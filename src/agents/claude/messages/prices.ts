@@ -75,7 +75,7 @@ export interface Terms {
 
 /** What tokens of a model cost, in US dollars. */
 export function costUsd(counts: TokenCounts, { model, isFast, isInOnePlace, prices }: Terms): number {
-  const given = priceOf(model, prices) ?? UNKNOWN;
+  const given = priceOfClaude(model, prices) ?? UNKNOWN;
   const asked = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
   const isLong = asked > LONG_TOKENS && LONG_DEARER.test(nameOf(model));
   const tokens =
@@ -89,7 +89,7 @@ export function costUsd(counts: TokenCounts, { model, isFast, isInOnePlace, pric
 }
 
 /** What a model costs: what the user says, else the price of its family; null: nobody has said it. */
-export function priceOf(model: string, prices: Prices): Price | null {
+export function priceOfClaude(model: string, prices: Prices): Price | null {
   const given = givenPriceOf(prices, model);
   if (given !== null) return { input: given.input, output: given.output, cacheRead: given.cachedInput };
   const name = nameOf(model);

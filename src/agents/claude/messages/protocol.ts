@@ -3,7 +3,7 @@ import { noPriceText, type Prices } from '../../../core/spending/prices.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../../ports/broker.ts';
 import type { ModelApi } from './endpoints.ts';
 import { forwardedHeaders, passedBetas } from './headers.ts';
-import { costUsd, NO_TOKENS, priceOf, type Terms, type TokenCounts } from './prices.ts';
+import { costUsd, NO_TOKENS, priceOfClaude, type Terms, type TokenCounts } from './prices.ts';
 import { reachesOut } from './reaches-out.ts';
 import { createUsageReader } from './usage.ts';
 
@@ -35,7 +35,7 @@ export function claudeProtocol(options: ProtocolOptions): ModelProtocol {
           ? ''
           : null,
     withoutPrice: (model) => errorAnswer(400, 'invalid_request_error', noPriceText(model)),
-    hasPrice: (model) => priceOf(model, options.prices) !== null,
+    hasPrice: (model) => priceOfClaude(model, options.prices) !== null,
     tooLarge: errorAnswer(413, 'request_too_large', 'Prompt is too long: the request is larger than 32 MB'),
     unreachable: (why) => ({
       ...errorAnswer(502, 'api_error', `The provider cannot be reached: ${why}`),
@@ -80,7 +80,7 @@ function read(
       ? NOTHING
       : expectedOf(asked, message, message['stream'] === true || /stream/i.test(endpoint.target)),
     atMost: isFree ? NOTHING : atMost(asked, message, body),
-    unpriced: isFree || priceOf(model, options.prices) !== null ? null : model,
+    unpriced: isFree || priceOfClaude(model, options.prices) !== null ? null : model,
     account: isFree ? null : (contentType) => createAccount(contentType, asked),
   };
 }

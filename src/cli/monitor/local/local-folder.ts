@@ -1,6 +1,6 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parseStatus } from '../../../core/local/found-status.ts';
+import { parseFoundStatus } from '../../../core/local/found-status.ts';
 import { readCheckoutFile } from '../../checkout-file.ts';
 import type { LastRun } from '../screen-port.ts';
 
@@ -53,7 +53,7 @@ async function prefixIn(folder: string): Promise<string | null> {
 async function saysLoop(folder: string): Promise<boolean> {
   const file = await readCheckoutFile(folder, 'status.json');
   if (file.kind !== 'text') return false;
-  const found = parseStatus(file.text);
+  const found = parseFoundStatus(file.text);
   return found.kind === 'other' && found.run.iteration !== null;
 }
 

@@ -1,12 +1,11 @@
-import { parseOtherCircuit, parseProgress, parseStatus } from '../../../core/local/found-status.ts';
+import { parseOtherCircuit, parseProgress, parseFoundStatus } from '../../../core/local/found-status.ts';
 import { mapTexts } from '../../../core/text/redact.ts';
 import { readCheckoutFile } from '../../checkout-file.ts';
 import { readLane } from '../../lane/read-lane.ts';
 import type { StatePlace } from '../../lane/state-places.ts';
 import { plainLine } from '../../plain-line.ts';
-import type { LocalPicture } from '../monitor-schema.ts';
+import { laneOfLocalRun, type LocalPicture } from '../monitor-schema.ts';
 import type { LastRun } from '../screen-port.ts';
-import { laneOf } from '../view/lane-of.ts';
 import { readLastLines } from './last-lines.ts';
 import type { LocalFolder } from './local-folder.ts';
 
@@ -28,7 +27,7 @@ export async function readLocal({ where, last, place, isAlive }: LocalWorld, now
     readCheckoutFile(folder, `${prefix}progress.json`),
     readLastLines(folder, `${prefix}logs`),
   ]);
-  const lane = laneOf(run);
+  const lane = laneOfLocalRun(run);
   const state = place === null || !keepsStateOf(run, where, last) ? null : await readLane(lane, [place], now);
   const picture: LocalPicture = {
     folder,
@@ -65,7 +64,7 @@ async function readRun({ folder, prefix }: LocalFolder, isAlive: LocalWorld['isA
   const file = await readCheckoutFile(folder, name);
   if (file.kind === 'absent') return { kind: 'none' };
   if (file.kind === 'refused') return { kind: 'unreadable', why: `\`${name}\` ${file.why}.` };
-  const found = parseStatus(file.text);
+  const found = parseFoundStatus(file.text);
   switch (found.kind) {
     case 'ours':
       return { kind: 'ours', status: found.run, isAlive: isAlive(found.run.pid) };

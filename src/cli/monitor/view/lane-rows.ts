@@ -1,7 +1,14 @@
 import { spendSummary } from '../../../report/sentences/spend.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
 import type { Overview } from '../../overview/overview-schema.ts';
-import { conditionOf, laneWait, nameOf, summaryOf, taskLine, type Condition } from '../../overview/overview-text.ts';
+import {
+  conditionOf,
+  laneWait,
+  nameOfLaneAt,
+  summaryOf,
+  taskLine,
+  type Condition,
+} from '../../overview/overview-text.ts';
 import { flow, padded, piece, widthOf, wrapped, type Line, type Look, type Size } from './columns.ts';
 
 const BAR_CELLS = 10;
@@ -19,7 +26,7 @@ export function laneRows(
   now: number,
 ): readonly Line[] {
   const { lanes, spend } = overview;
-  const width = Math.max(0, ...lanes.map(({ lane, place }) => widthOf([piece(nameOf(lane, place))])));
+  const width = Math.max(0, ...lanes.map(({ lane, place }) => widthOf([piece(nameOfLaneAt(lane, place))])));
   const summary = wrapped(summaryOf(lanes.filter((lane) => lane.kind === 'lane')), columns, 'plain');
   const spent = wrapped(`Last 31 days: ${spendSummary(spend)}`, columns, 'faint');
   const chosen = selected === null ? undefined : lanes[selected];
@@ -58,7 +65,10 @@ const looks: Readonly<Record<Condition, Look>> = {
 
 function rowOf(row: Row, { width, isSelected }: { readonly width: number; readonly isSelected: boolean }): Line {
   const name = padded(
-    [piece(isSelected ? '› ' : '  ', 'strong'), piece(nameOf(row.lane, row.place), isSelected ? 'strong' : 'plain')],
+    [
+      piece(isSelected ? '› ' : '  ', 'strong'),
+      piece(nameOfLaneAt(row.lane, row.place), isSelected ? 'strong' : 'plain'),
+    ],
     width + 4,
   );
   if (row.kind !== 'lane') return [...name, piece(row.kind, 'bad')];

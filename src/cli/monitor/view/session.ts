@@ -1,8 +1,7 @@
 import { nameOfTaskId, type LaneId } from '../../../core/tasks/ids.ts';
 import { isStuck } from '../../../core/tasks/task.ts';
-import { laneOf } from './lane-of.ts';
 import type { OverviewLane } from '../../overview/overview-schema.ts';
-import type { Picture } from '../monitor-schema.ts';
+import { laneOfLocalRun, type Picture } from '../monitor-schema.ts';
 import { knownLane } from './facts.ts';
 import type { Look } from './columns.ts';
 
@@ -133,7 +132,7 @@ function targetOfLocal({ local }: Picture): Target | string {
   const name = (id: string): string => (task?.id === id ? `${nameOfTaskId(id)} (${task.title})` : nameOfTaskId(id));
   const stuck = lastStuck(place.tasks.map((each) => ({ ...each, current: each.id === place.currentTask })));
   return {
-    lane: laneOf(local.run),
+    lane: laneOfLocalRun(local.run),
     place: place.place,
     isPaused: place.pause !== null,
     stuck: stuck === null ? null : { id: stuck.id, name: name(stuck.id) },

@@ -4,16 +4,16 @@ import {
   childIndent,
   indentAt,
   keepChildren,
-  layoutOf,
+  layoutOfJson,
   rawOf,
-  renderJson,
+  renderJsonValue,
   transplant,
 } from '../../../json/edit.ts';
 import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { parsePrdJson } from './form/fenced.ts';
 import { PRD_ARCHIVE_PATH, type TaskProblem } from './file-task.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
-import { nameOf, parsePrdFile, type PrdEntry } from './prd-entries.ts';
+import { nameOfNode, parsePrdFile, type PrdEntry } from './prd-entries.ts';
 import { prdLists, type PrdList } from './form/prd-lists.ts';
 import type { TaskId } from '../ids.ts';
 
@@ -67,7 +67,7 @@ export function archiveObstacle(archive: string | null): TaskProblem | null {
   });
   if (parsed.kind === 'malformed')
     return problem(parsed.problems[0] ?? null, `not valid JSON: ${parsed.problems[0]?.message ?? ''}`);
-  if (parsed.root.type !== 'object') return problem(null, `it is ${nameOf(parsed.root)}, not an object`);
+  if (parsed.root.type !== 'object') return problem(null, `it is ${nameOfNode(parsed.root)}, not an object`);
   const noArray = prdLists.find((list) => (member(parsed.root, list)?.type ?? 'array') !== 'array');
   return noArray === undefined ? null : problem(null, `\`${noArray}\` is not an array`);
 }
@@ -115,11 +115,11 @@ function appended(
   if (entries.length === 0 || parsed.kind === 'malformed') return archive;
   const { root } = parsed;
   const target = member(root, list);
-  const layout = layoutOf(archive, root);
+  const layout = layoutOfJson(archive, root);
   if (target === null)
     return appended(
       applyEdits(archive, [
-        appendChildren(archive, root, [`${JSON.stringify(list)}: ${renderJson([], layout, '')}`], layout),
+        appendChildren(archive, root, [`${JSON.stringify(list)}: ${renderJsonValue([], layout, '')}`], layout),
       ]),
       list,
       from,

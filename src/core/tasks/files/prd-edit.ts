@@ -1,4 +1,4 @@
-import { appendChildren, applyEdits, childIndent, layoutOf, renderJson } from '../../../json/edit.ts';
+import { appendChildren, applyEdits, childIndent, layoutOfJson, renderJsonValue } from '../../../json/edit.ts';
 import { itemsOf, member, type JsonNode } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { parsePrdJson } from './form/fenced.ts';
@@ -51,11 +51,11 @@ export function addToPrd(
     wanted,
     neighbours,
   );
-  const around = layoutOf(text, itemsOf(target.node).length > 0 ? target.node : file.root);
+  const around = layoutOfJson(text, itemsOf(target.node).length > 0 ? target.node : file.root);
   const like = neighbours.findLast(({ children }) => children?.length);
-  const piece = renderJson(
+  const piece = renderJsonValue(
     entry,
-    like === undefined ? around : layoutOf(text, like),
+    like === undefined ? around : layoutOfJson(text, like),
     childIndent(text, target.node, around),
   );
   const added = applyEdits(text, [appendChildren(text, target.node, [piece], around)]);

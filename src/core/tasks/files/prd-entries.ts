@@ -57,7 +57,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
     const what =
       root.type === 'object'
         ? 'it has neither `tasks` nor `userStories`'
-        : `it is ${nameOf(root)}, not an object with \`tasks\` or \`userStories\``;
+        : `it is ${nameOfNode(root)}, not an object with \`tasks\` or \`userStories\``;
     return { kind: 'unreadable', problems: [{ file: path, ...at(root), message: what, hidesTasks: true }] };
   }
   const noArrays = lists
@@ -65,7 +65,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
     .map(({ list, node }) => ({
       file: path,
       ...at(node),
-      message: `\`${list}\` is ${nameOf(node)}, not an array`,
+      message: `\`${list}\` is ${nameOfNode(node)}, not an array`,
       hidesTasks: true as const,
     }));
   const { entries, problems } = identified(
@@ -113,7 +113,7 @@ export function textMember(node: JsonNode, name: string): string | null {
 }
 
 /** What a value is, for a person. */
-export function nameOf(node: JsonNode): string {
+export function nameOfNode(node: JsonNode): string {
   return {
     object: 'an object',
     array: 'an array',
@@ -149,7 +149,7 @@ function identified(
         message:
           node.type === 'object'
             ? 'an entry without a title is not a task'
-            : `an entry that is ${nameOf(node)} is not a task: expected an object with a title`,
+            : `an entry that is ${nameOfNode(node)} is not a task: expected an object with a title`,
         hidesTasks: true,
       });
       continue;
@@ -161,7 +161,7 @@ function identified(
     if (first !== undefined)
       problems.push({
         ...positionOf(node),
-        message: `${key === null ? `the title ${quoted(title)}` : `the id ${quoted(key)}`} is on line ${positionOf(first.node).line ?? 0} already: this second one is called ${id}`,
+        message: `${key === null ? `the title ${quoteText(title)}` : `the id ${quoteText(key)}`} is on line ${positionOf(first.node).line ?? 0} already: this second one is called ${id}`,
       });
     entries.set(id, { id, list, node, key, title });
   }
@@ -196,6 +196,6 @@ function titleOf(node: JsonNode): string {
 }
 
 /** Text of the file inside a message: one line, not too long. */
-export function quoted(text: string): string {
+export function quoteText(text: string): string {
   return JSON.stringify(cut(cleanTitle(text).text, 80));
 }

@@ -1,4 +1,4 @@
-import { appendChildren, applyEdits, layoutOf, renderJson, type Edit } from '../../../json/edit.ts';
+import { appendChildren, applyEdits, layoutOfJson, renderJsonValue, type Edit } from '../../../json/edit.ts';
 import { member, type JsonNode } from '../../../json/parse.ts';
 import { progressOf } from '../queue.ts';
 import type { Task, TaskProgress } from '../task.ts';
@@ -85,9 +85,9 @@ function added(
 ): Edit {
   const empty = member(node, name);
   if (empty !== null) return replaced(empty, JSON.stringify(value));
-  const layout = layoutOf(text, node);
+  const layout = layoutOfJson(text, node);
   const colon = layout.indent === null && !layout.spaced ? ':' : ': ';
-  return appendChildren(text, node, [`${JSON.stringify(name)}${colon}${renderJson(value, layout, '')}`], layout);
+  return appendChildren(text, node, [`${JSON.stringify(name)}${colon}${renderJsonValue(value, layout, '')}`], layout);
 }
 
 const WORDS = { 'in-progress': 'in_progress', failed: 'failed', done: 'done' } as const;

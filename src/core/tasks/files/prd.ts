@@ -1,7 +1,7 @@
 import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
-import { nameOf, quoted, parsePrdFile, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
+import { nameOfNode, quoteText, parsePrdFile, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskProgress } from '../task.ts';
@@ -59,7 +59,7 @@ function issueOf(entry: JsonNode, note: Note): number | null {
   if (number !== undefined) return Number(number);
   const isEmpty = node.type === 'string' && text === '';
   if (!isEmpty)
-    note(node, `the issue${text === '' ? '' : ` ${quoted(text)}`} is not a number, so the pull request names none`);
+    note(node, `the issue${text === '' ? '' : ` ${quoteText(text)}`} is not a number, so the pull request names none`);
   return null;
 }
 
@@ -81,7 +81,7 @@ export function dependencyKeys(
     if (given === null || given.type === 'null') return [];
     return (given.type === 'array' ? itemsOf(given) : [given]).flatMap((node) => {
       if (node.type === 'string' || node.type === 'number') return [{ key: String(node.value).trim(), node }];
-      note(node, `\`${name}\` names other entries by their ids, but this is ${nameOf(node)}`);
+      note(node, `\`${name}\` names other entries by their ids, but this is ${nameOfNode(node)}`);
       return [];
     });
   });
@@ -127,7 +127,7 @@ function stateOfStatus(entry: JsonNode, note: Note): State | null {
   if (Object.hasOwn(states, word)) return states[word] ?? null;
   note(
     status,
-    `the status ${quoted(String(valueOf(status)))} is unknown and counts as todo: expected todo, in_progress, done, failed or blocked`,
+    `the status ${quoteText(String(valueOf(status)))} is unknown and counts as todo: expected todo, in_progress, done, failed or blocked`,
   );
   return null;
 }
@@ -136,7 +136,7 @@ function stateOfPasses(entry: JsonNode, note: Note): State | null {
   const passes = member(entry, 'passes');
   if (passes === null || passes.type === 'null') return null;
   if (passes.type === 'boolean') return passes.value === true ? 'done' : 'todo';
-  note(passes, `\`passes\` is ${nameOf(passes)} and counts as false: expected true or false`);
+  note(passes, `\`passes\` is ${nameOfNode(passes)} and counts as false: expected true or false`);
   return 'todo';
 }
 
@@ -148,7 +148,7 @@ function priorityOf(entry: JsonNode, note: Note): number {
   if (number !== null && number >= 1 && Number.isSafeInteger(number)) return number;
   note(
     given,
-    `the priority ${quoted(JSON.stringify(valueOf(given)))} counts as ${NORMAL_PRIORITY}: expected a whole number from 1 (highest), or critical, high, medium or low`,
+    `the priority ${quoteText(JSON.stringify(valueOf(given)))} counts as ${NORMAL_PRIORITY}: expected a whole number from 1 (highest), or critical, high, medium or low`,
   );
   return NORMAL_PRIORITY;
 }
@@ -164,7 +164,7 @@ function dependenciesOf(
     const id = idOfKey.get(key);
     if (id === undefined && archived.has(key)) continue;
     if (id === undefined && !ids.has(key))
-      note(node, `depends on ${quoted(key)}, which is not in this file, so it is not worked on`);
+      note(node, `depends on ${quoteText(key)}, which is not in this file, so it is not worked on`);
     ids.set(key, id ?? taskIdOfEntry('prd', safeKey(key)));
   }
   return [...new Set(ids.values())];

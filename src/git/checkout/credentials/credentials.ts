@@ -1,155 +1,81 @@
 import { existsSync } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
+import { movedPath, type MovedFolder } from '../../../core/clean-clone/moved-text.ts';
 import { firstNames } from '../../../core/text/lists.ts';
 import { oneLine } from '../../../core/text/one-line.ts';
 import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
-import {
-  readNote,
-  removeNote,
-  renderConfig,
-  writeNote,
-  type NotedFile,
-  type NotedSetting,
-  type NotePlace,
-} from './note.ts';
 import { secretsOfSettings } from './values.ts';
 import { findGitConfigs } from './git-configs.ts';
-import { authorizationHeader, createGit, type Git } from '../../git.ts';
+import { createGit, type Git } from '../../git.ts';
 import { readLinked, writeRegular } from '../../regular-files.ts';
 import type { Workspace } from '../workspace.ts';
 
-interface HideOptions extends NotePlace {
-  /** The job's token, of which actions/checkout makes its header. */
-  readonly token: string;
-  readonly log: Pick<Log, 'warning'>;
-}
-
-/** A file that was changed or taken away, as it was; `settings` are null where it is no git config. */
-interface HiddenFile {
-  readonly path: string;
-  readonly folder: string;
-  readonly mode: number;
-  readonly content: Buffer;
-  readonly settings: readonly Setting[] | null;
+/** Files of a checkout, and of other checkouts in it, that hold credentials. */
+export interface FoundCredentials {
+  /** Paths of config files. */
+  readonly configs: readonly string[];
+  /** Included files and SSH keys, which are secret as a whole. */
+  readonly secretFiles: readonly string[];
+  /** The secrets themselves. */
+  readonly secrets: readonly string[];
 }
 
 /**
- * Takes credentials out of the workspace's git config, and out of those of other checkouts in it: headers, helpers, keys,
- * passwords in URLs, and includes (newer versions of actions/checkout keep the header in an included file, which is moved
- * away as well). Warns of what could not be looked at.
- * The returned function puts every file back as it was. Meanwhile the credentials are in the memory of this process
- * alone: after a kill restoreCredentials puts back what the job's token gives.
+ * Finds the credentials in a workspace's git config, in those of other checkouts in it, and in what they include: headers,
+ * helpers, keys, passwords in URLs. Changes nothing. Warns of what could not be read.
  */
-export async function hideCredentials(
+export async function findCredentials(
   workspace: Workspace,
-  options: HideOptions & {
-    readonly env: NodeJS.ProcessEnv;
-    readonly learnSecrets: (secrets: readonly string[]) => void;
-  },
-): Promise<() => Promise<void>> {
-  const git = createGit({ folder: '/', env: options.env });
-  const { configs, unread } = await configsOf(git, workspace, options.env);
-  const { secrets: included, strange } = await includedSecrets(git, configs, options.env);
-  warnOfUnread([...unread, ...strange], options.log);
-  if (configs.length === 0) return () => Promise.resolve();
+  { env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
+): Promise<FoundCredentials> {
+  const git = createGit({ folder: '/', env });
+  const { configs, unread } = await configsOf(git, workspace, env);
+  const { secrets: included, strange } = await includedSecrets(git, configs, env);
+  warnOfUnread([...unread, ...strange], log);
   const found = [...configs, ...included].flatMap(({ settings }) => (settings ?? []).filter(isCredential));
-  options.learnSecrets(secretsOfSettings(found));
-
-  const hidden = await Promise.all([...configs, ...included].map(readHidden));
-  await writeNote(
-    options,
-    hidden.map((file) => noted(file, options.token)),
-  );
-  await Promise.all(included.map(({ path }) => rm(path, { force: true })));
-  for (const config of configs)
-    await rewrite(git, config).catch((error: unknown) => {
-      throw error instanceof UserError ? error : notRemoved(config.path, error);
-    });
-  let isHidden = true;
-  return async () => {
-    if (!isHidden) return;
-    const displaced: string[] = [];
-    for (const file of hidden) if ((await putBack(file, file.content)) === 'displaced') displaced.push(file.path);
-    warnOf(displaced, options.log);
-    await removeNote(options);
-    isHidden = false;
+  return {
+    configs: configs.map(({ path }) => path),
+    secretFiles: included.map(({ path }) => path),
+    secrets: secretsOfSettings(found),
   };
 }
 
-/** After a kill: puts back what hideCredentials took away, as far as the job's token gives it, and warns of the rest. Does nothing when nothing is hidden. Safe to repeat, also after being killed half-way. Throws a UserError when the note is not what hideCredentials wrote. */
-export async function restoreCredentials(options: HideOptions): Promise<void> {
-  const files = await readNote(options);
-  if (files === null) return;
-  const missing: string[] = [];
-  for (const file of files) {
-    const config = file.settings === null ? null : renderConfig(file.settings, authorizationHeader(options.token));
-    const end = config === null || config === '' ? 'put-back' : await putBack(file, config);
-    if (end === 'displaced' || !file.isComplete) missing.push(file.path);
+/**
+ * Takes the credentials out of a copy of the checkout: out of each config file that was copied, by the first folder of
+ * `moves` that it lies in, and away with each secret file. Throws a UserError where that cannot be done.
+ */
+export async function removeSettings(
+  { configs, secretFiles }: FoundCredentials,
+  { moves, env }: { readonly moves: readonly MovedFolder[]; readonly env: NodeJS.ProcessEnv },
+): Promise<void> {
+  const git = createGit({ folder: '/', env });
+  const copyOf = (path: string): string | null => {
+    const moved = movedPath(path, moves);
+    return moved === path || !existsSync(moved) ? null : moved;
+  };
+  for (const path of secretFiles) {
+    const copy = copyOf(path);
+    if (copy !== null) await rm(copy, { force: true });
   }
-  warnOf(missing, options.log);
-  await removeNote(options);
-}
-
-/** Writes a file where it was. Only in the folder where it was: with a link in its place the credentials would go where the agent likes. */
-async function putBack(
-  { path, folder, mode }: Pick<HiddenFile, 'path' | 'folder' | 'mode'>,
-  content: string | Buffer,
-): Promise<'put-back' | 'no-folder' | 'displaced'> {
-  const found = await stat(dirname(path)).catch(() => null);
-  if (!found?.isDirectory()) return 'no-folder';
-  if ((await realpath(dirname(path))) !== folder) return 'displaced';
-  // An agent may have closed a folder in the work tree: that must not take the run's end with it.
-  return await writeRegular(path, content, { mode }).then(
-    () => 'put-back',
-    () => 'displaced',
-  );
-}
-
-function warnOf(paths: readonly string[], log: HideOptions['log']): void {
-  if (paths.length > 0)
-    log.warning(
-      `Git credentials of the checkout could not be restored (${paths.join(', ')}). Check out again before a later step of this job uses git.`,
-    );
+  for (const path of configs) {
+    const copy = copyOf(path);
+    if (copy === null) continue;
+    await rewrite(git, await readConfigFile(git, copy, null)).catch((error: unknown) => {
+      throw error instanceof UserError ? error : notRemoved(copy, error);
+    });
+  }
 }
 
 /** Names that a warning has room for. */
 const MOST_NAMES = 3;
 
-function warnOfUnread(paths: readonly string[], log: HideOptions['log']): void {
+function warnOfUnread(paths: readonly string[], log: Pick<Log, 'warning'>): void {
   if (paths.length > 0)
     log.warning(
       `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${oneLine(firstNames(paths, MOST_NAMES), 600)}. Set "persist-credentials: false" on actions/checkout.`,
     );
-}
-
-/** The file without what is secret in it. */
-function noted({ path, folder, mode, settings }: HiddenFile, token: string): NotedFile {
-  if (settings === null) return { path, folder, mode, settings: null, isComplete: false };
-  const kept = settings.map((setting) => withoutSecret(setting, authorizationHeader(token)));
-  const left = kept.flatMap(({ setting }) => (setting === null ? [] : [setting]));
-  return { path, folder, mode, settings: left, isComplete: kept.every(({ isComplete }) => isComplete) };
-}
-
-function withoutSecret(
-  { key, value }: Setting,
-  header: string,
-): { readonly setting: NotedSetting | null; readonly isComplete: boolean } {
-  if (!isCredential({ key, value })) return { setting: { is: 'text', key, value }, isComplete: true };
-  const url = withoutPassword({ key, value });
-  if (url !== value) return { setting: { is: 'text', key, value: url }, isComplete: false };
-  // A name with a password in it is a secret of its own.
-  if (key.includes('@')) return { setting: null, isComplete: false };
-  // An empty one takes back what was set before.
-  if (value === null || value === '') return { setting: { is: 'text', key, value }, isComplete: true };
-  return value === header && isHeaderKey(key)
-    ? { setting: { is: 'token-header', key }, isComplete: true }
-    : { setting: null, isComplete: false };
-}
-
-function isHeaderKey(key: string): boolean {
-  return /^http\..*extraheader$/is.test(key);
 }
 
 interface Setting {
@@ -165,7 +91,11 @@ interface ConfigFile {
   readonly reach: readonly string[] | null;
 }
 
-type FoundFile = Pick<HiddenFile, 'path' | 'settings'>;
+/** `settings` are null where it is not a git config. */
+interface FoundFile {
+  readonly path: string;
+  readonly settings: readonly Setting[] | null;
+}
 
 /** The config files of all git directories there, as far as they hold something to hide, and what could not be read. */
 async function configsOf(
@@ -177,7 +107,10 @@ async function configsOf(
   const unread = [...unsearched];
   const configs: ConfigFile[] = await Promise.all(own.map((path) => readConfigFile(git, path, null)));
   // What git cannot read is of no use to it, and no reason to end a run: it may be there for a test.
-  const reach = [workspace.top, ...(env['RUNNER_TEMP'] ? [await realpath(env['RUNNER_TEMP'])] : [])];
+  const reach = [
+    workspace.top,
+    ...(env['RUNNER_TEMP'] ? [await realpath(env['RUNNER_TEMP']).catch(() => env['RUNNER_TEMP'] ?? '')] : []),
+  ];
   for (const path of nested)
     if (await isIn(path, reach))
       await readConfigFile(git, path, reach).then(
@@ -263,11 +196,6 @@ async function includedSecrets(
     }
   }
   return { secrets: [...secrets.values()], strange: [...strange] };
-}
-
-async function readHidden({ path, settings }: FoundFile): Promise<HiddenFile> {
-  const { mode, bytes } = (await readLinked(path)) ?? unreadable(path);
-  return { path, folder: await realpath(dirname(path)), mode, content: bytes, settings };
 }
 
 /** Edits a copy and moves it into place, so that at no instant the config is half written. */

@@ -1,32 +1,44 @@
 import { constants } from 'node:fs';
-import { chmod, copyFile, link, mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, copyFile, link, lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { sentence } from '../../../core/text/sentence.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
+import { readRegular } from '../../regular-files.ts';
 import type { Quarantine } from '../quarantine.ts';
-import { copyIndex } from '../workspace.ts';
+import { copyIndex, type Workspace } from '../workspace.ts';
 import { INBOX } from './requests.ts';
 
-/** What we lend to the worker: commits and trees with all that they are made of, where it can read and nobody but us can write. */
+/** What we lend to the room: commits and trees with all that they are made of, where its user can read and nobody but us can write. */
 export interface Inbox {
   readonly folder: string;
+  /** Folders of objects: what is lent, and the history that the checkout has. */
+  readonly objects: readonly [string, string];
+  /** Lends the index of a tree as it was laid. */
+  lendIndex(indexFile: string): Promise<void>;
   /** Lends a commit or a tree of the quarantine. */
   lend(id: ObjectId): Promise<void>;
 }
 
-/** Lays the inbox in `folder`, with what the quarantine has packed: the lane's tip with its files. */
-export async function createInbox(folder: string, quarantine: Quarantine, tip: ObjectId): Promise<Inbox> {
+/** Lays the inbox in `folder`, with what the quarantine has packed (the lane's tip with its files), and the objects of the checkout. */
+export async function createInbox(
+  folder: string,
+  {
+    quarantine,
+    tip,
+    checkout,
+  }: { readonly quarantine: Quarantine; readonly tip: ObjectId; readonly checkout: Pick<Workspace, 'commonFolder'> },
+): Promise<Inbox> {
   const objects = join(folder, INBOX.objects);
   const packs = join(objects, 'pack');
+  const history = join(folder, INBOX.history);
   await rm(folder, { recursive: true, force: true });
   for (const place of [folder, objects, packs]) await makeReadable(place);
+  await lendAll(join(checkout.commonFolder, 'objects'), history, DEEPEST);
   const source = join(quarantine.folder, 'objects', 'pack');
   for (const name of await readdir(source))
     if (/^pack-[0-9a-f]+\.(?:pack|idx)$/.test(name)) await share(join(source, name), join(packs, name));
-  await copyIndex(quarantine.indexFile, join(folder, INBOX.index));
-  await chmod(join(folder, INBOX.index), 0o444).catch(() => undefined);
 
   const lent = new Set([tip]);
   let newest = tip;
@@ -57,6 +69,12 @@ export async function createInbox(folder: string, quarantine: Quarantine, tip: O
 
   return {
     folder,
+    objects: [objects, history],
+    async lendIndex(indexFile) {
+      const to = join(folder, INBOX.index);
+      await copyIndex(indexFile, to);
+      await chmod(to, 0o444).catch(() => undefined);
+    },
     async lend(id) {
       await lend(id);
       // A tree is seldom wanted again.
@@ -67,9 +85,35 @@ export async function createInbox(folder: string, quarantine: Quarantine, tip: O
 
 /** Whatever the mask of this process. */
 async function makeReadable(folder: string): Promise<void> {
-  await mkdir(folder);
+  await mkdir(folder, { recursive: true });
   await chmod(folder, 0o755);
 }
+
+/** Git follows folders of objects that borrow from others so far. */
+const DEEPEST = 5;
+
+/** Objects of a checkout, with those that it borrows. They stay as they are: one that others may not read is copied. */
+async function lendAll(from: string, to: string, depth: number): Promise<void> {
+  await makeReadable(to);
+  const borrowed = depth === 0 ? null : await readRegular(join(from, 'info', 'alternates'));
+  for (const line of borrowed?.bytes.toString().split('\n') ?? [])
+    if (line !== '' && !line.startsWith('#')) await lendAll(resolve(from, line), to, depth - 1);
+  for (const entry of await readdir(from, { withFileTypes: true }).catch(() => [])) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory() && entry.name !== 'info') await lendAll(source, target, 0);
+    if (!entry.isFile() || NOT_LENT.test(entry.name) || (await lstat(target).catch(() => null)) !== null) continue;
+    const { mode } = await lstat(source);
+    if ((mode & 0o004) !== 0)
+      await link(source, target).catch(() => copyFile(source, target, constants.COPYFILE_FICLONE));
+    else {
+      await copyFile(source, target, constants.COPYFILE_FICLONE);
+      await chmod(target, 0o444);
+    }
+  }
+}
+
+/** Files that git writes at the moment, and what says that objects are still on a server. */
+const NOT_LENT = /^tmp_|\.(?:lock|promisor)$/;
 
 /** At once where both are on one disk. */
 async function share(from: string, to: string): Promise<void> {

@@ -97,7 +97,7 @@ interface NotedTree {
 }
 
 /** The tree without the agent's notes; nothing is asked of git where there are none on the disk. */
-export async function withoutNotesOf(
+async function withoutNotesOf(
   { workspace: { top }, repository, folder }: NotedTree,
   tree: ObjectId,
 ): Promise<ObjectId> {

@@ -46,5 +46,5 @@ export type TreeRequestOf<K extends TreeQuestion> = Questions[K];
 /** A question to the worker, one line of JSON. It comes from us alone. */
 export type TreeRequest = { readonly [K in TreeQuestion]: { readonly kind: K } & Questions[K] }[TreeQuestion];
 
-/** Where packs and the first index lie in the inbox. */
-export const INBOX = { objects: 'objects', index: 'index' } as const;
+/** Where packs, the checkout's own objects and the first index lie in the inbox. */
+export const INBOX = { objects: 'objects', history: 'history', index: 'index' } as const;

@@ -1,17 +1,12 @@
 import { lstat, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeRegular } from '../../regular-files.ts';
-import { readConfig, type Workspace } from '../workspace.ts';
+import type { Workspace } from '../workspace.ts';
 
 /** Makes a git directory that an agent broke or removed one that git accepts: without objects, and with HEAD on no commit. */
 export type WorkspaceRestorer = () => Promise<void>;
 
-/** The config that git needs to accept the workspace's git directory at all, as it is now. */
-export async function configToRestore(workspace: Workspace): Promise<Buffer> {
-  return (await readConfig(workspace)) ?? Buffer.from('[core]\n\trepositoryformatversion = 0\n\tbare = false\n');
-}
-
-/** Makes it so with that config. */
+/** Makes it so with the config that the tree was laid with. */
 export function createWorkspaceRestorer({ gitFolder, commonFolder }: Workspace, config: Buffer): WorkspaceRestorer {
   return async () => {
     const inside = ['objects', 'objects/pack', 'objects/info', 'refs', 'refs/heads'];

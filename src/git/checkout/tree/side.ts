@@ -51,7 +51,7 @@ export function contentOf(
   return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, whyStandIn(standIn)])) };
 }
 
-/** Of a work tree that was taken back: it is for the job's later steps. */
+/** Of a tree that is not there, or not any more. */
 export const noSide: WorkTreeSide = {
   read: givenBack,
   patchOf: givenBack,
@@ -61,5 +61,5 @@ export const noSide: WorkTreeSide = {
 };
 
 function givenBack(): Promise<never> {
-  return Promise.reject(new Error('the work tree was given back'));
+  return Promise.reject(new Error('the tree was left'));
 }

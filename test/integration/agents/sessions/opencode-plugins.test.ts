@@ -23,7 +23,7 @@ test.each<{ path: string; text: string; refused: boolean }>([
   await using place = await createPlace();
   await mkdir(dirname(join(place.alsoFolder, path)), { recursive: true });
   await writeFile(join(place.alsoFolder, path), text);
-  const refusing = refusePlugins(place);
+  const refusing = refusePlugins({ ...place, tree: place.alsoFolder });
   await (refused
     ? expect(refusing).rejects.toThrow(/plugins for OpenCode/)
     : expect(refusing).resolves.toBeUndefined());
@@ -32,7 +32,7 @@ test.each<{ path: string; text: string; refused: boolean }>([
 test('a link in the place of settings is refused', async () => {
   await using place = await createPlace();
   await symlink('/etc/hostname', join(place.workFolder, 'opencode.json'));
-  await expect(refusePlugins(place)).rejects.toThrow(/`a\/opencode\.json`/);
+  await expect(refusePlugins({ ...place, tree: place.alsoFolder })).rejects.toThrow(/`a\/opencode\.json`/);
 });
 
 async function createPlace() {

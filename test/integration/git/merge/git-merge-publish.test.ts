@@ -45,7 +45,7 @@ test('the next run goes on from a merge, and merges once more', async () => {
   const start = { kind: 'continue', remoteHead: head } as const;
   expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });
   const base = await commitToMain(scene, { 'a.txt': 'base, later\n' });
-  const { repository } = await openAgain(scene, commit);
+  const repository = await openAgain(scene, commit);
   // What lies before the merge is not in the quarantine.
   expect(await scene.quarantineGit('rev-list', '--count', '--all')).toBe('4');
   expect(await repository.review()).toMatchObject({ lines: 3 });
@@ -84,8 +84,8 @@ test('three jobs go on from a merge, and merge once more', async () => {
   await scene.remote().push({ branch: BRANCH, commit, start });
   const fork = conflict.base;
   const base = await commitToMain(scene, { 'a.txt': 'base, later\n' });
-  await conflict.takeBack();
-  const next = { ...conflict, head: commit, ...(await openAgain(scene, commit)) };
+  await conflict.repository.leave();
+  const next = { ...conflict, head: commit, repository: await openAgain(scene, commit) };
   const newest = await merged(next, 'all three\n');
   const { path, remote } = await handOver(next);
   const bundle = { path, commit: newest };
@@ -102,8 +102,8 @@ test('a branch that has merged its base goes on without another merge', async ()
   const { scene, head, base } = conflict;
   const commit = await merged(conflict);
   await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'continue', remoteHead: head } });
-  await conflict.takeBack();
-  const next = { ...conflict, head: commit, ...(await openAgain(scene, commit)) };
+  await conflict.repository.leave();
+  const next = { ...conflict, head: commit, repository: await openAgain(scene, commit) };
   const { committed } = await resolve(next, () => scene.write('own.txt', 'own, and more\n'));
   expect(committed.merge).toBe('none');
   const { path, remote } = await handOver(next);
@@ -221,14 +221,14 @@ test('what the branch alone changed at a protected path may stay', async () => {
   await using conflict = await setConflict(SIDES);
   const { scene, head, base } = conflict;
   // A person did.
-  await conflict.takeBack();
+  await conflict.repository.leave();
   await scene.git('checkout', '--quiet', '--force', head);
   await edit(scene, { '.github/own.yml': 'on: push\n' });
   await scene.git('add', '--all', '--force');
   await scene.git('commit', '--quiet', '-m', 'mine');
   const person = await scene.git('rev-parse', 'HEAD');
   await scene.git('push', '--quiet', scene.server.repositoryFolder, `${person}:${BRANCH}`);
-  const { repository } = await openAgain(scene, person);
+  const repository = await openAgain(scene, person);
   const commit = await merged({ ...conflict, repository });
   const start = { kind: 'continue', remoteHead: person } as const;
   expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });

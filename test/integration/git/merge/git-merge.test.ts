@@ -48,7 +48,7 @@ describe('a merge is laid in the work tree', () => {
     await using conflict = await setConflict({ ...TEXT, base: { 'b.txt': 'b\nmore\n' } });
     const { scene, head } = conflict;
     await scene.serverGit('update-ref', 'refs/heads/main', `${head}~1`);
-    const { repository } = await openAgain(scene, head);
+    const repository = await openAgain(scene, head);
     expect(await repository.beginMerge()).toEqual({ kind: 'up-to-date' });
   });
 
@@ -146,10 +146,9 @@ describe('a merge is laid in the work tree', () => {
     await using conflict = await setConflict(TEXT);
     const { scene, head, base } = conflict;
     await scene.serverGit('branch', 'shallow', base);
-    await conflict.takeBack();
+    await conflict.repository.leave();
     const repository = scene.reopen();
     await repository.openLane({ branch: BRANCH, baseBranch: 'shallow', start: { kind: 'continue', remoteHead: head } });
-    await repository.handOver();
     expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
     expect(await scene.read('a.txt')).toMatch(/^<<<<<<< .*ralph\/queue\nlane\n=======\nbase\n>>>>>>> .*shallow$/m);
   });
@@ -327,8 +326,7 @@ describe('an agent does what it likes with its git', () => {
     await using conflict = await setConflict(TEXT);
     const { scene, repository, head } = conflict;
     await repository.beginMerge();
-    await conflict.takeBack();
-    const { repository: next } = await openAgain(scene, head);
+    const next = await openAgain(scene, head);
     expect(await next.beginMerge()).toMatchObject({ kind: 'begun', conflicts: ['a.txt'] });
   });
 });
@@ -373,8 +371,8 @@ describe('what a merge must not publish', () => {
     );
     const { scene, head } = conflict;
     // The next run may not any more.
-    await conflict.takeBack();
-    const { repository } = await openAgain(scene, head, { allowProtectedPaths: [] });
+    await conflict.repository.leave();
+    const repository = await openAgain(scene, head, { allowProtectedPaths: [] });
     expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
     const { committed } = await resolve({ scene, repository }, () => scene.write('a.txt', LINES('both')));
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });

@@ -1,10 +1,9 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Checkout } from '../../../../src/git/checkout/checkout.ts';
 import type { PublishingRules } from '../../../../src/git/inspection/inspection.ts';
 import type { IterationCommit } from '../../../../src/ports/repository.ts';
-import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, type Scene, type SceneCheckout } from '../git-fixture.ts';
 
 /** What one side does to the files: content by path, or where a link leads; null: it removes the path. */
 export type Edit = Readonly<Record<string, string | Buffer | Link | null>>;
@@ -16,12 +15,11 @@ interface Link {
 /** A lane whose pull request is open, of a base branch that has moved on since. */
 export interface Conflict {
   readonly scene: Scene;
-  readonly repository: Checkout;
+  readonly repository: SceneCheckout;
   /** The lane's newest commit, and the base branch's. */
   readonly head: string;
   readonly base: string;
   readonly fork: string;
-  takeBack(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -33,22 +31,13 @@ export async function setConflict(
   const scene = await setScene(rules);
   await commitToMain(scene, first);
   const { head: fork } = await openFresh(scene);
-  const takeBack = await scene.repository.handOver();
   const { committed } = await iterate(scene, () => edit(scene, lane));
-  await takeBack();
+  await scene.repository.leave();
   await scene.remote().push({ branch: BRANCH, commit: committed.head, since: fork, start: { kind: 'fresh' } });
   const moved = await commitToMain(scene, base);
-  const { repository, takeBack: end } = await openAgain(scene, committed.head);
+  const repository = await openAgain(scene, committed.head);
   const { head } = committed;
-  return {
-    scene,
-    fork,
-    head,
-    base: moved,
-    repository,
-    takeBack: end,
-    [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
-  };
+  return { scene, fork, head, base: moved, repository, [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose]() };
 }
 
 /** As the next run does it. */
@@ -56,13 +45,12 @@ export async function openAgain(
   scene: Scene,
   head: string,
   rules: Partial<PublishingRules> = {},
-): Promise<{ readonly repository: Checkout; takeBack(): Promise<void> }> {
+): Promise<SceneCheckout> {
   await rm(join(scene.workFolder), { recursive: true, force: true });
-  await scene.git('checkout', '--quiet', '--force', 'main');
-  await scene.git('clean', '--quiet', '--force', '-d');
+  await runGit(scene.checkout, ['checkout', '--quiet', 'main']);
   const repository = scene.reopen(rules);
   await repository.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
-  return { repository, takeBack: await repository.handOver() };
+  return repository;
 }
 
 /** A commit of a person on the server's base branch; returns it. */

@@ -1,7 +1,7 @@
-import { chmod, mkdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { iterate, openFresh, setScene, workIn } from '../git-fixture.ts';
+import { iterate, openFresh, setScene, stateOf, workIn } from '../git-fixture.ts';
 import { asAgent, openOtherUserRoom } from './room-fixture.ts';
 
 workIn(openOtherUserRoom);
@@ -30,26 +30,29 @@ describe.runIf(process.getuid?.() === 0)('what verify leaves as another user tha
   });
 });
 
-test('what git ignores is as it was before the agent worked, whatever the times of its files say', async () => {
+test('what git ignores in the checkout is nothing that an agent reaches, whatever the times of files say', async () => {
   await using scene = await setScene();
-  const { signal } = new AbortController();
   await scene.write('node_modules/a/index.js', 'good');
   await scene.write('node_modules/odd [name]/b.js', 'b');
   await scene.write('old.log', 'x');
+  const before = stateOf(scene.checkout);
   await openFresh(scene);
-  await scene.repository.keepIgnored(signal);
-  const takeBack = await scene.repository.handOver();
   const place = join(scene.folder, 'node_modules/a/index.js');
   const { atime, mtime } = await stat(place);
-  await writeFile(place, 'evil');
-  await utimes(place, atime, mtime);
-  await scene.write('node_modules/evil/index.js', 'evil');
-  await scene.write('new.log', 'evil');
-  await scene.write('work.txt', 'work');
-  await takeBack();
-  expect(await scene.repository.putBackIgnored(signal)).toEqual(['new.log', 'node_modules']);
-  expect(await readFile(place, 'utf8')).toBe('good');
-  await expect(stat(join(scene.folder, 'node_modules/evil'))).rejects.toThrow(/ENOENT/);
+  await iterate(scene, async () => {
+    await writeFile(place, 'evil');
+    await utimes(place, atime, mtime);
+    await scene.write('node_modules/evil/index.js', 'evil');
+    await scene.write('new.log', 'evil');
+    await rm(join(scene.folder, 'old.log'));
+    await scene.write('work.txt', 'work');
+  });
+  expect(stateOf(scene.checkout)).toEqual(before);
+  await scene.repository.leave();
+  expect(stateOf(scene.checkout, OF_GIT_OR_WORK)).toEqual(
+    Object.fromEntries(Object.entries(before).filter(([path]) => !/^\.git(?:\/|$)/.test(path))),
+  );
   expect(await scene.read('work.txt')).toBe('work');
-  expect(await scene.repository.putBackIgnored(signal)).toEqual([]);
 });
+
+const OF_GIT_OR_WORK = /^\.git$|^work\.txt$/;

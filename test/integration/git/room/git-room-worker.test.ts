@@ -36,10 +36,9 @@ function impostor(answers: string, answerMs?: number): void {
   };
 }
 
-async function handedOver(): Promise<Scene> {
+async function opened(): Promise<Scene> {
   const scene = await setScene();
   await openFresh(scene);
-  await scene.repository.handOver();
   return scene;
 }
 
@@ -94,7 +93,7 @@ describe('a worker that is none of ours', () => {
     ],
   ])('%s', async (_, answers, words) => {
     impostor(answers);
-    await using scene = await handedOver();
+    await using scene = await opened();
     const failed = await scene.repository.snapshot().then(
       () => null,
       (error: unknown) => error as Error,
@@ -104,7 +103,7 @@ describe('a worker that is none of ours', () => {
 
   test('does not answer', async () => {
     impostor('', 300);
-    await using scene = await handedOver();
+    await using scene = await opened();
     await expect(scene.repository.snapshot()).rejects.toThrow(/did not answer within 0 s\. Re-run the workflow\./);
   });
 
@@ -151,13 +150,13 @@ describe('a worker that is none of ours', () => {
       );
       return { ...real, args: [file] };
     };
-    await using scene = await handedOver();
+    await using scene = await opened();
     const before = await scene.repository.snapshot();
     await scene.write('new.txt', 'new');
     const after = await scene.repository.snapshot();
     const committed = await scene.repository.commit(messageFor(before, after));
     expect(await scene.quarantineGit('show', `${committed.head}:new.txt`)).toBe('new');
-    const files = scene.repository.files({ read: never, readEnd: never, replace: never, remove: never });
+    const files = scene.repository.files(never);
     if (kind === 'read-texts')
       await expect(files.read(['README.md'])).rejects.toThrow(
         /the worker was ended by SIGKILL\. Re-run the workflow\./,
@@ -174,13 +173,13 @@ test('a worker that is killed in the middle is started once more', async () => {
     await chmod(file, 0o755);
     return { ...real, file, args: [] };
   };
-  await using scene = await handedOver();
+  await using scene = await opened();
   expect((await scene.repository.snapshot()).head).toBe(await scene.git('rev-parse', 'HEAD'));
 });
 
 test('a large change comes in parts, and no worker is left when it is there', async () => {
   command = null;
-  await using scene = await handedOver();
+  await using scene = await opened();
   const before = await scene.repository.snapshot();
   await mkdir(join(scene.folder, 'data'));
   const noise = createHash('shake256', { outputLength: 20 * 2 ** 20 })
@@ -199,7 +198,7 @@ test('a large change comes in parts, and no worker is left when it is there', as
 
 test('a change of the same length is seen, however soon it comes', async () => {
   command = null;
-  await using scene = await handedOver();
+  await using scene = await opened();
   const trees = new Set<string>();
   for (const text of ['one', 'two', 'six', 'ten']) {
     await scene.write('short.txt', text);
@@ -210,8 +209,8 @@ test('a change of the same length is seen, however soon it comes', async () => {
 
 test('concurrent calls wait for each other', async () => {
   command = null;
-  await using scene = await handedOver();
-  const files = scene.repository.files({ read: never, readEnd: never, replace: never, remove: never });
+  await using scene = await opened();
+  const files = scene.repository.files(never);
   const [snapshot, texts, end] = await Promise.all([
     scene.repository.snapshot(),
     files.read(['README.md']),
@@ -222,8 +221,8 @@ test('concurrent calls wait for each other', async () => {
   expect(end).toBe(texts['README.md']?.slice(-3));
 });
 
-function never(): Promise<never> {
-  return Promise.reject(new Error('read as this process'));
+function never(): never {
+  throw new Error('read as this process');
 }
 
 /** A tree with one entry. */

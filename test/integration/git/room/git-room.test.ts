@@ -1,9 +1,8 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { takeBackAfterKill } from '../../../../src/git/checkout/tree/hand-over.ts';
 import { createWorkFiles } from '../../../../src/runner/workspace-files.ts';
 import { rows } from '../../../runs.ts';
 import {
@@ -14,6 +13,7 @@ import {
   reachByFolder,
   runGit,
   setScene,
+  stateOf,
   workIn,
   type Scene,
 } from '../git-fixture.ts';
@@ -53,25 +53,6 @@ function notOf(uid: number, folder: string): readonly string[] {
     .filter((path) => lstatSync(path).uid !== uid);
 }
 
-/** What decides how git behaves in a checkout: every file of its git directory but objects, refs, logs and the index. */
-function behaviourOf(folder: string): Readonly<Record<string, string>> {
-  const names = readdirSync(join(folder, '.git'), { recursive: true, encoding: 'utf8' });
-  const files = names.filter(
-    (name) => !/^(?:objects|refs|logs)(?:\/|$)|^index$|^HEAD$|^shallow$|^packed-refs$/.test(name),
-  );
-  return Object.fromEntries(
-    files.map((name) => {
-      const found = lstatSync(join(folder, '.git', name));
-      const what = found.isFile()
-        ? readFileSync(join(folder, '.git', name), 'utf8')
-        : found.isDirectory()
-          ? 'folder'
-          : 'other';
-      return [name, what];
-    }),
-  );
-}
-
 /** What an agent may do to the git directory. `witness`: a program of its own, and a file of ours; `proof`: a plain git command that runs the program. */
 const attacks: readonly [what: string, script: (witness: Witness, scene: Scene) => string, proof?: string][] = [
   ['nothing', () => ':'],
@@ -90,7 +71,8 @@ const attacks: readonly [what: string, script: (witness: Witness, scene: Scene) 
   ['alternates', ({ secret }) => `mkdir -p .git/objects/info; dirname ${secret} > .git/objects/info/alternates`],
   [
     'refs that are pipes',
-    () => `rm -f .git/refs/heads/${BRANCH} .git/packed-refs; mkfifo .git/refs/heads/${BRANCH} .git/packed-refs`,
+    () =>
+      `rm -f .git/refs/heads/${BRANCH} .git/packed-refs; mkdir -p .git/refs/heads/ralph; mkfifo .git/refs/heads/${BRANCH} .git/packed-refs`,
   ],
   ['no objects', () => 'rm -rf .git/objects'],
   ['HEAD as a link to a file of ours', ({ secret }) => `ln -sf ${secret} .git/HEAD`],
@@ -146,17 +128,19 @@ const variants: typeof attacks = [
   ],
 ];
 
-describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', () => {
+describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () => {
   test.each(rows(attacks.length, [...attacks, ...variants]))(
-    '%s: the work is kept, nothing runs as us, and what is left is a plain checkout',
+    '%s: the work is kept, nothing runs as us, the checkout stays as it is, and is a plain one of what is published then',
     async (_, attack, proof) => {
       await using scene = await setScene();
+      await scene.git('config', 'http.extraheader', 'AUTHORIZATION: basic c2VjcmV0');
       const witness = await layWitness(scene);
-      const { head: start } = await openFresh(scene);
+      const checkout = stateOf(scene.checkout);
+      const config = await scene.read('.git/config');
       const history = await scene.git('rev-list', '--count', 'HEAD');
-      const behaviour = behaviourOf(scene.folder);
-      const takeBack = await scene.repository.handOver();
+      const { head: start } = await openFresh(scene);
       expect(notOf(AGENT_UID, scene.folder)).toEqual([]);
+      expect(stateOf(scene.checkout)).toEqual(checkout);
 
       const before = await scene.repository.snapshot();
       expect(before.head).toBe(start);
@@ -191,30 +175,23 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
         expect(new Set(witness.ran())).toEqual(new Set([String(AGENT_UID)]));
       }
 
-      await takeBack();
-      expect(notOf(own, scene.folder)).toEqual([]);
-      expect(behaviourOf(scene.folder)).toEqual(behaviour);
+      expect(stateOf(scene.checkout)).toEqual(checkout);
+      await scene.repository.leave();
+      expect(notOf(own, scene.checkout)).toEqual([]);
+      expect(await scene.read('.git/config')).toBe(config);
       expect(await scene.git('symbolic-ref', 'HEAD')).toBe(`refs/heads/${BRANCH}`);
       expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
-      expect(await scene.git('status', '--porcelain', '--', 'README.md', 'new.txt', 'src')).toBe('');
-      expect(await scene.git('diff', '--cached', '--name-only')).toBe('');
-      if (!(await isShallow(scene))) expect(await scene.git('rev-list', '--count', 'HEAD~1')).toBe(history);
+      expect(await scene.git('status', '--porcelain')).toBe('');
+      expect(await scene.git('rev-list', '--count', 'HEAD~1')).toBe(history);
       await scene.git('commit', '--quiet', '--allow-empty', '-m', 'a later step of the job');
       await scene.git('fsck', '--strict');
       expect(witness.ran().filter((uid) => uid === String(own))).toEqual([]);
     },
   );
 
-  const isShallow = (scene: Scene): Promise<boolean> =>
-    stat(join(scene.folder, '.git', 'shallow')).then(
-      () => true,
-      () => false,
-    );
-
-  test('what it committed is committed again, and what it did to objects of the job is undone', async () => {
+  test('what it committed is committed again, and what it did to objects of the tree is nothing to the checkout', async () => {
     await using scene = await setScene();
     await openFresh(scene);
-    const takeBack = await scene.repository.handOver();
     const { committed, change } = await iterate(scene, () =>
       asAgent(
         scene.folder,
@@ -227,16 +204,80 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
       'ralph Add a feature\nralph mine as well\nralph mine',
     );
     const readme = await readFile(join(scene.folder, 'README.md'), 'utf8');
-    const id = await runGit(join(scene.server.repositoryFolder), ['rev-parse', 'main:README.md']);
+    const id = await scene.serverGit('rev-parse', 'main:README.md');
     const object = join(scene.folder, '.git', 'objects', id.slice(0, 2), id.slice(2));
-    await rm(object);
+    await mkdir(dirname(object), { recursive: true });
     await writeFile(object, deflateSync(`blob ${String(readme.length)}\0${'e'.repeat(readme.length)}`));
-    await chown(object, AGENT_UID, AGENT_UID);
-    await takeBack();
+    await scene.repository.leave();
     expect(await scene.git('show', 'HEAD:README.md')).toBe(readme.trim());
     expect(await scene.git('show', 'HEAD:c.txt')).toBe('c');
     await scene.git('fsck', '--strict');
-    expect(await isShallow(scene)).toBe(true);
+  });
+
+  test('all of the history is there where the checkout borrows some of its objects itself', async () => {
+    await using scene = await setScene();
+    await scene.write('more.txt', 'x');
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'more');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+    await rm(scene.checkout, { recursive: true });
+    await runGit(dirname(scene.checkout), [
+      'clone',
+      '--quiet',
+      '--shared',
+      scene.server.repositoryFolder,
+      scene.checkout,
+    ]);
+    const commits = await scene.git('rev-list', '--count', 'HEAD');
+    await openFresh(scene);
+    expect(
+      await asAgent(scene.folder, 'git rev-list --count --objects HEAD > /dev/null; git rev-list --count HEAD'),
+    ).toBe(commits);
+  });
+
+  test('objects of the checkout are lent, whoever may read them, and are nobody else’s to write', async () => {
+    await using scene = await setScene();
+    await scene.write('more.txt', 'x');
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'more');
+    await scene.git('repack', '--quiet', '-d');
+    await scene.git('commit', '--quiet', '--allow-empty', '-m', 'loose');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+    const objects = join(scene.checkout, '.git', 'objects');
+    const files = readdirSync(objects, { recursive: true, encoding: 'utf8' }).map((name) => join(objects, name));
+    for (const path of files) await chmod(path, lstatSync(path).isDirectory() ? 0o700 : 0o400);
+    const before = stateOf(scene.checkout);
+    const mask = process.umask(0o077);
+    try {
+      const { base } = await openFresh(scene);
+      const clean = await scene.repository.layClean(base, unaborted);
+      for (const tree of [scene.folder, clean]) {
+        expect(await asAgent(tree, 'git rev-list --count HEAD')).toBe(
+          await runGit(scene.checkout, ['rev-list', '--count', 'main']),
+        );
+        expect(await asAgent(tree, 'git log -p --format=%s | grep -c . ; git status --porcelain')).toMatch(/^\d+$/);
+        await asAgent(tree, 'git fsck --strict');
+        const lent = (await asAgent(tree, 'cat .git/objects/info/alternates')).split('\n');
+        expect(lent).toHaveLength(2);
+        for (const folder of lent) {
+          expect(notOf(own, folder)).toEqual([]);
+          await expect(asAgent(folder, `touch evil`)).rejects.toThrow('Permission denied');
+          await expect(
+            asAgent(folder, `for f in */* */; do : > "$f"; rm -rf "$f"; [ -e "$f" ] || exit 0; done; exit 1`),
+          ).rejects.toThrow();
+        }
+      }
+      const { committed } = await iterate(scene, () =>
+        asAgent(scene.folder, 'echo new > new.txt; git add .; git commit -qm mine; git gc -q --prune=now'),
+      );
+      expect(committed.publishedPaths).toEqual(['new.txt']);
+      expect(stateOf(scene.checkout)).toEqual(before);
+      await scene.repository.leave();
+    } finally {
+      process.umask(mask);
+    }
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    await scene.git('fsck', '--strict');
   });
 
   test('files that it closes, links to files of ours, and pipes', async () => {
@@ -246,7 +287,6 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
     await scene.write('theirs/file.txt', 'of a third user');
     await chown(join(scene.folder, 'theirs'), AGENT_UID + 1, AGENT_UID + 1);
     await chmod(join(scene.folder, 'theirs'), 0o700);
-    const takeBack = await scene.repository.handOver();
     const { committed } = await iterate(scene, () =>
       asAgent(
         scene.folder,
@@ -263,21 +303,19 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
     expect(await scene.quarantineGit('ls-tree', '-r', '--name-only', committed.head)).not.toMatch(
       /theirs|closed|stolen/,
     );
-    await takeBack();
-    expect(notOf(own, scene.folder).map((path) => basename(path))).toEqual(['theirs']);
+    await scene.repository.leave();
+    expect(notOf(own, scene.checkout)).toEqual([]);
+    expect(await scene.read('fine.txt')).toBe('fine\n');
   });
 
   test('its files are read and replaced as its user: a link leads nowhere', async () => {
     await using scene = await setScene();
     const { secret } = await layWitness(scene);
     await openFresh(scene);
-    const files = scene.repository.files(createWorkFiles(scene.folder));
-    await scene.write('.ralph/notes.md', 'ours');
-    expect(await files.readEnd('.ralph/notes.md', 10)).toBe('ours');
-    const takeBack = await scene.repository.handOver();
+    const files = scene.repository.files(createWorkFiles);
     await asAgent(
       scene.folder,
-      `mkdir -p .beads; echo '{"a":1}' > .beads/a.jsonl; ln -s ${secret} .beads/b.jsonl; ln -s ${secret} stolen.md; echo 0123456789 > .ralph/long.md; mkfifo .ralph/pipe.md`,
+      `mkdir -p .beads .ralph; printf ours > .ralph/notes.md; echo '{"a":1}' > .beads/a.jsonl; ln -s ${secret} .beads/b.jsonl; ln -s ${secret} stolen.md; echo 0123456789 > .ralph/long.md; mkfifo .ralph/pipe.md`,
     );
     expect(await files.read(['.beads/*.jsonl', 'stolen.md', '.ralph/notes.md', '.ralph/pipe.md'])).toEqual({
       '.beads/a.jsonl': '{"a":1}\n',
@@ -293,19 +331,16 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
     await files.remove('stolen.md');
     expect(await files.readEnd('.ralph/long.md', 4)).toBeNull();
     expect(lstatSync(join(scene.folder, 'stolen.md')).isSymbolicLink()).toBe(true);
-    await takeBack();
     expect(await files.readEnd('.ralph/notes.md', 10)).toBe('new');
   });
 
-  test('clean clones are its own, and the one before is removed whatever it did to it', async () => {
+  test('clean trees are its own, and the one before is removed whatever it did to it', async () => {
     await using scene = await setScene();
     await scene.write('.git/info/exclude', 'node_modules/\n');
     await scene.write('node_modules/pkg/index.js', 'before');
     const { base } = await openFresh(scene);
-    await scene.repository.keepIgnored(unaborted);
-    const takeBack = await scene.repository.handOver();
-    const folder = await scene.repository.cleanClone(base, unaborted);
-    expect(folder).toBe(join(scene.room?.room.folders.clones ?? '', 'clean', 'workspace'));
+    const folder = await scene.repository.layClean(base, unaborted);
+    expect(folder).toBe(join(scene.room?.room.folders.trees ?? '', 'clean', 'workspace'));
     expect([lstatSync(folder).uid, ...notOf(AGENT_UID, folder)]).toEqual([AGENT_UID]);
     expect(
       await asAgent(
@@ -313,10 +348,9 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
         'cat node_modules/pkg/index.js; echo x > node_modules/pkg/new; mkdir closed; touch closed/x; chmod 0 closed',
       ),
     ).toBe('before');
-    const again = await scene.repository.cleanClone(base, unaborted);
+    const again = await scene.repository.layClean(base, unaborted);
     expect(again).toBe(folder);
     expect(await asAgent(folder, 'ls node_modules/pkg; ls -a')).not.toMatch(/new|closed/);
-    await takeBack();
   });
 
   test('what the job did not check out stays so', async () => {
@@ -324,11 +358,10 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
     await scene.git('update-index', '--skip-worktree', 'src/sum.js');
     await rm(join(scene.folder, 'src', 'sum.js'));
     await openFresh(scene);
-    const takeBack = await scene.repository.handOver();
     const { change } = await iterate(scene, () => asAgent(scene.folder, 'echo new > new.txt'));
     expect(change.files).toEqual(['new.txt']);
     expect(await asAgent(scene.folder, 'git status --porcelain')).toBe('');
-    await takeBack();
+    await scene.repository.leave();
     expect(await scene.git('status', '--porcelain')).toBe('');
     expect(await scene.git('ls-files', '-t', 'src/sum.js')).toBe('S src/sum.js');
   });
@@ -336,7 +369,6 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
   test('what the agent removes of what it is put back from is lent again', async () => {
     await using scene = await setScene();
     await openFresh(scene);
-    await scene.repository.handOver();
     await scene.repository.snapshot();
     await asAgent(scene.folder, 'echo work > work.txt');
     await scene.repository.snapshot();
@@ -348,86 +380,75 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
     expect(await scene.read('work.txt')).toBe('work\n');
   });
 
-  test('after a kill, what the run left on disk is enough to take it back', async () => {
+  test('after a kill, what it left is in nobody’s way', async () => {
     await using scene = await setScene();
+    const before = stateOf(scene.checkout);
     await openFresh(scene);
-    const behaviour = behaviourOf(scene.folder);
-    await scene.repository.handOver();
-    const { committed } = await iterate(scene, () =>
-      asAgent(scene.folder, 'echo new > new.txt; git config core.fsmonitor /bin/false'),
+    await iterate(scene, () => asAgent(scene.folder, 'echo new > new.txt; git config core.fsmonitor /bin/false'));
+    await asAgent(
+      scene.folder,
+      'rm -rf .git/hooks .git/info; echo junk > .git/HEAD; git init -q inner; chmod 0 inner .git',
     );
-    await asAgent(scene.folder, 'rm -rf .git/hooks .git/info; echo junk > .git/HEAD; git init -q inner');
-    await scene.room?.room.takeBack(scene.folder);
-    const options = { workFolder: scene.workFolder, env: { PATH: process.env['PATH'], HOME: scene.workFolder } };
-    await takeBackAfterKill(options);
-    expect(behaviourOf(scene.folder)).toEqual(behaviour);
-    expect(await scene.git('rev-parse', 'HEAD', BRANCH)).toBe(`${committed.head}\n${committed.head}`);
-    expect(await scene.git('status', '--porcelain')).toBe('?? inner/');
-    await takeBackAfterKill(options);
+    expect(stateOf(scene.checkout)).toEqual(before);
+    const next = scene.reopen();
+    expect(await next.problems()).toEqual([]);
+    await openFresh(scene, next);
+    expect(await asAgent(scene.folder, 'git status --porcelain; ls')).not.toMatch(/inner|new\.txt/);
+    expect(stateOf(scene.checkout)).toEqual(before);
   });
 
-  test('is nothing that later steps of the job are asked about once it was taken back', async () => {
+  test('is nothing that is asked about once it was left; what is published still is', async () => {
     await using scene = await setScene();
     await openFresh(scene);
-    const takeBack = await scene.repository.handOver();
     await iterate(scene, () => asAgent(scene.folder, 'echo new > new.txt'));
-    await takeBack();
-    await expect(scene.repository.snapshot()).rejects.toThrow('given back');
-    await expect(scene.repository.putBack()).rejects.toThrow('given back');
+    await scene.repository.leave();
+    await expect(scene.repository.snapshot()).rejects.toThrow(/^the (?:work )?tree was /);
+    await expect(scene.repository.putBack()).rejects.toThrow(/^the (?:work )?tree was /);
     expect((await scene.repository.review())?.lines).toBe(1);
     expect(await scene.repository.publishedTexts(['new.txt'])).toEqual({ 'new.txt': 'new\n' });
     await scene.repository.bundle({
       path: join(scene.workFolder, 'bundle'),
       since: await scene.git('rev-parse', 'HEAD~1'),
     });
-    await takeBack();
+    await scene.repository.leave();
   });
-});
 
-describe('a work tree stays ours', () => {
-  test('where its git directory lies elsewhere', async () => {
+  test('of a linked work tree', async () => {
     await using scene = await setScene();
-    const linked = join(scene.folder, '..', 'linked');
+    const linked = join(scene.checkout, '..', 'linked');
     await scene.git('worktree', 'add', '--quiet', '-b', 'side', linked, 'main');
+    const before = [stateOf(scene.checkout), stateOf(linked)];
     const repository = scene.reopenIn(linked);
     await openFresh(scene, repository);
-    await expect(repository.handOver()).rejects.toMatchObject({
-      kind: 'configuration',
-      message: expect.stringMatching(/lies elsewhere .*\/worktrees\/linked.*isolation: none/s),
-    });
+    expect(notOf(AGENT_UID, scene.folder)).toEqual([]);
+    const { committed } = await iterate(
+      scene,
+      () => asAgent(scene.folder, 'echo new > new.txt; git add .; git commit -qm mine'),
+      repository,
+    );
+    expect([stateOf(scene.checkout), stateOf(linked)]).toEqual(before);
+    await repository.leave();
+    expect(await runGit(linked, ['rev-parse', 'HEAD'])).toBe(committed.head);
+    expect(await runGit(linked, ['status', '--porcelain'])).toBe('');
   });
 
-  test('where it cannot be given away', async () => {
+  test('that cannot be given to it ends the run with a reason, and leaves the checkout as it is', async () => {
     await using scene = await setScene();
-    await openFresh(scene);
-    const config = await scene.read('.git/config');
+    const before = stateOf(scene.checkout);
     const room = scene.room?.room ?? fail('There is no room.');
-    const { give } = room;
     Object.assign(room, { give: () => Promise.reject(new Error('no such user')) });
-    await expect(scene.repository.handOver()).rejects.toThrow('no such user');
-    Object.assign(room, { give });
-    expect(notOf(own, scene.folder)).toEqual([]);
-    expect(await scene.read('.git/config')).toBe(config);
-    expect(await scene.git('status', '--porcelain')).toBe('');
+    await expect(openFresh(scene)).rejects.toThrow('no such user');
+    expect(stateOf(scene.checkout)).toEqual(before);
   });
 
-  test('with a sentence that says so where what it takes is gone', async () => {
+  test('in which somebody cannot be ended: the checkout is not moved', async () => {
     await using scene = await setScene();
+    const before = stateOf(scene.checkout);
     await openFresh(scene);
-    const takeBack = await scene.repository.handOver();
-    await rm(join(scene.workFolder, 'handed-over'), { recursive: true });
-    await expect(takeBack()).rejects.toMatchObject({
-      kind: 'infrastructure',
-      message: expect.stringMatching(/may still be as the agent left it: .* Check out again before a later step/),
-    });
-  });
-
-  test('while somebody is left who could change it', async () => {
-    await using scene = await setScene();
-    await openFresh(scene);
-    const takeBack = await scene.repository.handOver();
+    await iterate(scene, () => asAgent(scene.folder, 'echo new > new.txt'));
     Object.assign(scene.room?.room ?? {}, { end: () => Promise.resolve(['miner (4711)']) });
-    await expect(takeBack()).rejects.toThrow(/cannot be ended \(miner \(4711\)\)/);
+    await expect(scene.repository.leave()).rejects.toThrow(/cannot be ended: miner \(4711\)\./);
+    expect(stateOf(scene.checkout)).toEqual(before);
   });
 });
 
@@ -436,7 +457,7 @@ function fail(message: string): never {
 }
 
 test.skipIf(own !== 0)(
-  'a merge of the base branch is laid and resolved as the other user, and taken back as a commit',
+  'a merge of the base branch is laid and resolved as the other user, and the checkout has it as a commit',
   async () => {
     await using conflict = await setConflict({
       first: { 'a.txt': 'first\n', 'b.txt': 'b\n' },
@@ -452,7 +473,7 @@ test.skipIf(own !== 0)(
     expect(before.committed).toMatchObject({ merge: 'open', commit: null });
     const { committed } = await resolve(conflict, () => asAgent(scene.folder, 'echo both > a.txt'));
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });
-    await conflict.takeBack();
+    await repository.leave();
     expect(await scene.git('log', '-1', '--format=%P', BRANCH)).toBe(`${head} ${base}`);
     expect(await scene.git('status', '--porcelain')).toBe('');
     expect(await scene.read('b.txt')).toBe('b of the base\n');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll } from 'vitest';
-import type { RepositoryRoom } from '../../../../src/git/checkout/tree/hand-over.ts';
+import type { RepositoryRoom } from '../../../../src/git/checkout/tree/room-tree.ts';
 import type { TreeWorkerCommand } from '../../../../src/git/checkout/tree/worker-process.ts';
 import type { Room } from '../../../../src/ports/room.ts';
 import { endTree, RUN_TAG_NAME } from '../../../../src/processes/process-tree.ts';
@@ -92,10 +92,10 @@ export async function openOtherUserRoom(root: string): Promise<RepositoryRoom> {
 
 async function layRoom(root: string, way: readonly string[]): Promise<Room> {
   const tag = randomUUID();
-  const [home, clones, inbox, session] = ['home', 'clones', 'inbox', 'session'].map((name) =>
+  const [home, trees, inbox, session] = ['home', 'trees', 'inbox', 'session'].map((name) =>
     join(root, 'room', name),
   ) as [string, string, string, string];
-  const folders = { home, clones, inbox, session };
+  const folders = { home, trees, inbox, session };
   await mkdir(join(root, 'room'));
   for (const folder of Object.values(folders)) await mkdir(folder);
   return {
@@ -104,6 +104,7 @@ async function layRoom(root: string, way: readonly string[]): Promise<Room> {
       const [first = file, ...rest] = [...way, file, ...args];
       return Promise.resolve({ file: first, args: rest, cwd, environment: { ...environment, [RUN_TAG_NAME]: tag } });
     },
+    seenAt: (tree) => tree,
     end: async (graceMs) => {
       await endTree({ runTag: tag, group: null }, graceMs);
       return [];

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { git } from '../../../../sandbox/git.ts';
-import { BRANCH, isInRoom, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
 
 const CRLF = 'one\r\ntwo\r\nthree\r\n';
 
@@ -145,10 +145,10 @@ describe('a checkout that is "modified" as git makes it', () => {
     await openFresh(scene);
     const { committed } = await iterate(scene, () => scene.write('a.cs', 'one\ntwo\nnew\n'));
     await scene.git('push', '--quiet', scene.server.repositoryFolder, `${committed.head}:refs/heads/${BRANCH}`);
+    await scene.repository.leave();
     await scene.git('checkout', '--quiet', '--force', 'main');
 
     const next = scene.reopen();
-    if (isInRoom()) return;
     await next.openLane({
       branch: BRANCH,
       baseBranch: 'main',

@@ -84,8 +84,7 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     const repository = scene.reopen();
     expect(await repository.problems()).toEqual([]);
     const { base } = await openFresh(scene, repository);
-    await repository.keepIgnored(unaborted);
-    const clean = await repository.cleanClone(base, unaborted);
+    const clean = await repository.layClean(base, unaborted);
     expect(await readFile(join(clean, 'lib/a/file.txt'), 'utf8')).toBe('a');
     await expect(readFile(join(clean, 'other/needed.txt'), 'utf8')).rejects.toThrow(/ENOENT/);
 
@@ -100,9 +99,15 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     expect(change.files).toEqual(['lib/a/file.txt', 'other/new.txt']);
     expect(await repository.putBack()).toEqual([]);
     expect(await scene.read('other/new.txt')).toBe('new');
-    const head = await repository.cleanClone(committed.head, unaborted);
+    const head = await repository.layClean(committed.head, unaborted);
     expect(await readFile(join(head, 'other/new.txt'), 'utf8')).toBe('new');
     await expect(readFile(join(head, 'other/needed.txt'), 'utf8')).rejects.toThrow(/ENOENT/);
+
+    await repository.leave();
+    expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    expect(await scene.read('lib/a/file.txt')).toBe('changed');
+    await expect(scene.read('other/needed.txt')).rejects.toThrow(/ENOENT/);
   });
 
   test.skipIf(process.getuid?.() !== 0)(
@@ -144,6 +149,7 @@ describe('openLane()', () => {
     expect(await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
       kind: 'pushed',
     });
+    await scene.repository.leave();
     await scene.git('checkout', '--quiet', 'main');
     await scene.git('branch', '--quiet', '-D', BRANCH);
 
@@ -187,13 +193,14 @@ describe('openLane()', () => {
     },
   );
 
-  test('local commits that nobody else has stay reachable', async () => {
+  test('local commits that nobody else has stay reachable in the checkout', async () => {
     await using scene = await setScene();
     await scene.git('checkout', '--quiet', '-b', BRANCH);
     await scene.git('commit', '--quiet', '--allow-empty', '-m', 'only here');
     const only = await scene.git('rev-parse', 'HEAD');
     await scene.git('checkout', '--quiet', 'main');
     await openFresh(scene);
+    await scene.repository.leave();
     expect(await scene.git('rev-parse', `refs/ralph/backup/${only}`)).toBe(only);
     expect(await scene.git('log', '--oneline', BRANCH)).not.toContain('only here');
   });
@@ -222,6 +229,7 @@ describe('openLane()', () => {
 describe('snapshot() and compare() measure content', () => {
   test('nothing changed: the tree of HEAD', async () => {
     await using scene = await setScene();
+    await openFresh(scene);
     const { head, tree } = await scene.repository.snapshot();
     expect({ head, tree }).toEqual({
       head: await scene.git('rev-parse', 'HEAD'),
@@ -328,6 +336,7 @@ describe('snapshot() and compare() measure content', () => {
     ],
   ])('%s: changed is %s', async (_, changed, agent) => {
     await using scene = await setScene();
+    await openFresh(scene);
     const before = await scene.repository.snapshot();
     await agent(scene.folder);
     const after = await scene.repository.snapshot();
@@ -341,12 +350,18 @@ describe('snapshot() and compare() measure content', () => {
     await scene.write('kept.log', 'x');
     await scene.git('add', '--force', 'kept.log');
     await scene.git('commit', '--quiet', '-m', 'a tracked log');
-    await writeFile(join(scene.folder, '.git', 'index'), 'rubbish');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+    await writeFile(join(scene.checkout, '.git', 'index'), 'rubbish');
+    await openFresh(scene);
     expect((await scene.repository.snapshot()).tree).toBe(await scene.git('rev-parse', 'HEAD^{tree}'));
+    expect(await scene.read('kept.log')).toBe('x');
+    await scene.repository.leave();
+    expect(await scene.git('status', '--porcelain')).toBe('');
   });
 
-  test('the index of the workspace is not touched', async () => {
+  test('the index of the tree is not touched', async () => {
     await using scene = await setScene();
+    await openFresh(scene);
     const index = await readFile(join(scene.folder, '.git', 'index'));
     await scene.write('new.txt', 'x');
     await scene.repository.snapshot();
@@ -355,6 +370,7 @@ describe('snapshot() and compare() measure content', () => {
 
   test('counts files, lines and the commits of the agent; names at most 200 files', async () => {
     await using scene = await setScene();
+    await openFresh(scene);
     const before = await scene.repository.snapshot();
     for (let i = 100; i < 350; i++) await scene.write(`many/${i}.txt`, 'one\ntwo\n');
     await scene.write('binary.dat', Buffer.from([0, 1, 2]));
@@ -370,6 +386,7 @@ describe('snapshot() and compare() measure content', () => {
 
   test('names of files are data: line feeds, quotes, dashes', async () => {
     await using scene = await setScene();
+    await openFresh(scene);
     const before = await scene.repository.snapshot();
     for (const name of ['a\nb.txt', '--help', '"quoted"', 'ünï.txt', ':(top)x']) await scene.write(name, 'x');
     const change = await scene.repository.compare(before, await scene.repository.snapshot());

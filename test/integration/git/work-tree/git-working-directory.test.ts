@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createWorkFiles } from '../../../../src/runner/workspace-files.ts';
@@ -35,7 +35,7 @@ describe('a run in a folder of the checkout', () => {
       fileCount: 1,
       files: [{ path: 'shared/b.ts', what: `outside of ${FOLDER}` }],
     });
-    const files = repository.files(createWorkFiles(scene.folder));
+    const files = repository.files(createWorkFiles);
     expect(await files.read([PLAN])).toEqual({ [PLAN]: '- [x] a\n' });
     await repository.commitTexts({ texts: { [PLAN]: '- [x] b\n' }, message: 'Tidy', trailers: {} });
     await files.replace({ path: PLAN, old: '- [x] a\n', text: '- [x] b\n' });
@@ -84,9 +84,8 @@ describe('a run in a folder of the checkout', () => {
     await mkdir(join(scene.folder, 'made'));
     const repository = scene.reopen({}, scene.folder, 'made');
     await repository.readTexts([PLAN], null);
-    await rm(join(scene.folder, 'made'), { recursive: true });
     await expect(openFresh(scene, repository)).rejects.toThrow(
-      /^`working-directory` is "made", but that does not exist in the checkout in .*\. Name a folder of the repository/,
+      /^`working-directory` is "made", but that is not a folder on the branch ralph\/queue\. Name a folder of the repository/,
     );
   });
 });

@@ -17,6 +17,7 @@ function sandboxOn(
     configFolder: `/run/${String(++runs)}`,
     workFolder: '/repo',
     alsoFolder: null,
+    tree: '/repo',
     isolated,
     run: (args: readonly string[]): Promise<CollectedOutput> => {
       asked.push(args);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_ITEMS, noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
-import { subjectFound, takeIn } from '../../../../src/core/feedback/rounds.ts';
+import { subjectFound, mergeSubjects } from '../../../../src/core/feedback/rounds.ts';
 import {
   CONFLICT_TASK,
   FEEDBACK_PRIORITY,
@@ -244,13 +244,13 @@ describe('people name it', () => {
       personHead: null,
       maxRounds: 3,
     };
-    const spent = takeIn({ feedback: { ...noFeedback, items: { 'thread-7': item } }, tasks: {} }, found);
+    const spent = mergeSubjects({ feedback: { ...noFeedback, items: { 'thread-7': item } }, tasks: {} }, found);
     expect(spent.spent).toEqual(['thread-7']);
     const state = { ...fresh, feedback: spent.feedback, tasks: spent.tasks };
     const by = { task: 'thread-7', run: null, by: 'ada', from: 'comment', at: noon } as const;
     const obeyed = applyOrders(state, [{ number: noon, kind: 'retry', ...by }]);
     expect([obeyed.currentTask, obeyed.retried]).toEqual(['thread-7', []]);
-    expect(takeIn(obeyed, found)).toMatchObject({ open: ['thread-7'], spent: [], tasks: {} });
+    expect(mergeSubjects(obeyed, found)).toMatchObject({ open: ['thread-7'], spent: [], tasks: {} });
   });
 });
 

@@ -15,7 +15,7 @@ import {
   forgetRounds,
   markPosted,
   subjectFound,
-  takeIn,
+  mergeSubjects,
   type Found,
   type Remembered,
 } from '../../../../src/core/feedback/rounds.ts';
@@ -128,7 +128,7 @@ describe('a thread', () => {
     ['that nobody asks any more is forgotten', item, working, null, null, untouched, false],
     ['that was answered is remembered', { ...item, answer: changed }, done, null, { answer: changed }, done, false],
   ])('%s', (_, before, then, asked, expected, now, isOpen) => {
-    const taken = takeIn(
+    const taken = mergeSubjects(
       remembered(before === null ? {} : { [THREAD]: before }, then === untouched ? {} : { [THREAD]: then }),
       found(asked === null ? {} : { [THREAD]: asked }),
     );
@@ -146,7 +146,7 @@ describe('a check', () => {
     ['that is worked on and fails on a newer one goes on', check, working, 'h2', working, true],
     ['that was given up gets another look on a newer one', check, failed, 'h2', untouched, true],
   ])('%s', (_, before, then, asked, now, isOpen) => {
-    const taken = takeIn(remembered({ [CHECK]: before }, { [CHECK]: then }), found({ [CHECK]: asked }));
+    const taken = mergeSubjects(remembered({ [CHECK]: before }, { [CHECK]: then }), found({ [CHECK]: asked }));
     expect(progressOf(taken.tasks, CHECK)).toEqual(now);
     expect(taken.open).toEqual(isOpen ? [CHECK] : []);
     expect(taken.feedback.items[CHECK]?.rounds).toBe(1);
@@ -157,7 +157,7 @@ describe('a check', () => {
     ['stays with them as long as it is asked', failed, failed],
     ['stays with them although it is not known how it ended', untouched, { ...spent, reason: 'status_blocked' }],
   ])('that a person must decide %s', (_, then, now) => {
-    const taken = takeIn(remembered({ [CHECK]: givenUp }, { [CHECK]: then }), found({ [CHECK]: 'h1' }));
+    const taken = mergeSubjects(remembered({ [CHECK]: givenUp }, { [CHECK]: then }), found({ [CHECK]: 'h1' }));
     expect(taken).toMatchObject({ open: [CHECK], spent: [CHECK], feedback: { items: { [CHECK]: givenUp } } });
     expect(progressOf(taken.tasks, CHECK)).toEqual(now);
   });
@@ -168,7 +168,7 @@ describe('a check', () => {
     ['that we fixed is remembered', { ...check, answer: changed }, false, true],
     ['that needed no change is remembered', { ...check, answer: { ...changed, kind: 'unchanged' } }, false, true],
   ])('%s', (_, before, isUndecided, isKept) => {
-    const taken = takeIn(
+    const taken = mergeSubjects(
       remembered({ [CHECK]: before }, { [CHECK]: failed }),
       found({}, { isUndecided: () => isUndecided }),
     );
@@ -179,7 +179,7 @@ describe('a check', () => {
 
   test('that runs again is remembered with its rounds, as what else nobody can say', () => {
     const before = remembered({ [CHECK]: check, [THREAD]: item }, { [CHECK]: working, [THREAD]: working });
-    const taken = takeIn(before, found({}, { isUndecided: (id, kind) => id === CHECK && kind === 'check' }));
+    const taken = mergeSubjects(before, found({}, { isUndecided: (id, kind) => id === CHECK && kind === 'check' }));
     expect(taken).toEqual({ ...remembered({ [CHECK]: check }, { [CHECK]: working }), open: [], spent: [] });
   });
 });
@@ -204,7 +204,10 @@ describe('rounds', () => {
     ['that have begun go on to their end', used, working, '10', {}, working, false],
     ['begin again when a person pushes', used, spent, '10', { personHead: 'p1' }, untouched, false],
   ])('%s', (_, before, then, asked, change, now, isSpent) => {
-    const taken = takeIn(remembered({ [THREAD]: before }, { [THREAD]: then }), found({ [THREAD]: asked }, change));
+    const taken = mergeSubjects(
+      remembered({ [THREAD]: before }, { [THREAD]: then }),
+      found({ [THREAD]: asked }, change),
+    );
     expect(progressOf(taken.tasks, THREAD)).toEqual(now);
     expect(taken.spent).toEqual(isSpent ? [THREAD] : []);
     expect(taken.open).toEqual([THREAD]);
@@ -212,13 +215,13 @@ describe('rounds', () => {
 
   test('are counted from the newest push of a person, once', () => {
     const items = { [THREAD]: used, 'thread-2': { ...used, answer: changed } };
-    const taken = takeIn(remembered(items), found({ [THREAD]: '10' }, { personHead: 'p1' }));
+    const taken = mergeSubjects(remembered(items), found({ [THREAD]: '10' }, { personHead: 'p1' }));
     expect(Object.values(taken.feedback.items).map(({ rounds }) => rounds)).toEqual([0, 0]);
     expect(taken.feedback.personHead).toBe('p1');
     const worked = { ...taken, feedback: beginRound(taken.feedback, THREAD, untouched) };
-    const again = takeIn(worked, found({ [THREAD]: '10' }, { personHead: 'p1' }));
+    const again = mergeSubjects(worked, found({ [THREAD]: '10' }, { personHead: 'p1' }));
     expect(again.feedback.items[THREAD]?.rounds).toBe(1);
-    expect(takeIn(again, found({ [THREAD]: '10' })).feedback.personHead).toBe('p1');
+    expect(mergeSubjects(again, found({ [THREAD]: '10' })).feedback.personHead).toBe('p1');
   });
 
   test('begin with the first iteration', () => {
@@ -264,7 +267,7 @@ describe('the memory', () => {
       Array.from({ length: 110 }, (_, id) => [`thread-${String(id + 1)}`, { ...item, answer: changed }]),
     );
     const asked = Object.fromEntries(Array.from({ length: 200 }, (_, id) => [`thread-${String(id + 1001)}`, '10']));
-    const taken = takeIn(remembered(answered), found(asked));
+    const taken = mergeSubjects(remembered(answered), found(asked));
     expect(Object.keys(taken.feedback.items)).toHaveLength(MAX_ITEMS);
     expect(taken.open).toHaveLength(MAX_ITEMS);
     expect(taken.open.every((id) => Object.hasOwn(taken.feedback.items, id))).toBe(true);
@@ -273,7 +276,7 @@ describe('the memory', () => {
   test('keeps titles and addresses that are not too long', () => {
     const subject = { id: THREAD, kind: 'thread', asked: '10' } as const;
     const subjects = [{ ...subject, title: 'x'.repeat(200), url: `https://example.test/${'x'.repeat(300)}` }];
-    const taken = takeIn(remembered({}), found({}, { subjects })).feedback.items[THREAD];
+    const taken = mergeSubjects(remembered({}), found({}, { subjects })).feedback.items[THREAD];
     expect(taken).toMatchObject({ title: `${'x'.repeat(119)}…`, url: null });
   });
 
@@ -326,8 +329,8 @@ describe('whatever is asked and done', () => {
         (steps, last, personHead) => {
           const before = steps.reduce((state, one) => played(state, one, 2), remembered({}));
           const now = found(last.asked, { isUndecided: (id) => last.undecided.includes(id), personHead, maxRounds: 2 });
-          const once = takeIn(before, now);
-          expect(takeIn(once, now)).toEqual(once);
+          const once = mergeSubjects(before, now);
+          expect(mergeSubjects(once, now)).toEqual(once);
         },
       ),
     );
@@ -345,7 +348,7 @@ describe('whatever is asked and done', () => {
 
   /** A run that works on what is open, as a loop would: each of `work` is an iteration, finished or not. */
   function played(before: Remembered, { asking: { asked, undecided }, work }: Step, maxRounds: number): Remembered {
-    const taken = takeIn(before, found(asked, { isUndecided: (id) => undecided.includes(id), maxRounds }));
+    const taken = mergeSubjects(before, found(asked, { isUndecided: (id) => undecided.includes(id), maxRounds }));
     let { feedback, tasks }: Remembered = taken;
     for (const [id, isDone] of work) {
       const then = progressOf(tasks, id);
@@ -361,7 +364,9 @@ describe('whatever is asked and done', () => {
 describe('what was tried', () => {
   const answered = { ...check, answer: { ...changed, commit: 'c1', words: 'Fixed it.' } };
   const asked = (before: FeedbackItem, by: string, change: Partial<Found> = {}): FeedbackItem | undefined =>
-    takeIn(remembered({ [CHECK]: before }, { [CHECK]: done }), found({ [CHECK]: by }, change)).feedback.items[CHECK];
+    mergeSubjects(remembered({ [CHECK]: before }, { [CHECK]: done }), found({ [CHECK]: by }, change)).feedback.items[
+      CHECK
+    ];
 
   test('is kept when the same is asked again, the newest last, as far as the rounds are counted', () => {
     const second = asked(answered, 'h2');

@@ -7,7 +7,7 @@ import {
   isModelHost,
   localPortsOf,
   modelHostsAmong,
-  nameOf,
+  nameOfTarget,
   parseAllowedHosts,
   parseTarget,
   withHosts,
@@ -244,7 +244,7 @@ describe('a target', () => {
     ['[2606::1]:443', '[2606:0:0:0:0:0:0:1]:443'],
   ])('%s is %s', (text, name) => {
     const target = parseTarget(text, null);
-    expect(target && nameOf(target)).toBe(name);
+    expect(target && nameOfTarget(target)).toBe(name);
   });
 
   test.each([

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { isolationFacts, type IsolationFacts, type IsolationLevel } from '../../../../src/core/isolation/facts.ts';
 import {
   checkNames,
-  judge,
+  judgeProbe,
   meaningOf,
   parseProbeAnswer,
   wantedOf,
@@ -87,19 +87,21 @@ describe('what must be closed', () => {
     ['sandbox', 'any', closedInSandbox],
     ['none', 'open', []],
   ])('at level %s, network %s', (level, network, closed) => {
-    const { checks, failed } = judge(level, network, all('open'));
+    const { checks, failed } = judgeProbe(level, network, all('open'));
     expect(new Set(failed)).toEqual(new Set(closed));
     expect(checks).toBe(closed.length + needed.length);
   });
 });
 
 test.each(places)('what the agent needs must work at level %s, network %s', (level, network) => {
-  expect(judge(level, network, all('closed')).failed).toEqual(needed);
+  expect(judgeProbe(level, network, all('closed')).failed).toEqual(needed);
 });
 
 test.each(places)('all is well at level %s, network %s, where each check finds what is wanted', (level, network) => {
-  expect(judge(level, network, perfect(level, network)).failed).toEqual([]);
-  expect(judge(level, network, { ...perfect(level, network), 'make a user namespace': 'closed' }).failed).toEqual([]);
+  expect(judgeProbe(level, network, perfect(level, network)).failed).toEqual([]);
+  expect(judgeProbe(level, network, { ...perfect(level, network), 'make a user namespace': 'closed' }).failed).toEqual(
+    [],
+  );
 });
 
 test.each<[CheckName, CheckResult, readonly string[]]>([
@@ -108,21 +110,23 @@ test.each<[CheckName, CheckResult, readonly string[]]>([
   ['use git in the work tree', 'closed', ['use git in the work tree']],
   ['reach the proxy', 'absent', []],
 ])('that an agent can %s is %s: fails %j', (name, result, failed) => {
-  expect(judge('namespace', 'limited', { ...perfect('namespace', 'limited'), [name]: result }).failed).toEqual(failed);
+  expect(judgeProbe('namespace', 'limited', { ...perfect('namespace', 'limited'), [name]: result }).failed).toEqual(
+    failed,
+  );
 });
 
 test('what was not answered has failed', () => {
-  const { checks, failed } = judge('namespace', 'limited', {});
+  const { checks, failed } = judgeProbe('namespace', 'limited', {});
   expect(failed).toHaveLength(checks);
   const others = Object.entries(perfect('user', 'open')).filter(([name]) => name !== 'signal the action');
-  expect(judge('user', 'open', Object.fromEntries(others)).failed).toEqual(['signal the action']);
+  expect(judgeProbe('user', 'open', Object.fromEntries(others)).failed).toEqual(['signal the action']);
 });
 
 test('what is found fits into the facts of a run', () => {
   const facts: IsolationFacts = {
     ...{ level: 'namespace', why: null, network: 'limited', allowedHosts: 0, refused: {} },
     ...{ keyHidden: true, processesLeft: null },
-    probe: judge('namespace', 'limited', {}),
+    probe: judgeProbe('namespace', 'limited', {}),
   };
   expect(isolationFacts.parse(facts)).toEqual(facts);
 });
@@ -153,7 +157,7 @@ describe("the probe's answer", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         const results = parseProbeAnswer(text);
-        if (results !== null) expect(judge('user', 'open', results).failed.length).toBeGreaterThan(0);
+        if (results !== null) expect(judgeProbe('user', 'open', results).failed.length).toBeGreaterThan(0);
       }),
       { numRuns: runs(200) },
     );

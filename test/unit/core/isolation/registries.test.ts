@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nameOf } from '../../../../src/core/isolation/hosts.ts';
+import { nameOfTarget } from '../../../../src/core/isolation/hosts.ts';
 import { packageManagers, registriesOf } from '../../../../src/core/isolation/registries.ts';
 import { runs } from '../../../runs.ts';
 
@@ -11,7 +11,7 @@ const of = (program: string) => {
 };
 const hosts = (program: string, answer: string | null, environment: Readonly<Record<string, string>> = {}) =>
   registriesOf(of(program), { isThere: true, answer }, environment)
-    .map(nameOf)
+    .map(nameOfTarget)
     .map((name) => name.replace(/:443$/, ''));
 
 describe('answers', () => {

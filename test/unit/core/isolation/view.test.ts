@@ -23,7 +23,8 @@ const plan: ViewPlan = {
   hidden: ['/home', '/root', '/mnt', '/home/runner', '/home/runner/work'],
   readOnly: ['/home/runner/node'],
   handed: ['/var/tmp/room/inbox'],
-  writable: ['/home/runner/work/shop/shop', '/var/tmp/room/home'],
+  writable: ['/var/tmp/room/home'],
+  places: ['/home/runner/work/shop/shop'],
   replaced: { '/etc/passwd': '/var/tmp/room/inbox/passwd' },
 };
 
@@ -86,7 +87,7 @@ describe('viewOf()', () => {
     ['/etc/passwd', 'bind,ro'],
     ['/home/runner/.ssh', 'mode=755'],
     ['/home/runner/work/other/other', 'mode=755'],
-    ['/home/runner/work/shop/shop/src', 'bind,rw'],
+    ['/home/runner/work/shop/shop/src', 'mode=755'],
     ['/home/runner/node/bin', 'bind,ro'],
     ['/var/tmp/room/home', 'bind,rw'],
     ['/var/tmp/room/inbox', 'bind,ro'],
@@ -166,8 +167,7 @@ test('folders of the machine are taken from the stage, and what is of the room i
   const sources = new Map(mountsOf(plan).map(([source, place]) => [place, source]));
   for (const place of ['/usr', '/etc', '/opt', '/opt/cache', '/home/runner/node'])
     expect(sources.get(place)).toBe(`/stage/${String(staged.indexOf(place))}`);
-  for (const place of ['/sys', '/var/tmp/room/inbox', '/home/runner/work/shop/shop'])
-    expect(sources.get(place)).toBe(place);
+  for (const place of ['/sys', '/var/tmp/room/inbox', '/var/tmp/room/home']) expect(sources.get(place)).toBe(place);
   expect(sources.get('/etc/passwd')).toBe('/var/tmp/room/inbox/passwd');
 });
 

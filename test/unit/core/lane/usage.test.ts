@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bounded } from '../../../../src/core/lane/usage.ts';
+import { boundUsage } from '../../../../src/core/lane/usage.ts';
 
 test.each([
   ['as they are', 5, 5],
@@ -10,7 +10,7 @@ test.each([
   ['larger ones are cut', 1e12 + 1, 1e12],
   ['endless ones too', Infinity, 1e12],
 ])('amounts are bounded: %s', (_, amount, expected) => {
-  expect(bounded({ tokens: amount, costUsd: amount, durationMs: amount })).toEqual({
+  expect(boundUsage({ tokens: amount, costUsd: amount, durationMs: amount })).toEqual({
     tokens: expected,
     costUsd: expected,
     durationMs: expected,
@@ -18,5 +18,9 @@ test.each([
 });
 
 test('a part of a token is a whole one; costs and durations stay exact', () => {
-  expect(bounded({ tokens: 1.2, costUsd: 1.2, durationMs: 1.2 })).toEqual({ tokens: 2, costUsd: 1.2, durationMs: 1.2 });
+  expect(boundUsage({ tokens: 1.2, costUsd: 1.2, durationMs: 1.2 })).toEqual({
+    tokens: 2,
+    costUsd: 1.2,
+    durationMs: 1.2,
+  });
 });

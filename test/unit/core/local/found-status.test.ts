@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseOtherCircuit, parseProgress, parseStatus } from '../../../../src/core/local/found-status.ts';
+import { parseOtherCircuit, parseProgress, parseFoundStatus } from '../../../../src/core/local/found-status.ts';
 import { runs } from '../../../runs.ts';
 import { runStatus } from '../../cli/monitor/monitor-fixtures.ts';
 
@@ -16,7 +16,7 @@ const other = {
 };
 
 test('a run of this program', () => {
-  expect(parseStatus(JSON.stringify({ ...other, run: runStatus }))).toEqual({ kind: 'ours', run: runStatus });
+  expect(parseFoundStatus(JSON.stringify({ ...other, run: runStatus }))).toEqual({ kind: 'ours', run: runStatus });
 });
 
 describe('a run of another Ralph is read as far as it goes', () => {
@@ -42,7 +42,7 @@ describe('a run of another Ralph is read as far as it goes', () => {
     ],
     ['a number that is none', { ...other, loop_count: -1 }, { ...all, iteration: null }],
   ])('%s', (_, json, run) => {
-    expect(parseStatus(JSON.stringify(json))).toEqual({ kind: 'other', run });
+    expect(parseFoundStatus(JSON.stringify(json))).toEqual({ kind: 'other', run });
   });
 });
 
@@ -60,7 +60,7 @@ describe('what cannot be read is said', () => {
     ],
     ['no run', '{"run": null}', 'says something of its run that this version cannot read (run)'],
   ])('%s', (_, text, why) => {
-    expect(parseStatus(text)).toEqual({ kind: 'unreadable', why });
+    expect(parseFoundStatus(text)).toEqual({ kind: 'unreadable', why });
   });
 });
 
@@ -94,7 +94,7 @@ test.each([
 test('no text makes a reader throw', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-      expect(parseStatus(text)).toHaveProperty('kind');
+      expect(parseFoundStatus(text)).toHaveProperty('kind');
       parseProgress(text);
       parseOtherCircuit(text);
     }),

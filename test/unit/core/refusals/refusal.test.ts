@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { explain, parseRefusal, refusedPaths, serverWords } from '../../../../src/core/refusals/refusal.ts';
+import { explainRefusal, parseRefusal, refusedPaths, serverWords } from '../../../../src/core/refusals/refusal.ts';
 import { branchInTheWay } from '../../../../src/core/refusals/branch-names.ts';
 import type { RefusalKind } from '../../../../src/core/refusals/server-rules.ts';
 
@@ -142,7 +142,7 @@ describe('each refusal is of one kind', () => {
 
 describe("the server's words", () => {
   test('are kept without decoration, and without the offer to let the secret through', () => {
-    const said = explain(parseRefusal(pushProtection(['src/config.ts:3'])));
+    const said = explainRefusal(parseRefusal(pushProtection(['src/config.ts:3'])));
     expect(said).toContain('Push cannot contain secrets');
     expect(said).toContain('src/config.ts:3');
     for (const never of ['unblock-secret', 'allow the secret', '——', 'Exempt', 'switch', 'bypass', 'Settings'])

@@ -7,7 +7,7 @@ import { detectProject, filesToRead } from '../../../../src/core/setup/detect.ts
 import { filesOf, type Choices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { removing, writing } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
-import { verifyOf } from '../../../../src/core/setup/workflow.ts';
+import { verifyOfStacks } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
@@ -35,7 +35,7 @@ function projectOf(files: Files) {
 }
 
 function choicesFor(files: Files): Choices {
-  const verify = verifyOf(projectOf(files).stacks);
+  const verify = verifyOfStacks(projectOf(files).stacks);
   return { shape: 'single', verify, key: 'api-key', action: null, prompt: false, label: 'ralph', leftTo: null };
 }
 

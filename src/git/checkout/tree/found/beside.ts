@@ -11,7 +11,7 @@ import type { AsFound } from './as-found.ts';
 
 /** The checkout whose git directory says where else there is work, and a repository of ours over it, in whose folder is made what is needed. */
 export interface BesideOptions {
-  readonly workspace: Pick<Workspace, 'top' | 'gitFolder' | 'commonFolder' | 'objectFormat' | 'git'>;
+  readonly workspace: Pick<Workspace, 'top' | 'gitFolder' | 'commonFolder' | 'objectFormat' | 'git' | 'removePipes'>;
   readonly own: Pick<OwnRepository, 'folder' | 'setup'>;
   /** Folders of objects that it may need. */
   readonly objects: readonly string[];
@@ -127,7 +127,7 @@ async function besideRepository({ workspace, own, objects }: BesideOptions, top:
   const { setup } = own;
   await mkdir(join(folder, 'objects', 'pack'), { recursive: true });
   return await createOwnRepository(
-    { top, gitFolder: workspace.gitFolder, removePipes: () => Promise.resolve() },
+    { top, gitFolder: workspace.gitFolder, removePipes: workspace.removePipes },
     { ...setup, folder, objects: join(folder, 'objects'), borrowed: objects.join(':'), shallow: [] },
   );
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   costUsd as costBy,
-  priceOf,
+  priceOfClaude,
   type Terms,
   type TokenCounts,
 } from '../../../../../src/agents/claude/messages/prices.ts';
@@ -80,10 +80,10 @@ test.each<[string, boolean]>([
   ['glm-4.6', false],
   ['', false],
 ])('the price of %j is known: %j', (model, expected) => {
-  expect(priceOf(model, {}) !== null).toBe(expected);
+  expect(priceOfClaude(model, {}) !== null).toBe(expected);
 });
 
 test('what the user says comes before the list', () => {
   const prices = { 'glm-4': { input: 0.6, cachedInput: 0.1, output: 2.2 } };
-  expect(priceOf('glm-4.6', prices)).toEqual({ input: 0.6, output: 2.2, cacheRead: 0.1 });
+  expect(priceOfClaude('glm-4.6', prices)).toEqual({ input: 0.6, output: 2.2, cacheRead: 0.1 });
 });

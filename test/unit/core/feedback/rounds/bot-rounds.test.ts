@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { isOutOfRounds } from '../../../../../src/core/feedback/bound.ts';
 import { leftChecks } from '../../../../../src/core/feedback/checks/left-checks.ts';
 import { feedbackSchema, noFeedback, type Feedback } from '../../../../../src/core/feedback/memory.ts';
-import { answerWith, beginRound, forgetRounds, takeIn, type Found } from '../../../../../src/core/feedback/rounds.ts';
+import {
+  answerWith,
+  beginRound,
+  forgetRounds,
+  mergeSubjects,
+  type Found,
+} from '../../../../../src/core/feedback/rounds.ts';
 import { untouched } from '../../../../../src/core/tasks/queue.ts';
 
 /** What is asked, as `bot 11` or `person 12`: by whom, and id of thread and comment. */
@@ -22,7 +28,7 @@ function found(asked: readonly string[], change: Partial<Found> = {}): Found {
 
 /** A run that answers all that may be answered. Returns the memory, and what was left to a person. */
 function run(feedback: Feedback, asked: Found): readonly [Feedback, readonly string[]] {
-  const taken = takeIn({ feedback, tasks: {} }, asked);
+  const taken = mergeSubjects({ feedback, tasks: {} }, asked);
   const next = taken.open
     .filter((id) => !taken.spent.includes(id))
     .reduce((memory, id) => {
@@ -85,9 +91,9 @@ describe('what bots ask is bounded on the pull request', () => {
   });
 
   test('what waits since an earlier round keeps its turn', () => {
-    const first = takeIn({ feedback: noFeedback, tasks: {} }, found(['bot 1', 'bot 2'], { maxRounds: 1 }));
+    const first = mergeSubjects({ feedback: noFeedback, tasks: {} }, found(['bot 1', 'bot 2'], { maxRounds: 1 }));
     const begun = beginRound(first.feedback, 'thread-1', untouched);
-    const later = takeIn({ feedback: begun, tasks: {} }, found(['bot 2', 'bot 3'], { maxRounds: 1 }));
+    const later = mergeSubjects({ feedback: begun, tasks: {} }, found(['bot 2', 'bot 3'], { maxRounds: 1 }));
     expect(later.spent).toEqual(['thread-3']);
   });
 

@@ -1,0 +1,184 @@
+import { awaitingCheck, finishedBy, isCheckOf, type CheckSubject } from '../lane/check.ts';
+import { nextStep, type NextStep, type RunSoFar, type Situation } from '../lane/decide.ts';
+import type { LaneState } from '../lane/state.ts';
+import type { Outcome, RunBound } from '../outcome.ts';
+import type { Policy } from '../policy.ts';
+import type { MergeToFinish } from '../prompt/feedback.ts';
+import { stoppedBy, type Order } from '../sharing/orders.ts';
+import type { TaskId } from '../tasks/ids.ts';
+import type { Task } from '../tasks/task.ts';
+import { MINUTE_MS } from '../time.ts';
+import { boundBehind, isHeldByReservation, isWorthWaiting } from './waits.ts';
+
+type Iterate = Extract<NextStep, { kind: 'iterate' }>;
+type Parked = Extract<Outcome, { kind: 'parked' }>;
+
+/** What was done last on the branch. */
+type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
+
+/** What was begun on the branch is finished, whatever became due meanwhile: a commit that a stage made is pushed. */
+const AFTER_STAGE = {
+  opened: 'check-base',
+  'base-checked': 'merge-repaired-base',
+  'base-merged': 'apply-suggestions',
+  'suggestions-applied': 'push',
+  merged: 'push',
+  iterated: 'push',
+} as const;
+
+/** The decision to end a run: with which outcome, when, and whether the run was cancelled by then. */
+interface Ending<End extends Outcome = Outcome> {
+  readonly outcome: End;
+  readonly decidedAt: number;
+  readonly cancelled: boolean;
+}
+
+/** What the loop has done and found out beside its work, by how long it holds. */
+export interface Known {
+  readonly stage: Stage;
+  /** Why the run breaks off; null: it does not. */
+  readonly failure: Outcome | null;
+
+  // Until the next iteration; of the head until the next merge as well.
+  /** The task before whose call people were looked at; null: none was. */
+  readonly lookedFor: TaskId | null;
+  readonly isHeadChecked: boolean;
+  /** Whether the run asked for more than it had reserved. */
+  readonly hasAskedForMore: boolean;
+
+  // Until the next deed that takes time.
+  /** What people ordered; null: the store was not asked. */
+  readonly orders: readonly Order[] | null;
+  /** The task for which the work tree is prepared, with the merge that lies in it (null: none does). */
+  readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
+  /** An end that stands, since nobody knows what the run may use from now on; null: it is decided again. */
+  readonly ending: Ending | null;
+}
+
+/** What a run knows as it begins. */
+export const NOTHING_KNOWN: Known = {
+  stage: 'unopened',
+  failure: null,
+  lookedFor: null,
+  isHeadChecked: false,
+  hasAskedForMore: false,
+  orders: null,
+  prepared: null,
+  ending: null,
+};
+
+/** What a run knows behind an iteration. */
+export const ITERATED: Known = { ...NOTHING_KNOWN, stage: 'iterated' };
+
+/** What still holds after a deed that took time, with what that made known. */
+export function knownAfter(known: Known, news: Partial<Known>): Known {
+  return { ...known, orders: null, prepared: null, ending: null, ...news };
+}
+
+/** What the loop does next. */
+export type Deed =
+  | {
+      readonly kind: 'open-branch' | 'check-base' | 'merge-repaired-base' | 'apply-suggestions' | 'push' | 'ask-orders';
+    }
+  | { readonly kind: 'look-at-people'; readonly task: Task }
+  /** `finished`: the tasks that the check decides on. */
+  | { readonly kind: 'check-head'; readonly subject: CheckSubject; readonly finished: readonly TaskId[] }
+  | { readonly kind: 'prepare-merge'; readonly task: Task }
+  /** `startedAt`: instant of the decision, which is when the call is charged. */
+  | {
+      readonly kind: 'iterate';
+      readonly step: Iterate;
+      readonly startedAt: number;
+      readonly merge: MergeToFinish | null;
+      readonly orders: readonly Order[];
+    }
+  | { readonly kind: 'wait'; readonly ending: Ending<Parked> }
+  | { readonly kind: 'ask-for-more'; readonly ending: Ending }
+  /** `waitSkippedBy`: the bound of the run because of which it does not wait for a limit; null: there is none. */
+  | { readonly kind: 'end'; readonly ending: Ending; readonly waitSkippedBy: RunBound | null }
+  /** Ends the run without a decision of the loop's. */
+  | { readonly kind: 'break-off'; readonly outcome: Outcome };
+
+/** All that the next deed depends on. `run` without what `cancelled` and `endingBy` say. */
+export interface LoopSituation extends Situation<Task> {
+  readonly known: Known;
+  readonly cancelled: boolean;
+  /** Who asked this run alone to end after its iteration; null: nobody. */
+  readonly endingBy: string | null;
+  /** The lane before this run. */
+  readonly stateBefore: LaneState;
+  /** The head with the verify commands. */
+  readonly head: CheckSubject;
+  /** Whether this job can see what people do on GitHub. */
+  readonly canLook: boolean;
+  /** The user's policy, without what a reservation makes of it; null: nobody can be asked for more. */
+  readonly unreserved: Policy | null;
+}
+
+/** The table of the loop: the first clause that holds says what comes next. */
+export function nextDeed(situation: LoopSituation): Deed {
+  const { known, cancelled, endingBy, now } = situation;
+  if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
+  if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
+  if (known.ending !== null) return end(situation, known.ending, null);
+  const ordered = known.orders === null ? null : stoppedBy(situation.state, known.orders);
+  const run = { ...situation.run, cancelled, stoppedBy: situation.run.stoppedBy ?? ordered ?? endingBy };
+  const step = nextStep({ ...situation, run });
+  return step.kind === 'iterate'
+    ? beforeCall(situation, step)
+    : beforeEnd(situation, run, { outcome: step.outcome, decidedAt: now, cancelled });
+}
+
+function beforeCall(situation: LoopSituation, step: Iterate): Deed {
+  const { known, state, run, now } = situation;
+  const { task } = step;
+  // A run that has just begun has obeyed every order.
+  if (run.iterations > 0 && known.orders === null) return { kind: 'ask-orders' };
+  // The gate has just looked.
+  const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
+  if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
+  // What was finished before may be done without a call.
+  const check = awaitingCheck(state).includes(task.id) ? headCheck(situation, null) : null;
+  if (check !== null) return check;
+  if (known.stage === 'unopened') return { kind: 'open-branch' };
+  if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
+  return { kind: 'iterate', step, startedAt: now, merge: known.prepared.merge, orders: known.orders ?? [] };
+}
+
+function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Deed {
+  const { known, now, policy: own, unreserved } = situation;
+  const { outcome } = ending;
+  // Behind a limit there is more to use for a run that can ask for it. What earlier waits made of its time holds anyhow.
+  const { maxRunMs, maxWaitMs } = own;
+  const asks = unreserved !== null && own.onLimit === 'wait';
+  const policy = asks ? { ...unreserved, maxRunMs, maxWaitMs } : { ...own, onLimit: 'park' as const };
+  const moment = { run, policy, now };
+  const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundBehind(outcome, moment) : null;
+  if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
+  if (run.stoppedBy !== null) return end(situation, ending, null);
+  // The window that it reserved in may have ended before its first call.
+  const mayGrow = !known.hasAskedForMore && own.maxIterations < policy.maxIterations;
+  if (mayGrow && isHeldByReservation(outcome, moment)) return { kind: 'ask-for-more', ending };
+  return end(situation, ending, skippedBy);
+}
+
+/** Before a run ends, its head is checked where that can still change what is done. */
+function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): Deed {
+  return headCheck(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
+}
+
+/** The check of the head that is due before the run ends with the outcome, or calls again (null). Returns null if none is. */
+function headCheck(
+  { known, state, stateBefore, policy, head }: LoopSituation,
+  outcome: Outcome | null,
+): Extract<Deed, { kind: 'check-head' }> | null {
+  if (!policy.verifies || known.isHeadChecked || outcome?.kind === 'cancelled') return null;
+  const finished = finishedBy({ before: stateBefore, after: state, isComplete: outcome?.kind === 'complete' });
+  const isKnown = state.headCheck?.kind === 'passed' && isCheckOf(state.headCheck, head);
+  const isDue =
+    outcome === null ||
+    ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||
+    // What fails in the work tree fails in the clone as well: that it waits is known.
+    (awaitingCheck(state).length > 0 && state.lastIteration?.verification !== 'failed');
+  return isDue ? { kind: 'check-head', subject: head, finished } : null;
+}

@@ -1,0 +1,282 @@
+import { z } from 'zod';
+import type { RunContext } from '../../config/config.ts';
+import { commandIn, isOwnComment } from '../../core/people/command.ts';
+import { QUEUE } from '../../core/tasks/ids.ts';
+import { UserError } from '../../errors.ts';
+import type { EventInputs, Meaning } from './intent.ts';
+import {
+  pullRequestBranchOf,
+  checked,
+  commanded,
+  commandInReview,
+  dispatched,
+  isPull,
+  NOBODY,
+  notForUs,
+  notOfRalph,
+  notTask,
+  notTheTaskLabel,
+  ofIssue,
+  queueFor,
+  reviewed,
+  withdrawn,
+} from './meanings.ts';
+import { payloads } from './payloads.ts';
+
+/** One event with its types, and what a run does for it. */
+export interface EventRow {
+  readonly event: string;
+  /** null: the event has no types, or any of them will do. */
+  readonly types: readonly string[] | null;
+  /** One sentence for people. */
+  readonly does: string;
+  /** What a payload means; null: it does not have the shape that GitHub documents. Throws a UserError for words that are not a command. */
+  readonly parse: (payload: unknown, inputs: EventInputs) => Meaning | null;
+}
+
+/** Every supported event: how it is parsed, which lanes it means, who asks, and what is to be done. Main and post read the same row. */
+export const EVENTS: readonly EventRow[] = [
+  row({
+    event: 'schedule',
+    types: null,
+    does: 'Works the queue: all tasks that may be worked on, on the branch `ralph/queue`.',
+    payload: payloads.any,
+    means: () => queueFor(null),
+  }),
+  row({
+    event: 'workflow_dispatch',
+    types: null,
+    does: 'Works the queue, or obeys the command in the input `command`.',
+    payload: payloads.dispatch,
+    means: ({ inputs: words, sender }, inputs) =>
+      dispatched({ field: 'inputs.command', words, login: sender?.login ?? null }, inputs),
+  }),
+  row({
+    event: 'repository_dispatch',
+    types: null,
+    does: 'Works the queue, or obeys the command in `client_payload.command`.',
+    payload: payloads.repositoryDispatch,
+    means: ({ client_payload: words, sender }, inputs) =>
+      dispatched({ field: 'client_payload.command', words, login: sender.login }, inputs),
+  }),
+  row({
+    event: 'push',
+    types: null,
+    does: "Works the queue. Pushes of tags and of Ralph's own branches, and deletions, are ignored.",
+    payload: payloads.push,
+    means: ({ ref, deleted }, { branchPrefix }) => {
+      if (!ref.startsWith('refs/heads/')) return notForUs('What was pushed is not a branch.');
+      if (deleted === true) return notForUs('The push deleted a branch.');
+      return ref.startsWith(`refs/heads/${branchPrefix}`)
+        ? notForUs(`The push is to one of Ralph's own branches (${branchPrefix}…).`)
+        : queueFor(null);
+    },
+  }),
+  row({
+    event: 'issues',
+    types: ['labeled'],
+    does: 'With the task label: works on that issue on its own branch, `ralph/issue-N`, with the text as it was when labelled.',
+    payload: payloads.labeled,
+    means: ({ label, issue, sender: actor }, inputs) => {
+      const dismissed = notTheTaskLabel(label.name, issue, inputs);
+      if (dismissed !== null) return dismissed;
+      const { number, title, body } = issue;
+      if (typeof title !== 'string') return null;
+      const asker = { kind: 'account', account: actor, thread: number } as const;
+      return ofIssue(asker, { kind: 'work-issue', issue: number, approvedText: { title, body }, actor });
+    },
+  }),
+  row({
+    event: 'issues',
+    types: ['unlabeled', 'closed'],
+    does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done` from a closed issue. Work on its own branch is on hold until it is labelled again.",
+    payload: payloads.withdrawn,
+    means: withdrawn,
+  }),
+  row({
+    event: 'issues',
+    types: ['deleted', 'transferred'],
+    does: 'Takes the issue out of the queue. Work on its own branch is on hold.',
+    payload: payloads.withdrawn,
+    means: withdrawn,
+  }),
+  row({
+    event: 'issues',
+    types: ['reopened'],
+    does: 'With the task label: puts the issue back in the queue for the next run. Finished work starts again only if somebody with write permission reopened the issue.',
+    payload: payloads.reopened,
+    means: ({ issue }, inputs) => notTask(issue, inputs) ?? ofIssue(NOBODY, { kind: 'take-back', issue: issue.number }),
+  }),
+  row({
+    event: 'issues',
+    types: ['edited'],
+    does: 'With the task label: checks whether the new text is approved. If somebody without write permission changed it, the issue waits until the label is added again, and one comment says so.',
+    payload: payloads.edited,
+    means: ({ issue, changes }, inputs) => {
+      const name = `#${String(issue.number)}`;
+      const dismissed = notTask(issue, inputs);
+      if (dismissed !== null) return dismissed;
+      if (issue.state === 'closed') return notForUs(`${name} is closed.`);
+      return changes.title === undefined && changes.body === undefined
+        ? notForUs(`Neither title nor body of ${name} was changed.`)
+        : ofIssue(NOBODY, { kind: 'recheck', issue: issue.number });
+    },
+  }),
+  row({
+    event: 'issue_comment',
+    types: ['created'],
+    does: "Obeys a command: a comment that begins with `/ralph`, on an issue or on one of Ralph's pull requests. Edited comments are ignored.",
+    payload: payloads.commented,
+    means: ({ comment, issue, sender: actor }) => {
+      if (isOwnComment(comment.body)) return notForUs("The comment is Ralph's own.");
+      const command = commandIn(comment.body);
+      if (command === null) return notForUs('The comment does not start with /ralph.');
+      const thread = { number: issue.number, isPullRequest: isPull(issue) };
+      return commanded({ command, reactTo: { kind: 'comment', id: comment.id }, thread, actor });
+    },
+  }),
+  row({
+    event: 'pull_request',
+    types: ['closed'],
+    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done, and the next run looks at the other open pull requests. Not merged: work on the branch is on hold until the pull request is reopened.",
+    payload: payloads.closedPull,
+    means: ({ pull_request: pull, sender: actor }, inputs) =>
+      notOfRalph(pull, inputs) ?? {
+        kind: 'for-us',
+        lanes: [QUEUE],
+        mayBeOtherLane: false,
+        asker: NOBODY,
+        intent: {
+          kind: 'end-lane',
+          pullRequest: { ...pullRequestBranchOf(pull), merged: pull.merged === true },
+          actor,
+        },
+      },
+  }),
+  row({
+    event: 'pull_request_review',
+    types: ['submitted', 'edited', 'dismissed'],
+    does: "On one of Ralph's pull requests: answers every open thread, if somebody with write permission wrote the review; a `/ralph` command in its text is obeyed. Approvals and dismissed reviews ask for nothing.",
+    payload: payloads.reviewed,
+    means: ({ action, review, pull_request: pull, sender }, inputs) => {
+      if (isOwnComment(review.body)) return notForUs("The review is Ralph's own.");
+      const about = { pull, sender, inputs };
+      // Whatever else the review says: the next runs read its threads. A reply in a thread is a review without a text.
+      const command = action === 'submitted' ? commandInReview({ body: review.body, reactTo: null }, about) : null;
+      if (command !== null) return command;
+      if (action === 'dismissed') return notForUs('The review was dismissed, so it asks for nothing.');
+      if (review.state.toLowerCase() === 'approved') return notForUs('An approval asks for nothing.');
+      return reviewed(about);
+    },
+  }),
+  row({
+    event: 'pull_request_review_comment',
+    types: ['created', 'edited', 'deleted'],
+    does: 'The same for a reply in a thread, for a comment that was edited, and for a `/ralph` command in a thread. Other comments come with their review, and deleted ones ask for nothing.',
+    payload: payloads.reviewCommented,
+    means: ({ action, comment: { id, body, in_reply_to_id: answers }, pull_request: pull, sender }, inputs) => {
+      if (isOwnComment(body)) return notForUs("The comment is Ralph's own.");
+      const about = { pull, sender, inputs };
+      const reactTo = typeof id === 'number' ? ({ kind: 'review-comment', id } as const) : null;
+      const command = action === 'created' ? commandInReview({ body, reactTo }, about) : null;
+      if (command !== null) return command;
+      if (action === 'deleted') return notForUs('The comment was deleted, so it asks for nothing.');
+      // A review of sixty comments is one event of its own and sixty of these: one run answers them all.
+      return action === 'created' && typeof answers !== 'number'
+        ? notForUs('The comment is part of a review, whose event `pull_request_review` starts the run.')
+        : reviewed(about);
+    },
+  }),
+  row({
+    event: 'check_suite',
+    types: ['completed'],
+    does: "Failed on one of Ralph's branches: works on the failure. GitHub sends it neither for GitHub Actions nor for a commit that they ran on.",
+    payload: payloads.suiteCompleted,
+    means: ({ check_suite: suite, repository }, inputs) =>
+      checked({ ...suite, branches: [suite.head_branch ?? ''], home: repository.id }, inputs),
+  }),
+  row({
+    event: 'workflow_run',
+    types: ['completed'],
+    does: "The same for the workflows that `workflows:` names. Runs of Ralph's own workflow and of forks are ignored.",
+    payload: payloads.runCompleted,
+    means: ({ workflow_run: run, workflow, repository }, inputs) => {
+      const paths = [run.path, workflow?.path].map((path) => path?.replace(/@.*/, ''));
+      if (inputs.ownWorkflow !== null && paths.includes(inputs.ownWorkflow)) return notForUs("The run is Ralph's own.");
+      // Its branch may be of a fork, where it means nothing here.
+      return run.head_repository?.id === repository.id
+        ? checked({ ...run, branches: [run.head_branch ?? ''], home: repository.id }, inputs)
+        : notForUs('The run is of a fork. Ralph works on branches of this repository only.');
+    },
+  }),
+  row({
+    event: 'status',
+    types: null,
+    does: "The same for a commit status that is `failure` or `error` on one of Ralph's branches.",
+    payload: payloads.status,
+    means: ({ state: conclusion, sha, branches }, inputs) =>
+      checked(
+        { conclusion, head_sha: sha, branches: branches.map(({ name }) => name), pull_requests: [], home: 0 },
+        inputs,
+      ),
+  }),
+];
+
+/** What the event of a run means. */
+export function meaningOfRun({
+  context,
+  config,
+}: {
+  readonly context: Pick<RunContext, 'event' | 'workflowPath'>;
+  readonly config: Omit<EventInputs, 'ownWorkflow'>;
+}): Meaning {
+  return meaningOfEvent(context.event, { ...config, ownWorkflow: context.workflowPath });
+}
+
+const typed = z.object({ action: z.string().max(100) });
+
+/** What an event means; throws a UserError that names the event, or the command, when it is not supported. */
+export function meaningOfEvent(
+  event: { readonly name: string; readonly payload: unknown },
+  inputs: EventInputs,
+): Meaning {
+  const rows = EVENTS.filter((one) => one.event === event.name);
+  if (rows.length === 0) throw unsupported(`The event "${event.name}" is not supported.`);
+  const type = typed.safeParse(event.payload).data?.action ?? null;
+  const found = rows.find(({ types }) => types === null || (type !== null && types.includes(type)));
+  if (found === undefined && type !== null)
+    throw unsupported(`The event "${event.name}" with the type "${type.replace(/[^\w-]/g, '')}" is not supported.`);
+  const meaning = found?.parse(event.payload, inputs) ?? null;
+  if (meaning === null)
+    throw new UserError(
+      'configuration',
+      `The payload of the event "${event.name}" does not have the shape that GitHub documents. Check GITHUB_EVENT_PATH.`,
+    );
+  return meaning;
+}
+
+function unsupported(what: string): UserError {
+  const names = [...new Set(EVENTS.map(({ event }) => event))].map((name) => {
+    const types = EVENTS.filter(({ event }) => event === name).flatMap((one) => one.types ?? []);
+    return types.length === 0 ? name : `${name} (types: [${types.join(', ')}])`;
+  });
+  return new UserError(
+    'configuration',
+    `${what} Supported are ${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}: change \`on:\` in the workflow.`,
+  );
+}
+
+function row<Payload>({
+  payload,
+  means,
+  ...about
+}: Omit<EventRow, 'parse'> & {
+  readonly payload: z.ZodType<Payload>;
+  readonly means: (payload: Payload, inputs: EventInputs) => Meaning | null;
+}): EventRow {
+  const parse: EventRow['parse'] = (value, inputs) => {
+    const parsed = payload.safeParse(value);
+    return parsed.success ? means(parsed.data, inputs) : null;
+  };
+  return { ...about, parse };
+}

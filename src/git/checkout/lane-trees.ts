@@ -1,0 +1,156 @@
+import { dirname, join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { UserError } from '../../errors.ts';
+import type { WorkTreeFiles } from '../../ports/repository.ts';
+import { changesBetween, treeOf } from '../objects.ts';
+import { removeTree } from '../remove-tree.ts';
+import type { FoundCredentials } from './credentials/credentials.ts';
+import type { Opened, RepositoryOptions } from './opened.ts';
+import { layOwnRepository } from './private-repository.ts';
+import type { Quarantine } from './quarantine.ts';
+import { createExchange } from './tree/exchange.ts';
+import { asFoundIn, countInIndex, type AsFound } from './tree/found/as-found.ts';
+import type { Inbox } from './tree/inbox.ts';
+import { layTree, type LaidCommit } from './tree/lay-tree.ts';
+import { createLocalSide } from './tree/local-side.ts';
+import { createWorkspaceRestorer } from './tree/restore.ts';
+import { giveToRoom, lendToRoom, type RepositoryRoom } from './tree/room-tree.ts';
+import type { WorkTreeSide } from './tree/side.ts';
+import { plainReading, readWorkTree } from './tree/work-tree.ts';
+import { copyIndex, readConfig, workspaceAt, type Workspace } from './workspace.ts';
+
+/** A lane as it was opened. */
+export interface TreesOfLane {
+  readonly branch: string;
+  /** Its newest commit then. */
+  readonly start: ObjectId;
+  /** Tip of the base branch. */
+  readonly base: { readonly branch: string; readonly commit: ObjectId };
+  /** Over no files. */
+  readonly apart: Quarantine;
+}
+
+/** The tree that the agent works in, and who works there for us. */
+export interface WorkTree {
+  readonly top: string;
+  readonly side: WorkTreeSide;
+  /** Over the tree, where this process may work in it. */
+  readonly quarantine: Quarantine;
+  /** What is laid in another way than the commit has it (line ends, filters) is nobody's work. */
+  readonly asFound: readonly AsFound[];
+  /** null: this process reads its files. */
+  readonly files: WorkTreeFiles | null;
+  /** Ends what runs there; it may go then. Throws UserError where somebody is left. */
+  leave(): Promise<void>;
+}
+
+/** Lays the trees in which code of a lane runs, and gives them to the room, if there is one. */
+export interface LaneTrees {
+  layWork(signal: AbortSignal): Promise<WorkTree>;
+  /** See Repository.layClean. */
+  layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
+}
+
+/** From SIGTERM to SIGKILL for what an agent left running. */
+const GRACE_MS = 500;
+
+export function createLaneTrees(
+  options: Pick<RepositoryOptions, 'workFolder' | 'workingDirectory' | 'env' | 'log'>,
+  { workspace: checkout, repository }: Opened,
+  {
+    credentials,
+    roomOf,
+    lane,
+  }: {
+    readonly credentials: () => Promise<FoundCredentials>;
+    readonly roomOf: () => Promise<RepositoryRoom | null>;
+    readonly lane: TreesOfLane;
+  },
+): LaneTrees {
+  const { workFolder, workingDirectory: folder, env, log } = options;
+  const { branch, start, base, apart } = lane;
+  /** What the room finds its commits in. */
+  let lent: Promise<Inbox> | null = null;
+
+  async function lay(
+    given: RepositoryRoom | null,
+    wanted: Pick<LaidCommit, 'kind' | 'commit' | 'branch' | 'sparseSince'>,
+    signal: AbortSignal,
+  ): Promise<Workspace> {
+    const { top, ...place } = await layTree(
+      {
+        ...{ workspace: checkout, repository, credentials: await credentials(), workFolder, env, log, signal },
+        room: given?.room ?? null,
+      },
+      { ...wanted, base, hasIgnored: true, objects: await objectsFor(given, wanted.commit) },
+    );
+    return { ...workspaceAt({ top, ...place }, { env, log, borrowed: [apart.folder] }), shallow: checkout.shallow };
+  }
+
+  /** Folders of objects in which a tree finds the commit. */
+  async function objectsFor(given: RepositoryRoom | null, commit: ObjectId): Promise<readonly string[]> {
+    if (given === null) return ownObjects();
+    const { lend, objects } = await (lent ??= lendToRoom(given, apart, { tip: start, checkout }));
+    await lend(commit);
+    return objects;
+  }
+
+  function ownObjects(): readonly string[] {
+    return [apart.folder, checkout.commonFolder].map((one) => join(one, 'objects'));
+  }
+
+  return {
+    async layWork(signal) {
+      const given = await roomOf();
+      const tree = await lay(given, { kind: 'work', commit: start, branch, sparseSince: start }, signal);
+      const quarantine = await apart.over(tree);
+      await copyIndex(join(tree.gitFolder, 'index'), quarantine.indexFile);
+      const laid = await readWorkTree(quarantine, tree, plainReading);
+      const wanted = await treeOf(quarantine.git, start);
+      const isAsWanted = wanted === null || wanted === laid.tree;
+      const asFound = isAsWanted ? [] : asFoundIn(await changesBetween(quarantine.git, wanted, laid.tree));
+      await countInIndex(quarantine, asFound);
+      const { top } = tree;
+      if (given !== null && lent !== null) {
+        const inbox = await lent;
+        await inbox.lendIndex(quarantine.indexFile);
+        const own = repository.setup;
+        const side = await giveToRoom({ ...given, tree, quarantine: apart, inbox, folder, own, log });
+        const leave = async (): Promise<void> => {
+          const left = await given.room.end(GRACE_MS);
+          if (left.length > 0)
+            throw new UserError(
+              'infrastructure',
+              `Processes of the isolated agent cannot be ended: ${namesOf(left)}. What was finished before is published. Restart the runner.`,
+            );
+        };
+        return { top, side, quarantine: apart, asFound, files: side.files, leave };
+      }
+      const own = await layOwnRepository(tree, {
+        ...repository.setup,
+        folder: join(workFolder, 'tree-repository'),
+        objects: join(tree.gitFolder, 'objects'),
+        borrowed: null,
+        shallow: [],
+      });
+      const ends = { roots: quarantine.roots, heads: [start, base.commit] };
+      const side = createLocalSide({
+        ...{ workspace: tree, folder, own: quarantine },
+        exchange: createExchange({ workspace: tree, checkout: own, own: quarantine, ...ends }),
+        restore: createWorkspaceRestorer(tree, (await readConfig(tree)) ?? Buffer.alloc(0)),
+        besideWith: { own: repository, objects: ownObjects() },
+      });
+      return { top, side, quarantine, asFound, files: null, leave: () => removeTree(dirname(top)) };
+    },
+
+    async layClean(commit, signal) {
+      const given = await roomOf();
+      // The base is as the job checks it out; in the lane, what was worked on since is there as well.
+      const sparseSince = base.commit === commit ? commit : start;
+      const { top } = await lay(given, { kind: 'clean', commit, branch: null, sparseSince }, signal);
+      await given?.room.give(top);
+      return top;
+    },
+  };
+}

@@ -1,0 +1,288 @@
+import { access, chmod, cp, mkdir } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import type { ObjectId } from '../../../core/evidence.ts';
+import { sentence } from '../../../core/text/sentence.ts';
+import { MINUTE_MS } from '../../../core/time.ts';
+import { messageOf, UserError } from '../../../errors.ts';
+import type { Log } from '../../../ports/machine.ts';
+import type { Room } from '../../../ports/room.ts';
+import { collectOutput, describeCollected } from '../../../processes/collect-output.ts';
+import { trustedEnvironment, trustedProgram } from '../../../processes/trusted-programs.ts';
+import { removeSettings, type FoundCredentials } from '../credentials/credentials.ts';
+import { createGit, lastWords, type Git } from '../../git.ts';
+import { isLoopState } from '../../inspection/protected-paths.ts';
+import { encodeNames } from '../../names.ts';
+import { readLinked, writeRegular } from '../../regular-files.ts';
+import { removeTree } from '../../remove-tree.ts';
+import { movedPath, type MovedFolder } from '../../../core/clean-clone/moved-text.ts';
+import { movePaths } from '../moved-paths.ts';
+import { treeFolder, type TreeKind } from './tree-folder.ts';
+import type { OwnSetup, PrivateRepository } from '../private-repository.ts';
+import { readConfig, type Workspace, type WorkspacePlace } from '../workspace.ts';
+
+/** Where trees are laid, and what they are made of. The checkout is only read. */
+export interface TreeOptions {
+  readonly workspace: Workspace;
+  /** Over the checkout's own objects and files. */
+  readonly repository: PrivateRepository & { readonly setup: OwnSetup };
+  /** Credentials in the checkout's files: no tree has them. */
+  readonly credentials: FoundCredentials;
+  readonly workFolder: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Whose user works in the trees; null: this one. */
+  readonly room: Pick<Room, 'folders' | 'takeBack'> | null;
+  /** Ends what takes long. */
+  readonly signal: AbortSignal;
+  readonly log: Pick<Log, 'warning'>;
+}
+
+/** A commit that is laid, on a branch or, where that is null, on none. */
+export interface LaidCommit {
+  readonly kind: TreeKind;
+  readonly commit: ObjectId;
+  readonly branch: string | null;
+  /** The tip of the base branch; null: the tree has the refs of the checkout alone. */
+  readonly base: { readonly branch: string; readonly commit: ObjectId } | null;
+  /** Whether what git ignores in the checkout is laid as well, with submodules and files of git-lfs. */
+  readonly hasIgnored: boolean;
+  /** Folders of objects in which the tree finds its commits: nothing in it can write there. */
+  readonly objects: readonly string[];
+  /** Where the checkout is sparse: files that differ from this commit are laid, whatever the patterns say. */
+  readonly sparseSince: ObjectId;
+}
+
+/** Packages of a large project are a few hundred megabytes in tens of thousands of files. */
+const COPY_MS = 5 * MINUTE_MS;
+
+/**
+ * Lays a tree as the job laid its checkout: the files of a commit (by the patterns of a sparse checkout), what git ignores
+ * in the checkout (whose paths into the checkout lead into the tree), submodules and files of git-lfs, refs, and settings
+ * without credentials. The one before is removed. It is this user's until it is given to the room's.
+ */
+export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<WorkspacePlace> {
+  const { workspace, repository, credentials, env, room, signal, log } = options;
+  const top = treeFolder(laid.kind, { ...options, top: workspace.top });
+  const parent = dirname(top);
+  await room?.takeBack(top);
+  await removeTree(parent);
+  const gitFolder = join(top, '.git');
+  const moves = [
+    { from: workspace.gitFolder, to: gitFolder },
+    { from: workspace.commonFolder, to: gitFolder },
+    { from: workspace.top, to: top },
+  ];
+  await mkdir(gitFolder, { recursive: true });
+  // The room's user passes through, whatever the mask of this process.
+  if (room !== null) for (const folder of [parent, top]) await chmod(folder, 0o755);
+  await layGitDirectory(options, gitFolder, laid);
+  const git = createGit({ folder: top, env });
+  await checkOut(git, repository.setup, laid);
+  if (laid.hasIgnored && !signal.aborted)
+    await layIgnored(options, git, { top, moves }).catch((error: unknown) => {
+      if (signal.aborted) return;
+      log.warning(
+        `Files that git ignores cannot be copied, so ${laid.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${sentence(messageOf(error))}`,
+      );
+    });
+  // A verification that is cut short says nothing; a run that is, ends.
+  if (laid.kind === 'clean') signal.throwIfAborted();
+  await laySettings(options, gitFolder);
+  await removeSettings(credentials, { moves, env });
+  return { top, gitFolder, commonFolder: gitFolder, objectFormat: workspace.objectFormat };
+}
+
+/** Copies what git ignores in the checkout, with submodules and files of git-lfs. */
+async function layIgnored(
+  { workspace, repository, env, signal }: TreeOptions,
+  git: Git,
+  { top, moves }: { readonly top: string; readonly moves: readonly MovedFolder[] },
+): Promise<void> {
+  const ofOthers = await filesOfOthers(workspace, repository);
+  const ignored = await listIgnored(repository);
+  if (ignored.length + ofOthers.length === 0) return;
+  await copyFiles([...ignored, ...ofOthers], { from: workspace.top, to: top, env, signal });
+  await movePaths(top, [...ignored, ...ofOthers], { moves, signal });
+  if (workspace.gitFolder !== join(workspace.top, '.git'))
+    await joinSubmodules(ofOthers, { from: workspace.top, to: top, moves, env });
+  await putBackTracked(git, ofOthers);
+}
+
+/** A git directory whose objects are elsewhere, with the refs of the checkout. */
+async function layGitDirectory(
+  { workspace, repository: { setup } }: TreeOptions,
+  gitFolder: string,
+  { commit, branch, base, objects }: LaidCommit,
+): Promise<void> {
+  await Promise.all(
+    ['objects/info', 'objects/pack', 'refs/heads', 'hooks', 'info'].map((name) =>
+      mkdir(join(gitFolder, name), { recursive: true }),
+    ),
+  );
+  const listed = await workspace.git.answer(['for-each-ref', '--format=%(objectname) %(refname) %(symref)']);
+  const own = branch === null ? null : `refs/heads/${branch}`;
+  const tip = base === null ? null : `refs/remotes/origin/${base.branch}`;
+  const theirs = listed.stdout
+    .toString()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .flatMap(([id = '', name = '', target = '']) =>
+      name === '' || name === own || name === tip || /^refs\/(?:ralph\/|stash$)/.test(name)
+        ? []
+        : [{ id, name, target }],
+    );
+  const ours = [
+    ...(own === null ? [] : [{ id: commit, name: own, target: '' }]),
+    ...(base === null || tip === null ? [] : [{ id: base.commit, name: tip, target: '' }]),
+  ];
+  const refs = [...theirs, ...ours].sort((one, other) => (one.name < other.name ? -1 : 1));
+  const packed = refs.filter(({ target }) => target === '').map(({ id, name }) => `${id} ${name}\n`);
+  const shallow = await readLinked(join(workspace.commonFolder, 'shallow'));
+  await Promise.all([
+    writeRegular(join(gitFolder, 'HEAD'), own === null ? `${commit}\n` : `ref: ${own}\n`),
+    writeRegular(join(gitFolder, 'config'), setup.config),
+    writeRegular(join(gitFolder, 'packed-refs'), packed.join('')),
+    ...refs.filter(({ target }) => target !== '').map(({ name, target }) => writeSymbolic(gitFolder, name, target)),
+    writeRegular(join(gitFolder, 'info', 'exclude'), setup.excludes),
+    writeRegular(join(gitFolder, 'objects', 'info', 'alternates'), objects.map((folder) => `${folder}\n`).join('')),
+    ...(setup.sparse === null ? [] : [writeRegular(join(gitFolder, 'info', 'sparse-checkout'), setup.sparse)]),
+    ...(shallow === null ? [] : [writeRegular(join(gitFolder, 'shallow'), shallow.bytes)]),
+  ]);
+  // Where submodules have theirs.
+  for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
+    await cp(join(folder, 'modules'), join(gitFolder, 'modules'), { recursive: true }).catch(() => undefined);
+}
+
+async function writeSymbolic(gitFolder: string, name: string, target: string): Promise<void> {
+  const path = join(gitFolder, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeRegular(path, `ref: ${target}\n`);
+}
+
+/** Settings of the checkout for whoever works in the tree: remotes, the name of who commits. Only now, since a filter that they name would have run. */
+async function laySettings({ workspace, repository: { setup }, env }: TreeOptions, gitFolder: string): Promise<void> {
+  const theirs = (await readConfig(workspace))?.toString() ?? '';
+  const file = join(gitFolder, 'config');
+  await writeRegular(file, `${theirs}\n${setup.config}`);
+  const git = createGit({ folder: '/', env });
+  // They are of the checkout's own place, and of objects that are still on a server.
+  for (const [form, key] of UNFIT)
+    if (form.test(theirs)) await git.answer(['config', '--file', file, '--unset-all', key]);
+}
+
+const UNFIT: readonly (readonly [RegExp, string])[] = [
+  [/worktree\s*=/i, 'core.worktree'],
+  [/worktreeconfig/i, 'extensions.worktreeConfig'],
+  [/partialclone/i, 'extensions.partialClone'],
+  [/promisor/i, 'remote.origin.promisor'],
+  [/partialclonefilter/i, 'remote.origin.partialCloneFilter'],
+];
+
+/** Joins submodules of a linked work tree, whose git directories lay elsewhere, with those of the tree. */
+async function joinSubmodules(
+  paths: readonly string[],
+  {
+    from,
+    to,
+    moves,
+    env,
+  }: { readonly from: string; readonly to: string; readonly moves: readonly MovedFolder[] } & Pick<TreeOptions, 'env'>,
+): Promise<void> {
+  const git = createGit({ folder: '/', env });
+  for (const path of paths) {
+    const [, named] =
+      /^gitdir:\s*(.+?)\s*$/m.exec((await readLinked(join(from, path, '.git')))?.bytes.toString() ?? '') ?? [];
+    if (named === undefined) continue;
+    const [top, folder] = [join(to, path), movedPath(resolve(from, path, named), moves)];
+    await writeRegular(join(top, '.git'), `gitdir: ${relative(top, folder)}\n`);
+    await git.answer(['config', '--file', join(folder, 'config'), 'core.worktree', relative(folder, top)]);
+  }
+}
+
+async function checkOut(git: Git, { sparse }: OwnSetup, { commit, sparseSince }: LaidCommit): Promise<void> {
+  const { exitCode, stderr } = await git.answer(['read-tree', '-m', '-u', commit]);
+  if (exitCode !== 0)
+    throw new UserError(
+      'infrastructure',
+      `The files of commit ${commit} cannot be laid: ${sentence(lastWords(stderr))}`,
+    );
+  if (sparse === null || sparseSince === commit) return;
+  const question = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', sparseSince, commit];
+  const changed = await git.answer(question);
+  if (changed.exitCode !== 0 || changed.stdout.length === 0) return;
+  await git.text(['update-index', '-z', '--no-skip-worktree', '--stdin'], { input: changed.stdout });
+  await git.text(['checkout-index', '--quiet', '--force', '-z', '--stdin'], { input: changed.stdout });
+}
+
+/** Whole folders where all of it is ignored. */
+async function listIgnored(repository: PrivateRepository): Promise<readonly string[]> {
+  await repository.seal();
+  const question = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
+  const listed = await repository.git.names(question);
+  return listed.map((path) => path.replace(/\/$/, '')).filter((path) => !isLoopState(path));
+}
+
+/** Lists what the objects of a commit do not hold: submodules, and files that git-lfs brought. */
+async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateRepository): Promise<readonly string[]> {
+  const has = (path: string): Promise<boolean> =>
+    access(path).then(
+      () => true,
+      () => false,
+    );
+  const submodules = (await has(join(top, '.gitmodules')))
+    ? (await git.names(['ls-files', '--stage', '-z'])).flatMap(
+        (record) => /^160000 \S+ \d\t([^]*)$/.exec(record)?.[1] ?? [],
+      )
+    : [];
+  const large = (await has(join(commonFolder, 'lfs')))
+    ? await git.names(['ls-files', '-z', '--', ':(attr:filter=lfs)'])
+    : [];
+  const there = await Promise.all([...submodules, ...large].map((path) => has(join(top, path))));
+  return [...submodules, ...large].filter((_, i) => there[i]);
+}
+
+/** Removes ignored files that stand in the place of one that the commit has: the tree is what is published. */
+async function putBackTracked(git: Git, ofOthers: readonly string[]): Promise<void> {
+  const changed = await git.names(['ls-files', '-z', '--modified']);
+  const isOfOthers = (path: string): boolean =>
+    ofOthers.some((other) => path === other || path.startsWith(`${other}/`));
+  const paths = [...new Set(changed)].filter((path) => !isOfOthers(path));
+  if (paths.length > 0)
+    await git.text(['checkout-index', '--quiet', '--force', '-z', '--stdin'], {
+      input: paths.map((path) => `${path}\0`).join(''),
+    });
+}
+
+/** TAR FOLDER MARK: copies what is named on standard input to the folder. Exit code 1 of the tar that reads means that a file changed meanwhile, as a log does. */
+const COPY = `
+{ "$1" -c -f - --null -T - || [ $? -eq 1 ] || : > "$3"; } | "$1" -x -p -f - -C "$2" && [ ! -e "$3" ]
+`;
+
+/** One stream takes a fraction of the time of a copy file by file. */
+async function copyFiles(
+  paths: readonly string[],
+  { from, to, env, signal }: { readonly from: string; readonly to: string } & Pick<TreeOptions, 'env' | 'signal'>,
+): Promise<void> {
+  const [tar, sh] = ['tar', 'sh'].map((name) => trustedProgram(name, env));
+  if (tar == null || sh == null)
+    throw new UserError('infrastructure', 'The program tar was not found on PATH. Install it on the runner.');
+  const { end, stderr } = await collectOutput(
+    {
+      file: sh,
+      args: ['-c', COPY, 'sh', tar, to, `${to}.failed`],
+      cwd: from,
+      environment: trustedEnvironment(env),
+      // A name that begins with a dash would be an option.
+      input: encodeNames(paths.map((path) => `./${path}\0`).join('')),
+      timeoutMs: COPY_MS,
+      signal,
+      family: { kind: 'group', graceMs: 200, leftover: 'end' },
+    },
+    64 * 1024,
+  );
+  signal.throwIfAborted();
+  if (end.kind !== 'exited' || end.code !== 0)
+    throw new UserError(
+      'infrastructure',
+      `Files that git ignores in ${from} cannot be copied: tar ${describeCollected(end)}: ${sentence(lastWords(stderr.toString()))}`,
+    );
+}

@@ -1,0 +1,180 @@
+import { policyInputs } from '../../config/policy-inputs.ts';
+import { leftOutReason } from '../../core/review/left-out.ts';
+import { cut } from '../../core/text/cut.ts';
+import { issueOfTask, isListed, isStuck, markedIn, type Task, type TaskProgress } from '../../core/tasks/task.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { allTasksOf, isQueue, iterationsOn, laneOf, lastVerification } from '../facts.ts';
+import { sourcesOf } from '../sentences/task-sources.ts';
+import { awaitedOutside } from '../sentences/waiting.ts';
+import { withheldFrom } from '../sentences/ends/withheld.ts';
+import { nextStepsForFeedback } from './for-feedback.ts';
+import { command, whereToWrite, step, type NextStep } from './step.ts';
+
+/** More protected paths than this are left to the summary. */
+const SHOWN_PATHS = 5;
+
+/** Returns what a person can do about one task that was given up, set aside or needs them. */
+export function nextStepsForTask(one: TaskReport, report: RunReport): readonly NextStep[] {
+  const { task, progress } = one;
+  const advice = adviceFor(progress);
+  if (task.source.kind === 'feedback' && advice !== 'push_refused')
+    return [...verificationSteps(one, report), ...stepsForSubject(one)];
+  const threads = threadsOf(task, report);
+  const retry = command(`retry ${String(issueOfTask(task) ?? task.id)}`, threads, threads.length === 0);
+  if (markedIn(task, progress) !== null) return [{ ...retry, lead: 'to have it tried, ' }];
+  const done = task.source.kind === 'issue' ? step('close', ['', task]) : step('finish', ['', task]);
+  const raise = step('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
+  return [
+    ...verificationSteps(one, report),
+    ...(advice === 'withheld' ? withheldSteps(one, report) : adviceSteps(advice, whereToWrite(task), done)),
+    ...(advice === 'failed' ? [{ ...raise, lead: 'if it only needs more iterations, ' }] : []),
+    ...[{ ...retry, lead: 'then ' }, step('note', 'the task gets all its iterations again', ': ')],
+  ];
+}
+
+/** Returns what a person can do when no open task of the run can be worked on. */
+export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
+  const tasks = allTasksOf(report);
+  const stuck = tasks.filter(({ progress }) => isStuck(progress));
+  const outside = awaitedOutside(tasks);
+  if (stuck.length === 0) {
+    if (tasks.some(({ task, progress }) => task.obstacle !== null && progress.state !== 'done'))
+      return [step('follow', 'each line says'), lookAgain(report)];
+    if (outside.length > 0) return [...dependencySteps(outside, report), lookAgain(report)];
+  }
+  const [one, ...others] = stuck;
+  if (one?.task.source.kind === 'feedback' && others.length === 0) return stepsForSubject(one);
+  const worked = stuck.filter(({ task, progress }) => isListed(task) && markedIn(task, progress) === null);
+  const isAsked = stuck.some(({ task }) => !isListed(task));
+  const threads = threadsOfAll(stuck, report);
+  const retry = command('retry', threads, threads.length === 0);
+  // Nothing is known to be wrong with tasks that were never tried here.
+  if (stuck.length > 0 && worked.length === 0 && !isAsked)
+    return [{ ...retry, lead: `to have ${stuck.length === 1 ? 'it' : 'them'} tried, ` }];
+  const needed = stuck.length === 0 ? ['blocked'] : worked.map(({ progress }) => adviceFor(progress));
+  const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
+  const done = hasIssue ? step('close', 'the issue') : step('set', 'tick the task');
+  const isRed = lastVerification(report).kind === 'failed';
+  const steps: readonly NextStep[] = [
+    ...(isAsked ? [step('push', 'a fix yourself'), step('say', 'more where it was asked', ', or ')] : []),
+    ...ADVICE.filter((kind) => needed.includes(kind)).flatMap((kind) => {
+      const where = kind === 'blocked' ? [` in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`] : [];
+      const own = adviceSteps(kind, where, done);
+      return kind === 'failed' && isRed
+        ? [step('fix', 'what makes `verify` fail'), ...own.map((other) => ({ ...other, joint: ', or ' }))]
+        : own;
+    }),
+    { ...retry, lead: 'then ' },
+  ];
+  return steps.map((own, at) => (at === 0 ? own : { joint: '; ', ...own }));
+}
+
+const ADVICE = ['blocked', 'nothing_to_do', 'withheld', 'push_refused', 'stuck', 'failed'] as const;
+type Advice = (typeof ADVICE)[number];
+
+function adviceFor({ state, reason }: TaskProgress): Advice {
+  if (state === 'failed') return state;
+  if (state !== 'blocked') return 'stuck';
+  return ADVICE.find((kind) => kind === reason) ?? state;
+}
+
+/** Steps by what keeps a task: `where` a person writes about it, empty where that is not named, and how they mark it as `done`. */
+function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, done: NextStep): readonly NextStep[] {
+  const say = (what: string, joint?: string): NextStep => step('say', [what, ...where], joint);
+  switch (advice) {
+    case 'blocked':
+      return [step('answer', where)];
+    case 'nothing_to_do':
+      return [
+        { ...done, lead: 'if nothing is missing, ' },
+        { ...say('what is missing', '; '), lead: 'otherwise ' },
+      ];
+    case 'withheld':
+      return [
+        step('set', 'allow the files that are not published (`allow-protected-paths`)'),
+        say(WITHOUT_THEM, ', or '),
+      ];
+    case 'push_refused':
+      return [step('follow', 'the git server asks for'), say('how to do without', ', or ')];
+    case 'stuck':
+      return [say('what the agent should do differently')];
+    case 'failed':
+      return [
+        step('simplify', 'the task smaller or clearer'),
+        ...(where.length === 0 ? [] : [say('what the agent should know', ', or ')]),
+      ];
+  }
+}
+
+const WITHOUT_THEM = 'that the task should do without them';
+
+/** Names the paths to allow where all that is missing is protected. */
+function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
+  const files = withheldFrom(one, report);
+  const paths = files.filter(({ why }) => leftOutReason(why) === 'protected').map(({ path }) => path);
+  const without = step('say', [WITHOUT_THEM, ...whereToWrite(one.task)]);
+  if (paths.length === 0 || paths.length < files.length) return [without];
+  const allowed = paths.slice(0, SHOWN_PATHS).map((path) => cut(path, 100).replaceAll('`', "'"));
+  const allow = step('set', `add \`allow-protected-paths: ${allowed.join(', ')}\` to the \`with:\` of the workflow`);
+  return [
+    { ...allow, lead: 'if Ralph may change them, ' },
+    { ...without, lead: 'if not, ', joint: '; ' },
+  ];
+}
+
+/** A verification that never passed keeps every task from being done. */
+function verificationSteps({ task }: TaskReport, report: RunReport): readonly NextStep[] {
+  const ran = iterationsOn(report, task.id)
+    .map(({ evidence }) => evidence.verification)
+    .filter(({ kind }) => kind !== 'not-run');
+  const newest = ran.at(-1);
+  if (newest?.kind !== 'failed' || ran.some(({ kind }) => kind !== 'failed')) return [];
+  const command = cut(newest.command, 80).replaceAll('`', "'");
+  return [
+    step('note', `\`verify\` never passed (\`${command}\`)`),
+    ...[step('note', 'see what it printed', ': '), step('fix', 'it if it cannot pass', ', and ')],
+  ];
+}
+
+function stepsForSubject({ task: { id, source }, progress }: TaskReport): readonly NextStep[] {
+  if (source.kind !== 'feedback') return [];
+  return nextStepsForFeedback(id, source.on.kind, progress.reason === 'feedback_rounds' ? 'used-up' : 'unknown');
+}
+
+/** The threads in which a task is retried; by hand where there are none. */
+function threadsOf(task: Task, report: RunReport): readonly string[] {
+  return [
+    ...(issueOfTask(task) === null ? [] : ['the issue']),
+    ...((laneOf(report)?.pullRequest ?? null) === null ? [] : ['the pull request']),
+  ];
+}
+
+/** On the queue's pull request, or by hand, a retry is for all tasks that failed or are blocked. */
+function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly string[] {
+  if (stuck.some(({ task }) => !isListed(task))) return ['the pull request'];
+  if (!isQueue(report)) return ['the issue'];
+  if ((laneOf(report)?.pullRequest ?? null) !== null) return ['the pull request'];
+  return stuck.every(({ task }) => issueOfTask(task) !== null) ? ['its issue'] : [];
+}
+
+/** Ralph can work on an issue of this repository; others are closed by their own people. */
+function dependencySteps(outside: readonly string[], report: RunReport): readonly NextStep[] {
+  const here = outside.filter((name) => name.startsWith('#'));
+  const shown = `${here.slice(0, 5).join(', ')}${here.length > 5 ? ' and the others' : ''}`;
+  const remove = step('set', 'remove the dependency', ', or ');
+  if (here.length === 0) return [step('note', 'what they wait for is in another repository: close it there'), remove];
+  const label = step('label', `${sourcesOf(report).label} on ${shown}`);
+  return [
+    { ...label, lead: 'to have Ralph work on what they wait for, ' },
+    step('close', 'it', '; or '),
+    ...(here.length < outside.length
+      ? [step('note', 'what is in another repository must be closed there', '; '), remove]
+      : []),
+  ];
+}
+
+function lookAgain(report: RunReport): NextStep {
+  return isQueue(report)
+    ? step('wait', 'the next run looks again', '; ')
+    : { ...command('run', ['the issue']), joint: '; then ' };
+}

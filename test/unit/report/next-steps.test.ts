@@ -1,0 +1,278 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../../src/core/outcome.ts';
+import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
+import type { TaskProgress } from '../../../src/core/tasks/task.ts';
+import type { WorkedReport } from '../../../src/handover/report.ts';
+import { nextStepsAtHome } from '../../../src/report/next/at-home.ts';
+import { nextStepsAfterRounds, nextStepsForFeedback } from '../../../src/report/next/for-feedback.ts';
+import { nextStepsWhenReady } from '../../../src/report/next/for-pull-request.ts';
+import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { nextStepsForTask } from '../../../src/report/next/for-tasks.ts';
+import {
+  command,
+  KINDS,
+  whereToWrite,
+  renderContinuation,
+  renderSteps,
+  renderStepList,
+  step,
+  type NextStep,
+} from '../../../src/report/next/step.ts';
+import { renderNotification } from '../../../src/report/pages/notification.ts';
+import { renderClosingBlock } from '../../../src/report/pages/progress.ts';
+import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
+import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { renderEndAtHome } from '../../../src/report/sentences/at-home.ts';
+import { noChange } from '../../../src/core/lane/change.ts';
+import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
+
+/** `fix, command retry`: the steps by their kinds, with the command where there is one. */
+function kindsOf(steps: readonly NextStep[]): string {
+  return steps.map((step) => (step.kind === 'command' ? `command ${step.command}` : step.kind)).join(', ');
+}
+
+const RED = { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } as const;
+const ON_ISSUE: Partial<WorkedReport> = { lane: 'issue-12', branch: 'ralph/issue-12' };
+const COMPLETE: Outcome = { kind: 'complete', reason: 'plan_complete' };
+const BLOCKED: Outcome = { kind: 'blocked', reason: 'needs_human' };
+const LIMIT: Outcome = { kind: 'limit', reason: 'iterations' };
+const open = (circuitReason: 'no_progress' | 'agent_error'): Outcome => ({
+  ...{ kind: 'halted', reason: 'circuit_open', circuitReason, tripped: 'this-run', probeAt: END },
+});
+
+describe('after a run', () => {
+  test.each<readonly [string, Outcome, Partial<WorkedReport>, string]>([
+    ['complete', COMPLETE, {}, 'review, merge'],
+    ['complete, and the last verification failed', COMPLETE, { iterations: [entry(1, { verification: RED })] }, 'look'],
+    ['cancelled, with work on the branch', { kind: 'cancelled', reason: 'signal' }, {}, 'rerun, note'],
+    ['cancelled, with nothing published', { kind: 'cancelled', reason: 'signal' }, { headSha: null }, 'rerun'],
+    ['killed', { kind: 'cancelled', reason: 'killed' }, { headSha: null }, 'wait, set'],
+    ['a denied tool', { kind: 'halted', reason: 'permission_denied' }, {}, 'set, set, wait, command retry'],
+    [
+      "a denied tool on an issue's branch",
+      { kind: 'halted', reason: 'permission_denied' },
+      ON_ISSUE,
+      'set, set, command retry',
+    ],
+    ['only tests', { kind: 'halted', reason: 'test_saturation' }, {}, 'say, close, note, wait, command retry'],
+    ['claims without evidence', { kind: 'halted', reason: 'safety' }, {}, 'look, fix, wait, command retry'],
+    ['an open circuit', open('no_progress'), {}, 'fix, command retry, wait'],
+    ['an agent that fails', open('agent_error'), {}, 'note, fix, command retry, wait'],
+    ['a red base', { kind: 'blocked', reason: 'base_is_red' }, {}, 'fix, set, wait, command run'],
+    ['a question', BLOCKED, { tasks: [taskReport(1, { state: 'blocked' })] }, 'answer, command retry'],
+    [
+      'a task given up',
+      BLOCKED,
+      { tasks: [taskReport(1, { state: 'failed', attempts: 8 })] },
+      'simplify, command retry',
+    ],
+    [
+      'a task given up, and a red verification',
+      BLOCKED,
+      { tasks: [taskReport(1, { state: 'failed', attempts: 8 })], iterations: [entry(1, { verification: RED })] },
+      'fix, simplify, command retry',
+    ],
+    ['a task of an earlier Ralph', BLOCKED, { tasks: [prdTask('T1', { state: 'failed' })] }, 'command retry'],
+    ['a task that asks for nothing known', BLOCKED, { tasks: [taskReport(1)] }, 'answer, command retry'],
+    ['a limit of the hour', { kind: 'parked', reason: 'calls_per_hour', resumeAt: END }, {}, 'nothing, wait, raise'],
+    [
+      'a limit of the provider that a person must lift',
+      { kind: 'parked', reason: 'usage_limit', resumeAt: END, needsPerson: 'no credit' },
+      {},
+      'raise, command run, wait, note',
+    ],
+    [
+      'the circuit of a step',
+      { kind: 'parked', reason: 'step_circuit', step: null, resumeAt: END },
+      {},
+      'nothing, wait, note, command run, note',
+    ],
+    ['a limit of the run', LIMIT, {}, 'nothing, wait, note'],
+    ["a limit of the run on an issue's branch", LIMIT, ON_ISSUE, 'wait, command run, note'],
+    [
+      'a limit of the run, and a question',
+      LIMIT,
+      { tasks: [taskReport(2, { state: 'blocked' })] },
+      'decide, wait, note',
+    ],
+    ['no tasks', { kind: 'idle', reason: 'no_tasks' }, {}, 'label, write'],
+    ['all done', { kind: 'idle', reason: 'all_done' }, {}, 'merge, label, write'],
+    ['a review that others wait for', { kind: 'idle', reason: 'waiting_for_review' }, {}, 'review, close, wait'],
+    ['another event', { kind: 'idle', reason: 'not_for_us' }, {}, 'nothing'],
+    ['paused', { kind: 'paused', reason: 'by_person', by: 'octo' }, { headSha: null }, 'command resume'],
+    [
+      'paused by a closed pull request',
+      { kind: 'paused', reason: 'by_person', by: 'pull request #7' },
+      { headSha: null },
+      'reopen, set',
+    ],
+    ['another run', { kind: 'refused', reason: 'another_run', message: '' }, {}, 'note, nothing, wait'],
+    [
+      "another run on an issue's branch",
+      { kind: 'refused', reason: 'another_run', message: '' },
+      ON_ISSUE,
+      'note, command run',
+    ],
+    ['not allowed', { kind: 'refused', reason: 'not_allowed', message: '' }, {}, 'ask'],
+    ['a configuration', { kind: 'failed', reason: 'configuration', message: '' }, { headSha: null }, 'fix, rerun'],
+    ['the infrastructure', { kind: 'failed', reason: 'infrastructure', message: '' }, { headSha: null }, 'rerun, note'],
+  ])('%s', (_circumstance, outcome, change, kinds) => {
+    expect(kindsOf(nextSteps(report(outcome, change)))).toBe(kinds);
+  });
+
+  test.each<readonly [string, Outcome, string]>([
+    ['complete', COMPLETE, 'review, merge'],
+    ['a limit of the run', LIMIT, 'rerun'],
+    ['an open circuit', open('no_progress'), 'fix, command reset circuit, rerun, wait'],
+    ['a question', BLOCKED, 'simplify, command retry, rerun'],
+    ['a red base', { kind: 'blocked', reason: 'base_is_red' }, 'fix, rerun'],
+    ['no tasks', { kind: 'idle', reason: 'no_tasks' }, 'set, note'],
+    ['paused by another person', { kind: 'paused', reason: 'by_person', by: 'octo' }, 'command resume, rerun'],
+    ['a configuration', { kind: 'failed', reason: 'configuration', message: '' }, 'follow, rerun'],
+  ])('at home: %s', (_circumstance, outcome, kinds) => {
+    expect(kindsOf(nextStepsAtHome(report(outcome)))).toBe(kinds);
+  });
+});
+
+describe('about one task', () => {
+  test.each<readonly [string, Partial<TaskProgress>, string]>([
+    ['a question', { state: 'blocked', attempts: 1 }, 'answer, command retry 7, note'],
+    ['nothing to do', { state: 'blocked', attempts: 1, reason: 'nothing_to_do' }, 'close, say, command retry 7, note'],
+    ['files that are withheld', { state: 'blocked', attempts: 1, reason: 'withheld' }, 'say, command retry 7, note'],
+    [
+      'a push that is refused',
+      { state: 'blocked', attempts: 1, reason: 'push_refused' },
+      'follow, say, command retry 7, note',
+    ],
+    ['no progress', { state: 'stuck', attempts: 3 }, 'say, command retry 7, note'],
+    ['no progress, and its turn again', { state: 'todo', attempts: 3 }, 'say, command retry 7, note'],
+    ['given up', { state: 'failed', attempts: 8 }, 'simplify, say, raise, command retry 7, note'],
+  ])('%s', (_circumstance, progress, kinds) => {
+    expect(kindsOf(nextStepsForTask(taskReport(7, progress), report(LIMIT)))).toBe(kinds);
+  });
+
+  test('protected files are allowed by name', () => {
+    const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT.protected }] };
+    const one = taskReport(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
+    expect(renderSteps(nextStepsForTask(one, report(LIMIT, { change })), 'log')).toBe(
+      'If Ralph may change them, add allow-protected-paths: .github/a.yml to the with: of the workflow; if not, say that the task should do without them: in the text of #7 or in a comment on it. Then comment /ralph retry 7 on the issue or the pull request: the task gets all its iterations again.',
+    );
+  });
+
+  test('where nobody can comment, it is retried by hand', () => {
+    const one = planTask(7, { state: 'failed', attempts: 8 });
+    expect(renderSteps(nextStepsForTask(one, report(LIMIT, { pullRequest: null })), 'log')).toContain(
+      'run the workflow by hand with the command retry (for all that failed or is blocked), or ralph retry plan-00000007 in a checkout (for this one)',
+    );
+  });
+});
+
+test('after the last round an answer may be enough', () => {
+  expect(kindsOf(nextStepsAfterRounds('thread-1', 'thread', true))).toMatch(/^nothing, push, say, /);
+  expect(nextStepsAfterRounds('check-1', 'check', false)).toEqual(nextStepsForFeedback('check-1', 'check', 'used-up'));
+});
+
+const issue = taskReport(7).task;
+
+/** Words behind the verb of each kind: our own with code, a foreign text, or a task. */
+const WORDS: Readonly<Record<NextStep['kind'], readonly (string | typeof issue)[]>> = {
+  command: [],
+  rerun: [' to continue'],
+  review: ['the branch'],
+  merge: ['the branch'],
+  look: ['the pull request: <img> of @octocat'],
+  draft: ['it to a draft'],
+  arm: [],
+  fix: ['`main`'],
+  push: ['a fix yourself'],
+  answer: whereToWrite(issue),
+  reply: ['the thread'],
+  say: ['more', ...whereToWrite(planTask(7).task)],
+  simplify: ['the task smaller'],
+  close: ['', issue],
+  finish: ['', planTask(7).task],
+  reopen: ['the issue'],
+  resolve: ['the thread'],
+  follow: ['each line says'],
+  decide: [],
+  ask: ['a person'],
+  label: ['the label `ralph` on #7'],
+  relabel: ['the label `ralph`'],
+  write: ['a task into `PROMPT.md`'],
+  raise: ['`max-iterations`'],
+  set: ['set `verify`'],
+  wait: ['the next run continues'],
+  note: ['the journal has what failed'],
+  nothing: [' to do'],
+};
+const RETRY = command('retry', ['the issue']);
+
+describe('each kind of step is rendered in each place', () => {
+  test.each(Object.keys(KINDS) as readonly NextStep['kind'][])('%s', (kind) => {
+    const one = kind === 'command' ? RETRY : step(kind, WORDS[kind]);
+    const log = renderSteps([one], 'log');
+    const terminal = renderSteps([one], 'terminal');
+    const markdown = renderSteps([one], 'markdown');
+    expect(log).toMatch(/^[A-Z][^`]+\.$/);
+    expect(terminal).toMatch(/^[a-z][^`]+\.$/);
+    expect(markdown).toMatch(/^[A-Z].+\.$/);
+    // Nothing in it marks up or mentions.
+    expect(markdown).not.toMatch(/<img|@octocat/);
+    const words = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]|&lt;|&gt;/g, '');
+    if (kind !== 'command' && kind !== 'rerun') expect(words(terminal)).toBe(words(log));
+  });
+
+  test('a command is a comment on GitHub, and a command in a terminal', () => {
+    expect(renderSteps([RETRY], 'log')).toBe('Comment /ralph retry on the issue.');
+    expect(renderSteps([RETRY], 'markdown')).toMatch(/^Comment .*\/.*ralph retry.* on the issue\.$/);
+    expect(renderSteps([RETRY], 'terminal')).toBe('ralph retry.');
+    expect([renderContinuation('circuit', 'log'), renderContinuation('circuit', 'terminal')]).toEqual([
+      '/ralph retry',
+      'ralph reset circuit',
+    ]);
+  });
+
+  test('a task is linked on a page', () => {
+    expect(renderSteps([step('answer', whereToWrite(issue))], 'markdown')).toBe(
+      'Answer the agent: in the text of [#7](https://github.com/acme/shop/issues/7) or in a comment on it.',
+    );
+  });
+
+  test('steps are joined into sentences', () => {
+    const steps = [
+      { ...step('fix', 'the cause'), lead: 'to continue, ' },
+      step('rerun', '', ' and '),
+      step('nothing', ' to do'),
+    ];
+    expect(renderStepList(steps, 'log')).toEqual([
+      'To continue, fix the cause and re-run the workflow.',
+      'Nothing to do.',
+    ]);
+  });
+});
+
+test.each(OUTCOMES)(
+  'log, summary, pull request, status comment and terminal have the steps of $kind ($reason)',
+  (outcome) => {
+    const ended = report(outcome);
+    const steps = renderSteps(nextSteps(ended), 'markdown');
+    expect(renderClosingBlock(ended)).toContain(`Next: ${renderSteps(nextSteps(ended), 'log')}`);
+    for (const page of [renderSummary(ended), renderPullRequest(ended, 0).body, renderStatusComment(ended, null)])
+      expect(page).toContain(`**Next:** ${steps}`);
+    expect(renderEndAtHome(ended)).toContain(`Next: ${renderSteps(nextStepsAtHome(ended), 'terminal')}`);
+  },
+);
+
+test('a notification has the steps of the task, of the pull request, or of the run', () => {
+  const stuck = taskReport(7, { state: 'failed', attempts: 8 });
+  const ended = report(LIMIT, { tasks: [stuck] });
+  const notified = (kind: 'failed' | 'ready' | 'circuit_open', about: string): string =>
+    renderNotification({
+      ...{ needs: [{ kind, about }], report: ended, change: noChange, lastTask: null, notices: [], mentions: [] },
+    });
+  const next = (steps: readonly NextStep[]): string => `**Next:** ${renderSteps(steps, 'markdown')}`;
+  expect(notified('failed', 'issue-7')).toContain(next(nextStepsForTask(stuck, ended)));
+  expect(notified('ready', 'lane-queue')).toContain(next(nextStepsWhenReady(ended)));
+  expect(notified('circuit_open', 'lane-queue')).toContain(next(nextSteps(ended)));
+});
