@@ -1,7 +1,7 @@
 import { leftInWords, nextMark } from '../core/countdown.ts';
 import { serializeWait } from '../core/journal/journal.ts';
 import { leaseOf } from '../config/config.ts';
-import { renew } from '../core/snapshot/changes.ts';
+import { renewLease } from '../core/snapshot/changes.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { afterWait, type Policy } from '../core/policy.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
@@ -61,7 +61,7 @@ export async function waitForLimit(
 
 /** The claim's time begins again. Where there is none, or the store does not answer, nothing changes. */
 async function renewClaim({ store, clock, ...run }: LoopDeps, { lane }: Work): Promise<void> {
-  await store.update(renew(lane.id, leaseOf(run, clock.now())));
+  await store.update(renewLease(lane.id, leaseOf(run, clock.now())));
 }
 
 /** Asks what the run may use from now on, and says so in the journal. */

@@ -2,7 +2,7 @@ import { recordRound } from '../core/feedback/answered.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import { leaseOf } from '../config/config.ts';
 import { settleRun } from '../core/sharing/budget.ts';
-import { advance, count, save } from '../core/snapshot/changes.ts';
+import { advance, changeUsage, save } from '../core/snapshot/changes.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import { isKnownRed } from '../core/lane/check.ts';
@@ -483,7 +483,7 @@ async function settleUsage(
   const now = clock.now();
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const message = `${nameOfLane(work.lane.id)}: settled by run ${context.runId}`;
-  const settled = await store.update(count((newest) => settleRun(newest, runTag, run, now), { message, now }));
+  const settled = await store.update(changeUsage((newest) => settleRun(newest, runTag, run, now), { message, now }));
   if (settled.kind === 'unavailable')
     log.warning(
       `What this run used could not be added to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,

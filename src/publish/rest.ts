@@ -11,7 +11,7 @@ import { peopleOf } from '../core/people/recipients.ts';
 import { noChange } from '../core/lane/change.ts';
 import { leaseOf } from '../config/config.ts';
 import { settleRun, type Budget } from '../core/sharing/budget.ts';
-import { advance, claim, count, release } from '../core/snapshot/changes.ts';
+import { advance, claim, changeUsage, release } from '../core/snapshot/changes.ts';
 import { emptySnapshot } from '../core/snapshot/snapshot.ts';
 import { stillAsked } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
@@ -211,7 +211,7 @@ async function remember(
   const advanced = advance({ lane, after: sequence, document, holder: leaseOf(run, now) });
   await store.update((snapshot) => {
     const kept = advanced(snapshot);
-    return { ...kept, snapshot: count(settle, { message: kept.message, now })(kept.snapshot).snapshot };
+    return { ...kept, snapshot: changeUsage(settle, { message: kept.message, now })(kept.snapshot).snapshot };
   });
 }
 

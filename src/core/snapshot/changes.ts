@@ -178,7 +178,7 @@ export function amend({ lane, document, holder, seen, now, why }: Amending): Cha
 }
 
 /** Takes the run's claim anew: its time begins again. */
-export function renew(lane: LaneId, lease: Lease): Change<null> {
+export function renewLease(lane: LaneId, lease: Lease): Change<null> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const renewed = record === null ? null : renewRecord(record, lease);
@@ -260,7 +260,7 @@ export function order(
 }
 
 /** Changes the counters that all lanes share. Answers why that cannot be; null: it is done. */
-export function count(
+export function changeUsage(
   change: (budget: Budget) => Budget,
   { message, now }: { readonly message: string; readonly now: number },
 ): Change<string | null> {

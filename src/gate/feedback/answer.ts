@@ -1,4 +1,4 @@
-import { count } from '../../core/snapshot/changes.ts';
+import { changeUsage } from '../../core/snapshot/changes.ts';
 import { withAnswering, withUnanswered, type Budget } from '../../core/sharing/budget.ts';
 import { isLaneId, issueLane, issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
@@ -50,7 +50,7 @@ async function goOn(deps: GateDeps, number: number, purpose: Purpose): Promise<I
   const lane = issueLane(number);
   const remember = async (change: (budget: Budget) => Budget, what: string): Promise<void> => {
     const message = `${nameOfLane(lane)}: ${what} by run ${deps.context.runId}`;
-    await deps.store.update(count(change, { message, now: deps.clock.now() }));
+    await deps.store.update(changeUsage(change, { message, now: deps.clock.now() }));
   };
   if (isLeft) await remember((budget) => withUnanswered(budget, lane), 'asked, and not answered yet');
   if (intake.kind === 'work') await remember((budget) => withAnswering(budget, lane), 'answered');

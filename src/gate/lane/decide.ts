@@ -11,7 +11,7 @@ import type { LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
-import { count } from '../../core/snapshot/changes.ts';
+import { changeUsage } from '../../core/snapshot/changes.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import { lanesToGoOn, reservedByOthers, withAsked, type Budget } from '../../core/sharing/budget.ts';
 import { issuesToGoOn, waitForOthers } from '../../core/sharing/elsewhere.ts';
@@ -378,7 +378,7 @@ async function stop(
   const now = clock.now();
   const asked = (stored: Budget): Budget => withAsked(stored, namedBy(request), now);
   const message = `${nameOfLane(request.id)}: asked for in run ${context.runId}, which cannot work on it now`;
-  if (asked(known) !== known) await store.update(count(asked, { message, now }));
+  if (asked(known) !== known) await store.update(changeUsage(asked, { message, now }));
   const waits = waitForOthers(intake.outcome, reservedByOthers(known, runTag, clock.now()));
   return waits === null ? intake : { ...withWarning(intake, waits.why), outcome: waits.outcome };
 }

@@ -1,6 +1,6 @@
 import { needsAtRest } from '../../core/people/needs.ts';
 import { aboutLane } from '../../core/people/notifications.ts';
-import { count } from '../../core/snapshot/changes.ts';
+import { changeUsage } from '../../core/snapshot/changes.ts';
 import { withNothingToDo } from '../../core/sharing/budget.ts';
 import { hasTimeForOthers } from '../../core/sharing/elsewhere.ts';
 import { issueLane, nameOfLane, type LaneId } from '../../core/tasks/ids.ts';
@@ -29,7 +29,7 @@ export async function continueIssueLane(
   // No run looks at them again before something is asked of them.
   if (resting.length > 0) {
     const message = `${resting.map(nameOfLane).join(', ')}: nothing to do, says run ${deps.context.runId}`;
-    const change = count((newest) => withNothingToDo(newest, resting), { message, now: deps.clock.now() });
+    const change = changeUsage((newest) => withNothingToDo(newest, resting), { message, now: deps.clock.now() });
     await deps.store.update(change);
   }
   return unheard;

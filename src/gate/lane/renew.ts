@@ -1,6 +1,6 @@
 import { jobsOf } from '../../config/config.ts';
 import { reserve, seededWith, spentBetween, type Budget } from '../../core/sharing/budget.ts';
-import { count } from '../../core/snapshot/changes.ts';
+import { changeUsage } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
@@ -42,7 +42,7 @@ export async function renewReservation(
   const change = (stored: Budget): Budget =>
     reserve(seededWith(stored, state.windows), renewed(stored).reservation, now);
   const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
-  const written = await store.update(count(change, { message, now }));
+  const written = await store.update(changeUsage(change, { message, now }));
   // Nothing is counted for the whole repository.
   if (written.kind === 'unguarded') return { kind: 'renewed', windows: openWindows(state.windows, now), policy };
   if (written.kind === 'unavailable') return { kind: 'unavailable', why: written.why };

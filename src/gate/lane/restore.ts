@@ -1,5 +1,5 @@
 import { seededWith, takeOver, windowsFor, type Budget, type ParsedBudget } from '../../core/sharing/budget.ts';
-import { count } from '../../core/snapshot/changes.ts';
+import { changeUsage } from '../../core/snapshot/changes.ts';
 import { budgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
@@ -84,7 +84,7 @@ async function countedIn(
   const change = (newest: Budget): Budget => takeOver(newest, context, now);
   if (known.problem === null && change(known.budget) === known.budget) return { snapshot, budget: known };
   const message = `usage: reservations of earlier attempts of run ${context.runId} end`;
-  const updated = await store.update(count(change, { message, now }));
+  const updated = await store.update(changeUsage(change, { message, now }));
   // Who may not write here works without it, as it does without a claim.
   if (updated.kind === 'unguarded') return { snapshot, budget: { ...known, budget: change(known.budget) } };
   if (updated.kind === 'unavailable') throw unreachable(lane, updated.why);

@@ -1,6 +1,6 @@
 import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { hasLabel } from '../../core/people/labels.ts';
-import { count } from '../../core/snapshot/changes.ts';
+import { changeUsage } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { withAnswering, type Budget } from '../../core/sharing/budget.ts';
 import { lanesInNeed, withLook, type LaneInNeed } from '../../core/sharing/waiting-pulls.ts';
@@ -114,5 +114,5 @@ async function remember(
   const look = { lane, seen, at: now };
   const change = (newest: Budget): Budget => also({ ...newest, looked: withLook(newest.looked, look) });
   const message = `${nameOfLane(lane)}: run ${context.runId} looked after its pull request`;
-  await store.update(count(change, { message, now }));
+  await store.update(changeUsage(change, { message, now }));
 }

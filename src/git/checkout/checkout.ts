@@ -439,7 +439,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
   async function leaveTree(): Promise<void> {
     await tree?.leave();
     tree = null;
-    if (quarantined !== null) quarantined = { ...quarantined, side: noSide };
+    // What is published later is there without the tree.
+    if (quarantined !== null) quarantined = { ...quarantined, ...over(quarantined.apart), side: noSide };
     if (quarantined === null || lane === null || !options.movesCheckout) return;
     await moveToTip(quarantined, lane).catch((error: unknown) => {
       options.log.warning(`The checkout stays as the job made it: ${sentence(messageOf(error))}`);

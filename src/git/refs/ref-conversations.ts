@@ -2,7 +2,7 @@ import type { LaneId } from '../../core/tasks/ids.ts';
 import type { Conversations, Unavailable } from '../../ports/state.ts';
 import { lastWords } from '../git.ts';
 import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
-import { commitTree } from './stored-tree.ts';
+import { writeTreeCommit } from './stored-tree.ts';
 
 export interface RefConversationsOptions extends RefNetworkOptions {
   /** More is neither written nor read. */
@@ -50,7 +50,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
     lane: LaneId,
     content: Uint8Array,
   ): Promise<WrittenConversation | Unavailable> {
-    const commit = await commitTree(network.objectsFolder, {
+    const commit = await writeTreeCommit(network.objectsFolder, {
       files: new Map([[FILE_NAME, content]]),
       subject: `ralph conversation of ${lane}`,
       trailers: [],

@@ -9,7 +9,7 @@ import type { Head, PlacedSnapshot, SnapshotPlace, Swap, Unavailable, Written } 
 import { lastWords } from '../git.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
 import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
-import { commitTree, hasObject, readCommit } from './stored-tree.ts';
+import { writeTreeCommit, hasObject, readCommit } from './stored-tree.ts';
 
 /** The ref whose newest commit is the state. Git allows no ref beside refs below its name, and earlier versions kept theirs below refs/ralph/state. */
 export const STATE_REF = 'refs/ralph/v2/state';
@@ -138,7 +138,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
       (await hasObject(network.objectsFolder, head));
     const history = goesOn ? { ...past, depth: past.depth + 1 } : { depth: 1, since: at };
     const parent = goesOn ? head : null;
-    const commit = await commitTree(network.objectsFolder, {
+    const commit = await writeTreeCommit(network.objectsFolder, {
       files: new Map([...snapshot].map(([path, text]) => [path, Buffer.from(text)])),
       subject: message,
       trailers: [

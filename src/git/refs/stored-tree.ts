@@ -27,7 +27,7 @@ const FOLDER_MODE = '40000';
  * Makes a commit that holds the files; never the same one twice. Its objects are written here, those that are there already
  * not again: git commands for each update would cost more than all of this does.
  */
-export async function commitTree(objectsFolder: string, commit: TreeCommit): Promise<ObjectId> {
+export async function writeTreeCommit(objectsFolder: string, commit: TreeCommit): Promise<ObjectId> {
   const { files, subject, trailers, parent, now } = commit;
   const tree = await writeTree(objectsFolder, [...files]);
   const who = `ralph <ralph@localhost> ${String(Math.max(0, Math.floor(now / 1000)))} +0000`;

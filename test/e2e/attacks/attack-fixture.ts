@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, inject, test } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
@@ -84,17 +87,47 @@ function aimed(scene: Scene): Scene {
   const run = IS_SPLIT ? (job: SceneJob) => runSplitAsOne(scene, job) : scene.run;
   return {
     ...scene,
-    run: (job = {}) => {
+    run: async (job = {}) => {
       const aims = join(inject('programs'), `aims-${randomUUID()}.sh`);
-      return run({
-        ...job,
-        inputs: { 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_AIMS', ...job.inputs },
-        env: { RALPH_AIMS: aims, ...job.env },
-        onStart: (main) => {
-          writeFileSync(aims, aimsAt(main));
-          job.onStart?.(main);
-        },
-      });
+      await using scratch = openScratch(scene);
+      return scratch.of(
+        await run({
+          ...job,
+          inputs: { 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_AIMS', ...job.inputs },
+          env: { RALPH_AIMS: aims, ...job.env },
+          onStart: (main) => {
+            writeFileSync(aims, `${aimsAt(main)}${scratch.aim}`);
+            job.onStart?.(main);
+          },
+        }),
+      );
+    },
+  };
+}
+
+/** A folder that outlives the trees of a run, by the run's workspace. */
+const scratchOf = new Map<string, string>();
+
+/** Where scripts of a run leave things. `aim`: a variable for them, where they reach the folder; a room leaves them in its tree, from which they are copied as long as that is there. */
+export function openScratch({
+  own,
+}: Pick<Scene, 'own'>): AsyncDisposable & { readonly aim: string; readonly of: (run: Run) => Run } {
+  const folder = mkdtempSync(join(tmpdir(), 'ralph-scratch-'));
+  const of = (run: Run): Run => {
+    scratchOf.set(run.workspace, folder);
+    return run;
+  };
+  if (own === null) return { aim: `scratch='${folder}'\n`, of, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const [first, ...around] = own.around;
+  const copying = `while :; do for left in /var/tmp/ralph-room-*/trees/work/*/${SCRATCH}; do cp -a "$left/." "$0/" 2>/dev/null; done; sleep 0.1; done`;
+  const copier = spawn(first ?? 'sh', [...around, 'sh', '-c', copying, folder], { stdio: 'ignore' });
+  return {
+    aim: '',
+    of,
+    [Symbol.asyncDispose]: async () => {
+      const ended = once(copier, 'exit');
+      copier.kill('SIGKILL');
+      await ended;
     },
   };
 }
@@ -115,18 +148,23 @@ function aimsAt({ pid }: RunningMain): string {
     .join('');
 }
 
-/** Where scripts leave things for the test, in the work tree: it is no content, and it outlives the run, which puts back what git ignores. */
-export const SCRATCH = '.ralph/logs/.attack';
+/** Where scripts in a room leave things for the test, in their tree: it is no content. */
+const SCRATCH = '.ralph/logs/.attack';
+
+/** The folder with what scripts of a run left. */
+export function scratchFolder({ workspace }: Pick<Run, 'workspace'>): string {
+  return scratchOf.get(workspace) ?? '';
+}
 
 /** What scripts left there under a name; null: nothing. */
 export function leftBy({ workspace }: Pick<Run, 'workspace'>, name: string): string | null {
-  const path = join(workspace, SCRATCH, name);
+  const path = join(scratchOf.get(workspace) ?? '', name);
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
 
 /** What the agent's scripts may use. */
 const FINDINGS = [
-  `. "$RALPH_AIMS"; export scratch="$PWD/${SCRATCH}"; mkdir -p "$scratch"`,
+  `. "$RALPH_AIMS"; export scratch="\${scratch:-$PWD/${SCRATCH}}"; mkdir -p "$scratch"`,
   // Whatever the script adds to git, this is not part of it.
   `[ ! -f .git/info/exclude ] || echo /${SCRATCH}/ >> .git/info/exclude`,
 ].join('\n');

@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
 import { rows } from '../../runs.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
-import { attackBy, isIsolated, SCRATCH, leftBy, repel, storedState, type Attack } from './attack-fixture.ts';
+import { attackBy, isIsolated, leftBy, repel, scratchFolder, storedState, type Attack } from './attack-fixture.ts';
 
 // What an agent of the same user can still reach, in rows that hold as soon as it is isolated.
 
@@ -41,7 +41,7 @@ for process in /proc/[0-9]*; do
   [ "$(awk '{print $4}' $process/stat 2>/dev/null)" = $main ] || continue
   tr '\\0' ' ' < $process/cmdline | grep -q ' watchdog ' && kill -KILL \${process#/proc/} && touch "$scratch/watchdog"
 done
-find / -xdev -path "*/work/*/.git/config" 2>/dev/null | head -200 | xargs -r grep -l extraheader 2>/dev/null && touch "$scratch/checkout"
+grep -q extraheader "$temp"/../work/*/*/.git/config && touch "$scratch/checkout"
 echo 'echo planted in home' >> "$home/.bashrc"
 echo '{"planted":true}' > "$temp/_github_workflow_event.json"
 (cd /; exec env -i setsid sh -c 'for i in $(seq 600); do [ -e "$0/stop" ] && exec touch "$0/survived"; sleep 0.1; done' "$scratch") >/dev/null 2>&1 </dev/null &
@@ -92,8 +92,7 @@ repel<Aftermath>('What a process of the same user reaches', {
       does: 'drops its environment and its session',
       never: 'a process that lives on after the job',
       holds: async ({ run, scene }) => {
-        const folder = join(run.workspace, SCRATCH);
-        writeFileSync(join(folder, 'stop'), '');
+        writeFileSync(join(scratchFolder(run), 'stop'), '');
         const until = performance.now() + (isIsolated(scene) ? 1_000 : 10_000);
         while (performance.now() < until && leftBy(run, 'survived') === null) await sleep(50);
         expect(leftBy(run, 'survived')).toBeNull();

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
-import { rows } from '../../runs.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import {
   attackBy,
@@ -463,35 +462,6 @@ repel<Aftermath & { readonly seen: (name: string) => string }>("The action's own
       expect(seen('remote')).not.toContain('refs/heads');
     }),
   ],
-});
-
-/** The note of hidden credentials, with the agent's folder in the place of the checkout's. */
-const redirect = (mine: string): string =>
-  `mkdir ${mine}; sed -i "s#$PWD/.git#${mine}#g" "$run_folder/git/hidden-credentials.json"`;
-/** The checkout's git directory, moved into a folder of the agent. */
-const moveGit = (mine: string): string => `set -e; mv .git ${mine}; ln -s ${mine} .git`;
-
-// In every run the first: the others are held by integration/git/git-credentials.
-describe.each(
-  rows(1, [
-    { does: 'names another folder in the note of hidden credentials', by: redirect, log: /not what this run wrote/ },
-    { does: 'puts a link in the place of .git', by: moveGit, log: /could not be restored \(.*config\)\. Check out/ },
-  ]),
-)('Main killed, and the agent $does', ({ does, by, log }) => {
-  repel<Aftermath & { readonly stolen: string }>('the credentials that post puts back', {
-    stage: async (scene) => {
-      scene.openIssue('Count');
-      const run = await scene.run(killingBy(by('$scratch/mine')));
-      expectKilled(scene, run);
-      return { run, scene, stolen: leftBy(run, 'mine/config') ?? '' };
-    },
-    attacks: [
-      byAgent(does, "a file of its choice with the job's token", ({ stolen, run, scene }) => {
-        expect(stolen).not.toMatch(/authorization/i);
-        if (!isIsolated(scene)) expect(run.post.log).toMatch(log);
-      }),
-    ],
-  });
 });
 
 const PLANTED = ['git', 'tar', 'zstd', 'gzip', 'npm', 'bash', 'ps'];

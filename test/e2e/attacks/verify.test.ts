@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
-import { attackBy, everTouched, isIsolated, repel, storedState, type Attack } from './attack-fixture.ts';
+import { attackBy, everTouched, repel, storedState, type Attack } from './attack-fixture.ts';
 
 interface Aftermath {
   readonly run: Run;
@@ -190,7 +190,7 @@ repel('Verification that counts: the ignored files that were kept', {
   stage: trick(
     `: > node_modules/runner/run.mjs
 for kept in $(find "$run_folder" -path '*/runner/run.mjs' 2> /dev/null); do : > "$kept"; done
-for archive in $(find "$run_folder" -name '*.tar'); do tar -cf "$archive" node_modules; done`,
+true`,
     'node node_modules/runner/run.mjs',
     withRunner,
   ),
@@ -200,13 +200,8 @@ for archive in $(find "$run_folder" -name '*.tar'); do tar -cf "$archive" node_m
       who: 'the agent',
       does: 'makes the ignored files that were kept useless',
       never: 'an end that does not say why nothing counts as done',
-      holds: ({ run, scene }) => {
-        if (!isIsolated(scene)) {
-          expect(run.outputs).toMatchObject({ outcome: 'failed', reason: 'infrastructure' });
-          expect(run.summary).toMatch(/could not be verified in a clean clone.*ignored files/);
-          return;
-        }
-        // Out of its reach they are as they were: verify fails with them.
+      holds: ({ run }) => {
+        // In the checkout they are as they were: verify fails with them.
         expect(run.outputs).toMatchObject({ outcome: 'limit' });
         expect(run.summary).toMatch(/clean clone/);
       },

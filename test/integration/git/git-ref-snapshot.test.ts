@@ -7,7 +7,7 @@ import { git } from '../../../sandbox/git.ts';
 import { startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
 import { withUnanswered } from '../../../src/core/sharing/budget.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
-import { count } from '../../../src/core/snapshot/changes.ts';
+import { changeUsage } from '../../../src/core/snapshot/changes.ts';
 import { emptySnapshot, laneIn, lanesIn, unreadableSnapshot } from '../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import type { RefNetworkOptions } from '../../../src/git/refs/ref-network.ts';
@@ -373,7 +373,7 @@ describe('what earlier versions kept', () => {
     });
   const refsOf = (scene: Scene): Promise<string> =>
     scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/ralph');
-  const keep = count((budget) => withUnanswered(budget, 'issue-9'), { message: 'asked', now: 1_790_000_000_000 });
+  const keep = changeUsage((budget) => withUnanswered(budget, 'issue-9'), { message: 'asked', now: 1_790_000_000_000 });
 
   test('is read as one snapshot, and looking changes nothing', async () => {
     await using scene = (await sceneOfBefore()).scene;

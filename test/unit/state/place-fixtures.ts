@@ -10,7 +10,7 @@ import {
   mayHold,
   order,
   release,
-  renew,
+  renewLease,
   save,
   type Advancing,
   type ClaimAnswer,
@@ -179,7 +179,7 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
       return updated.kind === 'updated' ? updated.answer : null;
     },
     renew: async (lane) => {
-      await state.update(renew(lane, lease()));
+      await state.update(renewLease(lane, lease()));
     },
     release: async (lane) => {
       const updated = await state.update(release(lane, { holder: lease(), isUnused: true, now: now() }));

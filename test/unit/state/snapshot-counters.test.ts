@@ -9,7 +9,7 @@ import {
   type Budget,
   type Reservation,
 } from '../../../src/core/sharing/budget.ts';
-import { count } from '../../../src/core/snapshot/changes.ts';
+import { changeUsage } from '../../../src/core/snapshot/changes.ts';
 import { budgetIn } from '../../../src/core/snapshot/snapshot.ts';
 import type { SnapshotPlace } from '../../../src/ports/state.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
@@ -58,7 +58,7 @@ function countersOf(place: SnapshotPlace, now = noon) {
       return read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : read;
     },
     update: async (change: (budget: Budget) => Budget) => {
-      const updated = await state.update(count(change, { message: 'usage', now }));
+      const updated = await state.update(changeUsage(change, { message: 'usage', now }));
       if (updated.kind !== 'updated') return { kind: updated.kind, why: updated.why };
       return updated.answer === null
         ? budgetIn(updated.snapshot, now)

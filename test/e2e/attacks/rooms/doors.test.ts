@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noOwnMachine } from '../../../own-machine.ts';
 import { createScene, type Run, type Scene } from '../../e2e-fixture.ts';
-import { attackBy, leftBy } from '../attack-fixture.ts';
+import { attackBy, leftBy, openScratch } from '../attack-fixture.ts';
 
 // What neither a user nor a namespace keeps apart: each row came through before there was a seal on what runs in a room.
 
@@ -84,7 +84,8 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
       'true',
     ].join('\n');
     const proxy = `http://127.0.0.1:${String((company.address() as AddressInfo).port)}`;
-    run = await scene.run({
+    await using scratch = openScratch(scene);
+    const ended = await scene.run({
       inputs: {
         'max-iterations': '1',
         'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_AIMS',
@@ -93,6 +94,7 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
       env: { HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: '127.0.0.1,localhost', RALPH_AIMS: '/dev/null' },
       agent: [attackBy(script)],
     });
+    run = scratch.of(ended);
     daemon.kill();
     company.close();
   });

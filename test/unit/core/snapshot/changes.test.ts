@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { emptyBudget, reserve, type Reservation } from '../../../../src/core/sharing/budget.ts';
 import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { initialState, serializeState } from '../../../../src/core/lane/state.ts';
-import { amend, claim, count, order, release, save, withoutLeases } from '../../../../src/core/snapshot/changes.ts';
+import {
+  amend,
+  claim,
+  changeUsage,
+  order,
+  release,
+  save,
+  withoutLeases,
+} from '../../../../src/core/snapshot/changes.ts';
 import {
   budgetIn,
   emptySnapshot,
@@ -123,7 +131,7 @@ test('what decides nothing is amended where nobody works on the LANE, and it is 
 
 test('counters of a newer version are not changed', () => {
   const newer = new Map([['usage.json', '{"version":2}']]);
-  const change = count(() => emptyBudget, { message: '', now: noon });
+  const change = changeUsage(() => emptyBudget, { message: '', now: noon });
   expect(change(newer)).toMatchObject({ snapshot: newer, answer: expect.stringContaining('newer version') });
 });
 
