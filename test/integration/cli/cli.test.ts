@@ -229,7 +229,7 @@ describe('state commands in a checkout', () => {
         ordersWaiting: [{ by: 'Ann Other', order: 'pause' }, { order: 'reset-session' }],
       },
     ]);
-    expect(await runGit(top, ['ls-remote', 'origin'])).toMatch(/^[0-9a-f]{40}\trefs\/ralph\/state\/queue$/);
+    expect(await runGit(top, ['ls-remote', 'origin'])).toMatch(/^[0-9a-f]{40}\trefs\/ralph\/v2\/state$/);
     // Nothing is left in the checkout.
     expect(await runGit(top, ['for-each-ref'])).toBe('');
     expect((await readdir(top)).sort()).toEqual(['.git', 'src']);
