@@ -3,19 +3,19 @@ import type { SnapshotPlace } from '../src/ports/state.ts';
 import { createSnapshotStore } from '../src/state/snapshot-store.ts';
 import { createRandom } from './simulator/random.ts';
 
-/** What came of lanes that all update the state at the same moment. */
+/** Counts the result of lanes that all update the state at the same moment. */
 export interface Contended {
   /** Lanes whose update is in the state at the end. */
   readonly kept: number;
-  /** Of the lane that needed the most. */
+  /** Writes of the lane that needed the most. */
   readonly mostWrites: number;
   readonly seconds: number;
 }
 
-/** How long GitHub takes to answer a fetch and a push, in ms: each half on the way there, half on the way back. */
+/** GitHub answers a fetch and a push after this time, in ms; half of it passes in each direction. */
 const FETCH_MS = 800;
 const PUSH_MS = 1_000;
-/** How much slower, at most, one request may be than another. */
+/** The slowest request takes at most this many times as long as the fastest. */
 const SPREAD = 1.5;
 
 /** The real store of each lane, over one ref whose answers take their time; the clock is that of the model. */

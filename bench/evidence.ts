@@ -23,7 +23,6 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
     workingDirectory: '',
     workFolder: join(folder, 'own'),
-    movesCheckout: true,
     learnSecrets: () => undefined,
     rules: {
       allowProtectedPaths: [],

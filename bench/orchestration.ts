@@ -40,7 +40,6 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
     remote: { url: remote.url, token: TOKEN },
     workingDirectory: '',
     workFolder: join(folder, 'own'),
-    movesCheckout: true,
     learnSecrets: () => undefined,
     rules: {
       allowProtectedPaths: [],

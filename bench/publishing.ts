@@ -76,7 +76,6 @@ async function ready(
     workFolder,
     rules,
     identity: { name: 'bench', email: 'bench@example.com' },
-    movesCheckout: true,
     learnSecrets: () => undefined,
     env,
     log: { warning: () => undefined },

@@ -55,7 +55,6 @@ export async function openRepository(
     env: world.environment,
     log: world.log,
     learnSecrets: world.secrets.learn,
-    movesCheckout: true,
     room: async () => {
       const { room, environmentFor } = await isolated.open();
       if (room === null) return null;

@@ -22,7 +22,7 @@ export async function exportSession(
   return exportLines(path, hiding, { isMessage, isPrompt });
 }
 
-/** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
+/** Puts a transcript where `--resume <id>` finds it; returns false if it is empty or too large, or if the id is not valid. */
 export async function importSession(
   folders: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },

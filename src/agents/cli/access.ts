@@ -46,7 +46,7 @@ export type AccessOf = (environment: Variables, setting: AccessSetting) => Acces
 
 export type Variables = Readonly<Record<string, string>>;
 
-/** The address of a server, without a slash at the end; null: the text is none. */
+/** Returns the address of a server without a trailing slash; null if the text is not an address. */
 export function serverAddress(text: string): string | null {
   const address = URL.parse(text);
   return address === null || !/^https?:$/.test(address.protocol) || address.username !== ''

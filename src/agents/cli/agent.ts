@@ -48,7 +48,7 @@ export interface AgentOptions {
   /** A CLI that has given its result so long ago is ended when it does not exit. */
   readonly lingerMs: number;
   readonly workFolder: string;
-  /** The same folder of the checkout, where a program with a relative path is before a tree is laid. */
+  /** Folder of the checkout in which a relative `agent-path` is looked up before a tree is laid. */
   readonly checkoutFolder: string;
   /** The tree that the CLI works in, see RoomProgram. */
   readonly tree: string;
@@ -355,7 +355,7 @@ function prepare(
   );
 }
 
-/** Made anew for each call: what another call was given is none of this one's. */
+/** Makes the folder again for each call, so that a call never sees the files of another. */
 async function handIn(inbox: string, files: PreparedCall['files']): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(inbox, path);

@@ -13,7 +13,7 @@ const NAMING: readonly RegExp[] = [
   /\.(?:pth|egg-link)$/,
   /(?:^|\/)__editable__[^/]*\.py$/,
   /(?:^|\/)pyvenv\.cfg$/,
-  // Where the git directory of a work tree or a submodule is.
+  // These files name the git directory of a work tree or a submodule.
   /(?:^|\/)\.git$/,
 ];
 

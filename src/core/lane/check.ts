@@ -88,7 +88,7 @@ export function finishedSince(before: LaneState, state: LaneState): readonly Tas
   );
 }
 
-/** What a run calls done that no check of its head has seen. Of a lane that was complete before the run, that is all that its branch has. */
+/** Returns the tasks that a run calls done and no check of its head has confirmed. For a lane that was complete before the run, these are all tasks of its branch. */
 export function finishedBy({
   before,
   after,

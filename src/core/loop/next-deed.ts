@@ -13,10 +13,10 @@ import { boundBehind, isHeldByReservation, isWorthWaiting } from './waits.ts';
 type Iterate = Extract<NextStep, { kind: 'iterate' }>;
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** What was done last on the branch. */
+/** Names the last deed on the branch. */
 type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
 
-/** What was begun on the branch is finished, whatever became due meanwhile: a commit that a stage made is pushed. */
+/** Finishes what was begun on the branch before anything that became due in between, so that every commit is pushed. */
 const AFTER_STAGE = {
   opened: 'check-base',
   'base-checked': 'merge-repaired-base',

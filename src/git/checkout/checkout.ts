@@ -439,9 +439,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
   async function leaveTree(): Promise<void> {
     await tree?.leave();
     tree = null;
-    // What is published later is there without the tree.
+    // The quarantine over the tree has no folder to run git in any more.
     if (quarantined !== null) quarantined = { ...quarantined, ...over(quarantined.apart), side: noSide };
-    if (quarantined === null || lane === null || !options.movesCheckout) return;
+    if (quarantined === null || lane === null) return;
     await moveToTip(quarantined, lane).catch((error: unknown) => {
       options.log.warning(`The checkout stays as the job made it: ${sentence(messageOf(error))}`);
     });

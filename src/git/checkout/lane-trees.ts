@@ -27,7 +27,7 @@ export interface TreesOfLane {
   readonly start: ObjectId;
   /** Tip of the base branch. */
   readonly base: { readonly branch: string; readonly commit: ObjectId };
-  /** Over no files. */
+  /** The quarantine, bound to no work tree. */
   readonly apart: Quarantine;
 }
 
@@ -35,9 +35,9 @@ export interface TreesOfLane {
 export interface WorkTree {
   readonly top: string;
   readonly side: WorkTreeSide;
-  /** Over the tree, where this process may work in it. */
+  /** Bound to the tree if this process may work in it. */
   readonly quarantine: Quarantine;
-  /** What is laid in another way than the commit has it (line ends, filters) is nobody's work. */
+  /** Files that git lays differently from the commit (line ends, filters), which are nobody's work. */
   readonly asFound: readonly AsFound[];
   /** null: this process reads its files. */
   readonly files: WorkTreeFiles | null;
@@ -70,7 +70,7 @@ export function createLaneTrees(
 ): LaneTrees {
   const { workFolder, workingDirectory: folder, env, log } = options;
   const { branch, start, base, apart } = lane;
-  /** What the room finds its commits in. */
+  /** Objects lent to the room. */
   let lent: Promise<Inbox> | null = null;
 
   async function lay(

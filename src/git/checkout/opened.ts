@@ -34,8 +34,6 @@ export interface RepositoryOptions extends OpenOptions {
   readonly learnSecrets: (secrets: readonly string[]) => void;
   /** Where the lane's code runs as a user of its own, asked for when it is needed; null: nothing isolates it. */
   readonly room: () => Promise<RepositoryRoom | null>;
-  /** True where later steps of a job find the published commit in the checkout; a person's own stays as it is. */
-  readonly movesCheckout: boolean;
 }
 
 /** A checkout as the job made it. */

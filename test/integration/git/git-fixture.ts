@@ -141,7 +141,6 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       env: { PATH: process.env['PATH'], HOME: root },
       log: silent,
       learnSecrets: (secrets) => void learned.push(...secrets),
-      movesCheckout: true,
     });
     return layingTrees(repository, (isLaid) => (opened = isLaid ? at : null));
   };

@@ -130,7 +130,7 @@ describe.skipIf(whyNot !== null)(`a room without root${whyNot === null ? '' : ` 
 
   test('hides what is neither the room nor the system, and lets it write nothing else', async () => {
     const { inbox, home, session, trees } = opened.folders;
-    const [checkout, tree] = [`${base}/opt/runner/work`, `${trees}/work/shop`];
+    const [checkout, tree] = [join(base, 'opt', 'runner', 'work'), join(trees, 'work', 'shop')];
     const { out } = await run(
       `cat ${base}/secret ${base}/opt/runner/credentials 2>&1; ls ${base} ${base}/run /var /run /root; for f in /usr /etc ${inbox} ${home} ${session} ${tree} ${checkout} ${base}/opt .; do touch $f/t 2>/dev/null && echo "wrote $f"; done; ls /proc | grep -c '^[0-9]'; unshare --user true || echo kept`,
     );

@@ -10,7 +10,7 @@ interface Endpoint {
 
 /** How a provider serves the model. */
 export interface ModelApi {
-  /** null: it is none of those that the agent's CLI needs. */
+  /** null: the agent's CLI does not need it. */
   endpoint(method: string, target: string): Endpoint | null;
   /** The status of a question that is not passed on, and whose answer the CLI can do without; null: it is not such a question. */
   shortAnswer(method: string, target: string): number | null;

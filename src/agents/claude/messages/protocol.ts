@@ -74,7 +74,7 @@ function read(
     kind: 'forwarded',
     target: endpoint.target,
     headers: forwarded,
-    // Written anew: of a key that comes twice, two readers may see different ones.
+    // Serialized again, because two parsers may disagree about a duplicate key.
     body: JSON.stringify(withPassedBetas(message)),
     expected: isFree
       ? NOTHING

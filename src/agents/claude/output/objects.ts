@@ -25,7 +25,7 @@ export interface FoundObjects {
 const CLOSE_BRACKET = 0x5d;
 const QUOTE = 0x22;
 
-/** The object that begins at `start` and ends the line, or several events on one line; null: there is none. */
+/** Returns the object that begins at `start` and ends the line, or several events on one line; null if there is no such object. */
 export function objectsIn(line: Kept, start: number): FoundObjects | null {
   const rest = { head: line.head.subarray(start), tail: line.tail };
   const object = endsObject(rest) ? parseObject(rest) : null;

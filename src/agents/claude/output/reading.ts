@@ -24,7 +24,7 @@ export interface Reading {
   transcript(now: number): Transcript;
 }
 
-/** So many broken objects in a row, and what is printed is no JSON: looking on would cost far more than reading. */
+/** After this many broken objects in a row the output is not JSON; parsing further would cost far more than reading. */
 const MAX_FAILURES = 10_000;
 /** What starts like an event is worth more failures, but not endlessly many. */
 const MAX_EVENT_FAILURES = 50_000;
@@ -33,7 +33,7 @@ const MAX_EVENT_FAILURES = 50_000;
 export function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading {
   const collector = createEventCollector();
   const witness = createFormatWitness();
-  /** The output for as long as it may turn out to be plain text, which is the agent's message; behind many events only what is none. */
+  /** Keeps the output while it may still be plain text, which is the agent's message. After many events, keeps only text that is not an event. */
   const text = createCappedBytes();
   const texts = createTextLines();
   let hasSession = false;

@@ -84,7 +84,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
         `Files that git ignores cannot be copied, so ${laid.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${sentence(messageOf(error))}`,
       );
     });
-  // A verification that is cut short says nothing; a run that is, ends.
+  // An incomplete tree would make a verification meaningless. A run that is cancelled ends anyway.
   if (laid.kind === 'clean') signal.throwIfAborted();
   await laySettings(options, gitFolder);
   await removeSettings(credentials, { moves, env });
@@ -164,7 +164,7 @@ async function laySettings({ workspace, repository: { setup }, env }: TreeOption
   const file = join(gitFolder, 'config');
   await writeRegular(file, `${theirs}\n${setup.config}`);
   const git = createGit({ folder: '/', env });
-  // They are of the checkout's own place, and of objects that are still on a server.
+  // These settings fit only the checkout's own folder, or name objects that are still on a server.
   for (const [form, key] of UNFIT)
     if (form.test(theirs)) await git.answer(['config', '--file', file, '--unset-all', key]);
 }

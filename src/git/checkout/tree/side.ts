@@ -51,7 +51,7 @@ export function contentOf(
   return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, whyStandIn(standIn)])) };
 }
 
-/** Of a tree that is not there, or not any more. */
+/** Rejects every request: no tree has been laid, or it has been removed. */
 export const noSide: WorkTreeSide = {
   read: givenBack,
   patchOf: givenBack,
