@@ -1,5 +1,5 @@
 import { createLogTail } from '../src/core/feedback/checks/log-tail.ts';
-import { logText } from '../src/core/feedback/checks/log-text.ts';
+import { logText } from '../src/core/feedback/checks/check-task.ts';
 import { spread, type Row } from './measure.ts';
 
 /** A log of 64 MiB, which is the longest that is read, is to take no more than a second. */

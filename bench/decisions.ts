@@ -7,7 +7,7 @@ import type { Policy } from '../src/core/policy.ts';
 import { MAX_LEDGER_DAYS } from '../src/core/lane/ledger.ts';
 import { beginIteration, bookCallUsage, settle } from '../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../src/core/lane/state.ts';
-import { MAX_TRANSITIONS } from '../src/core/lane/transitions.ts';
+import { MAX_TRANSITIONS } from '../src/core/lane/session.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { spread, type Row } from './measure.ts';
 import { configOf } from './simulator/policies.ts';

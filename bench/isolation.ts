@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openRoom } from '../src/isolation/room/open-room.ts';
-import type { RoomOptions } from '../src/isolation/room/options.ts';
+import type { RoomOptions } from '../src/isolation/room/room-of.ts';
 import { runProgram, type Family } from '../src/processes/run-program.ts';
 import { spread, type Row } from './measure.ts';
 

@@ -17,7 +17,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { projectSlug } from '../src/agents/claude/project-slug.ts';
+import { projectSlug } from '../src/agents/claude/try-key.ts';
 import { correctionIn, type Correction } from './corrections.ts';
 import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPosition } from './scripted-work.ts';
 

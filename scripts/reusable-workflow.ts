@@ -1,4 +1,4 @@
-import { KEY_INPUTS } from '../src/config/key-inputs.ts';
+import { KEY_INPUTS } from '../src/config/agent-inputs.ts';
 import { entriesIn } from './action-yml.ts';
 
 /** The workflow that other repositories call, from the root. */

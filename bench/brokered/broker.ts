@@ -2,7 +2,7 @@ import { listenOnLoopback } from '../../src/isolation/listening.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { loginFor } from '../../src/wiring/agents/login.ts';
+import { loginFor } from '../../src/wiring/agents/agent-settings.ts';
 import type { BrokerDoor, BrokerTimes } from './broker-process.ts';
 import { spread, type Row } from '../measure.ts';
 

@@ -1,9 +1,9 @@
-import { callEventOf } from '../../src/agents/claude/log-events.ts';
+import { callEventOf } from '../../src/agents/claude/cli.ts';
 import { createOutputReader } from '../../src/agents/claude/output/reader.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 import { createAgentReader } from '../../src/agents/reading/reader.ts';
 import { analyze } from '../../src/core/analysis/analyze.ts';
-import type { TranscriptReader } from '../../src/core/analysis/transcript.ts';
+import type { TranscriptReader } from '../../src/core/analysis/analysis.ts';
 import { agentLines, LINE_AGENTS } from './agent-lines.ts';
 import { inChunks, shortLines, streamLines } from './transcript-chunks.ts';
 

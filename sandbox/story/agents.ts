@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { KEY_VARIABLES } from '../../src/config/key-inputs.ts';
+import { KEY_VARIABLES } from '../../src/config/agent-inputs.ts';
 import { CAPABILITIES, READ_AGENTS, type ReadAgent } from '../../src/core/agent-names.ts';
 import { providerOf } from '../../src/wiring/agents/providers.ts';
 import { SANDBOX_KEY, SCRIPTED_AGENT, TOOL_CACHE } from '../sandbox.ts';

@@ -1,8 +1,56 @@
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { type AnsweredSettings, settingOrigins } from '../core/settings/effective.ts';
 import { nearest } from '../core/text/nearest.ts';
+import { terminalLine } from '../core/text/phrase.ts';
+import type { Forge } from '../ports/forge.ts';
+
+/** The repository of a checkout on GitHub, as the person's own token shows it; `repository` as `acme/shop`. */
+export interface Viewer {
+  readonly repository: string;
+  readonly forge: Pick<Forge, 'openIssuesWithLabel' | 'dependenciesOf' | 'statesOf' | 'issue' | 'pullRequestOf'>;
+}
+
+/** What came of a look. `no-token`: the person's environment has none. */
+type Seen<T> =
+  | { readonly kind: 'seen'; readonly value: T }
+  | { readonly kind: 'no-token' }
+  | { readonly kind: 'failed'; readonly why: string };
+
+/** A checkout, and its remote that names the repository; null: `origin`. */
+export interface GitHubCheckout {
+  readonly folder: string;
+  readonly remote: string | null;
+  readonly log: (line: string) => void;
+}
+
+/** Looks at GitHub with GITHUB_TOKEN or GH_TOKEN; what the server refuses is an answer. */
+export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) => Promise<T>) => Promise<Seen<T>>;
+
+/** The settings of the runs of a workflow, as `--json` prints them. */
+export const answeredSettingsSchema = z.object({
+  workflow: z.string().describe('The workflow file; `ralph run` where no workflow uses the action.'),
+  settings: z
+    .array(
+      z.object({
+        input: z.string().describe('The input that it stands for.'),
+        text: z.string(),
+        origin: z.enum(settingOrigins),
+        where: z
+          .string()
+          .describe(
+            'The workflow file, a line of a settings file, the name of a variable, or action.yml for a default.',
+          ),
+      }),
+    )
+    .describe('Every input that says how a run works.'),
+  problems: z.array(z.string()).describe('What is wrong with settings of a file or of the environment.'),
+});
+
+type PrintedSettings = z.infer<typeof answeredSettingsSchema>;
 
 /** What kind of option stands behind a name: `--json`, `--now VALUE`, or `--set VALUE` given any number of times. */
-export type OptionKind = 'flag' | 'value' | 'values';
+type OptionKind = 'flag' | 'value' | 'values';
 
 /** Arguments as given; an option that is absent, or lacks its value, has no values. */
 export interface ParsedArguments {
@@ -67,4 +115,19 @@ export function parseArguments(
 function unknownOption(given: string, names: readonly string[]): string {
   const near = nearest(given.replace(/^-+/, ''), names);
   return `there is no option ${given}.${near === null ? '' : ` Did you mean --${near}?`}`;
+}
+
+/** Texts of files, which may be anything, as data for one line each; nothing is cut. */
+export function printedSettings({ workflow, settings, problems }: AnsweredSettings): PrintedSettings {
+  const line = (text: string): string => plainLine(text, Infinity);
+  return {
+    workflow,
+    settings: settings.map(({ text, where, ...setting }) => ({ ...setting, text: line(text), where: line(where) })),
+    problems: problems.map(line),
+  };
+}
+
+/** Text of others as one line for a terminal: no control characters, cut at `maxChars`. */
+export function plainLine(text: string, maxChars = 200): string {
+  return terminalLine(text, maxChars);
 }

@@ -1,4 +1,62 @@
-import type { Listed } from './listing.ts';
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+
+/** A command as the list of commands has it. */
+export interface Listed {
+  readonly name: string;
+  /** One line. */
+  readonly summary: string;
+  /** Among those for the work of every day, or those that look inside a run. */
+  readonly use: 'daily' | 'inside';
+}
+
+/** Every command, in the order of the list: apart from what they do, which the list need not load. */
+export const LISTED = {
+  init: { name: 'init', summary: 'sets a repository up: workflow, commands, issue form', use: 'daily' },
+  status: {
+    name: 'status',
+    summary:
+      'shows the status of the queue or an issue: state, circuit, limits, tasks; --all: of all branches, with waits and spending',
+    use: 'daily',
+  },
+  monitor: {
+    name: 'monitor',
+    summary: 'follows the local run, or all branches, on the whole screen: task, limits, last output; keys for orders',
+    use: 'daily',
+  },
+  doctor: {
+    name: 'doctor',
+    summary:
+      'checks what would stop a run: workflow file, repository settings, key, agent, verify; and says what to do',
+    use: 'daily',
+  },
+  sandbox: {
+    name: 'sandbox',
+    summary: 'tries your workflow on this machine: no account, no key, no cost',
+    use: 'daily',
+  },
+  run: { name: 'run', summary: 'works the tasks of a checkout on this machine, in bounds', use: 'daily' },
+  tasks: {
+    name: 'tasks',
+    summary: 'lists the tasks of a checkout, and with a token those on GitHub, in the order of work',
+    use: 'daily',
+  },
+  add: { name: 'add', summary: 'adds a task to the plan or to prd.json', use: 'daily' },
+  import: {
+    name: 'import',
+    summary: 'adds the tasks of a requirements document, or issues, to the plan or prd.json',
+    use: 'daily',
+  },
+  pause: { name: 'pause', summary: 'starts no runs of the queue, or of an issue, until it is resumed', use: 'daily' },
+  resume: { name: 'resume', summary: 'ends the pause', use: 'daily' },
+  stop: { name: 'stop', summary: 'pauses; a run of one job ends after its running iteration', use: 'daily' },
+  retry: { name: 'retry', summary: 'gives failed and blocked tasks all their attempts again', use: 'daily' },
+  reset: { name: 'reset', summary: 'closes the circuit, or starts a new conversation with the agent', use: 'daily' },
+  replay: { name: 'replay', summary: 'makes the decisions of a recorded run again', use: 'inside' },
+  analyze: { name: 'analyze', summary: 'shows what the loop reads from one output of an agent', use: 'inside' },
+  clean: { name: 'clean', summary: 'shows the text of a task as a prompt would get it', use: 'inside' },
+} as const satisfies Readonly<Record<string, Listed>>;
 
 /** What a command has of the world. */
 export interface Terminal {
@@ -30,4 +88,147 @@ export class UsageError extends Error {
     this.problems = problems;
     this.hint = hint;
   }
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Bytes to read, or why there are none. */
+type Input =
+  | { readonly kind: 'bytes'; readonly bytes: AsyncIterable<Uint8Array> }
+  | { readonly kind: 'missing'; readonly why: string };
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'no permission',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'there is no space left',
+};
+
+/** A text file of a checkout. `place` is where it really is. */
+export type CheckoutFile =
+  | { readonly kind: 'text'; readonly text: string; readonly realPath: string }
+  | { readonly kind: 'absent'; readonly realPath: string }
+  | RefusedFile;
+
+/** `why` continues from the file's name: `is no file`; `line` from 1, null: of the file as a whole. */
+interface RefusedFile {
+  readonly kind: 'refused';
+  readonly line: number | null;
+  readonly why: string;
+}
+
+/** A longer file would not be read by a run either. */
+const MAX_BYTES = 1024 * 1024;
+
+const LINE_FEED = 0x0a;
+
+/** Opens a named file, or stdin for `-`. */
+export async function openInput(name: string, terminal: Terminal): Promise<Input> {
+  if (name === '-') return { kind: 'bytes', bytes: terminal.stdin };
+  try {
+    const file = await open(name);
+    if ((await file.stat()).isDirectory()) {
+      await file.close();
+      return { kind: 'missing', why: `${JSON.stringify(name)} is a folder, not a file.` };
+    }
+    return { kind: 'bytes', bytes: file.createReadStream({ highWaterMark: CHUNK_BYTES }) };
+  } catch (error) {
+    return { kind: 'missing', why: `${JSON.stringify(name)} cannot be read: ${reasonOf(error)}.` };
+  }
+}
+
+/** Why the system refused a file, in words. */
+export function reasonOf(error: unknown): string {
+  return reasons[(error as NodeJS.ErrnoException | null)?.code ?? ''] ?? String(error);
+}
+
+/** Reads a file below `folder`; a link that leads out is not followed, and a file that is not text is refused: writing it again would damage it. */
+export async function readCheckoutFile(folder: string, path: string): Promise<CheckoutFile> {
+  try {
+    const root = await realpath(folder);
+    const realPath = await realPathOf(join(root, path));
+    if (!isInside(root, realPath)) return refused(`leads out of the checkout, to ${JSON.stringify(realPath)}`);
+    const found = await stat(realPath).catch(absent);
+    if (found === null) return { kind: 'absent', realPath };
+    if (!found.isFile()) return refused('is no file');
+    if (found.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
+    return textOf(await readFile(realPath), realPath);
+  } catch (error) {
+    return refused(`cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+/**
+ * Writes a file that was read before, whole or not at all, and keeps its mode; null when it is written, else why not.
+ * What somebody else has written in between stays.
+ */
+export async function writeCheckoutFile(
+  file: Exclude<CheckoutFile, { kind: 'refused' }>,
+  text: string,
+): Promise<string | null> {
+  const beside = join(dirname(file.realPath), `.${basename(file.realPath)}.${randomUUID()}.new`);
+  try {
+    await mkdir(dirname(file.realPath), { recursive: true });
+    const mode = (await stat(file.realPath).catch(absent))?.mode;
+    const handle = await open(beside, 'wx', mode === undefined ? 0o644 : mode & 0o777);
+    try {
+      // The mode above is cut by the umask.
+      if (mode !== undefined) await handle.chmod(mode & 0o777);
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const now = await readFile(file.realPath, 'utf8').catch(absent);
+    if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed in the meantime: try again';
+    await rename(beside, file.realPath);
+    return null;
+  } catch (error) {
+    return reasonOf(error);
+  } finally {
+    await rm(beside, { force: true });
+  }
+}
+
+/** Where a path leads, also when its last parts do not exist yet; a link to nowhere throws. */
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    absent(error);
+    if ((await lstat(path).catch(absent)) !== null) throw error;
+    return join(await realPathOf(dirname(path)), basename(path));
+  }
+}
+
+function isInside(root: string, realPath: string): boolean {
+  const path = relative(root, realPath);
+  return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+}
+
+/** Null for "there is no such file"; any other error continues. */
+function absent(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  return null;
+}
+
+/** What holds NUL bytes may decode (UTF-16 does), but no run reads it. */
+function textOf(bytes: Uint8Array, realPath: string): CheckoutFile {
+  const nul = bytes.indexOf(0);
+  if (nul !== -1)
+    return refused(
+      'contains NUL bytes, so no run reads it: remove them, or save it as UTF-8',
+      bytes.subarray(0, nul).filter((byte) => byte === LINE_FEED).length + 1,
+    );
+  try {
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), realPath };
+  } catch {
+    return refused('is not UTF-8 text: save it as UTF-8');
+  }
+}
+
+function refused(why: string, line: number | null = null): RefusedFile {
+  return { kind: 'refused', line, why };
 }

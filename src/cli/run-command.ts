@@ -1,9 +1,10 @@
-import { UserError } from '../errors.ts';
+import { cut } from '../core/text/phrase.ts';
 import { nearest } from '../core/text/nearest.ts';
-import { VERSION } from './version.ts';
-import { UsageError, type Command, type Terminal } from './command.ts';
-import { LISTED, type Listed } from './listing.ts';
-import { cut } from '../core/text/cut.ts';
+import { UserError } from '../errors.ts';
+import { type Command, LISTED, type Listed, type Terminal, UsageError } from './command.ts';
+
+/** The version in package.json, which the bundle does not carry. */
+const VERSION = '1.0.0';
 
 /** Runs what the arguments ask for, of commands that are loaded only then, and returns the exit code: 0 done, 1 different or failed, 2 usage. */
 export async function runCommand(
@@ -79,4 +80,14 @@ function unknownCommand(name: string): string {
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? args.length : end).some((arg) => arg === '--help' || arg === '-h');
+}
+
+/** Ends the process once nobody reads its output: a reader that has seen enough, such as `head`, is no failure. A command that has something to finish hears SIGHUP instead, as when its terminal is gone. */
+export function endWhenUnread(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+      // Each further line fails likewise.
+      if (process.emit('SIGHUP', 'SIGHUP')) return;
+      process.exit(code === 'EPIPE' ? 0 : 1);
+    });
 }

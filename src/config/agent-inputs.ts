@@ -1,8 +1,113 @@
 import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../core/agent-names.ts';
+import { denialModes, limitModes, type Policy, sessionModes } from '../core/policy.ts';
+import type { Prices } from '../core/spending/prices.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/countdown.ts';
 import type { ChosenAgent } from './config.ts';
-import { listField } from './fields.ts';
-import { input, parseTexts, type InputProblem, type InputTable } from './table.ts';
+import { choice, duration, flag, listField, number, whole } from './fields.ts';
+import { ruleProblem } from './tool-rules.ts';
+
+/** An input: its name in action.yml, and the form of its text, which parses into the value of a setting. */
+interface Input<Value> {
+  readonly name: string;
+  readonly form: z.ZodType<Value>;
+}
+
+/** A row for each setting, nested as the settings are. */
+export type InputTable<Settings> = {
+  readonly [Field in keyof Settings]: Settings[Field] extends Leaf
+    ? Input<Settings[Field]>
+    : InputTable<Settings[Field]>;
+};
+
+/** Those settings that were given. */
+export type GivenSettings<Settings> = {
+  readonly [Field in keyof Settings]?: Settings[Field] extends Leaf ? Settings[Field] : GivenSettings<Settings[Field]>;
+};
+
+/** A union of ours, told apart by `kind`, is one value, and so is a list by names. */
+type Leaf = string | number | boolean | null | readonly unknown[] | { readonly kind: string } | Prices;
+
+export interface InputProblem {
+  readonly name: string;
+  /** What is wrong with the text, as a predicate: `is not a branch name`. */
+  readonly why: string;
+}
+
+const OLD_CIRCUIT_INPUT = /^cb-(no-progress|same-error|permission-denials|output-decline|cooldown-minutes|auto-reset)$/;
+
+/** What other actions and tools call the agent's key. */
+const KEY_ELSEWHERE = /^(?:(?:claude|anthropic)-)?(?:api-)?key$/;
+
+const TOKEN_ELSEWHERE = /^(?:(?:claude|anthropic)-)?oauth-token$/;
+
+/** A job on GitHub ends after five days at the latest, so no duration beyond that can mean anything. */
+export const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
+
+/** What inputs set of a policy: the rest is made of other inputs, the pipeline and the reservation. */
+export type PolicySettings = Omit<
+  Policy,
+  'agents' | 'agentFailures' | 'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
+>;
+
+/** The inputs that make the policy of a run. */
+export const policyInputs: InputTable<PolicySettings> = {
+  allowedTools: input(
+    'allowed-tools',
+    listField()
+      .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write')
+      .superRefine((rules, problems) => {
+        for (const problem of rules.map(ruleProblem)) if (problem !== null) problems.addIssue(problem);
+      }),
+  ),
+  session: input('session', choice(...sessionModes)),
+  sessionExpiryMs: input('session-expiry-hours', duration(HOUR_MS, { min: 1, max: 720 })),
+  maxIterations: input('max-iterations', whole({ min: 1, max: 1000 })),
+  // No call begins in the last minute of a run.
+  maxRunMs: input('max-minutes', duration(MINUTE_MS, { min: 2, max: MAX_MINUTES })),
+  maxIterationsPerTask: input('max-iterations-per-task', whole({ min: 0, max: 1000 })),
+  agentTimeoutMs: input('agent-timeout-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
+  maxCallsPerHour: input('max-calls-per-hour', whole({ min: 1, max: 10_000 })),
+  maxTokensPerHour: input('max-tokens-per-hour', whole({ min: 0, max: 1_000_000_000_000 })),
+  maxCostUsd: input('max-cost-usd', number({ min: 0, max: 100_000 })),
+  maxCostUsdPerDay: input('max-cost-usd-per-day', number({ min: 0, max: 100_000 })),
+  onLimit: input('on-limit', choice(...limitModes)),
+  onPermissionDenied: input('on-permission-denied', choice(...denialModes)),
+  circuit: {
+    noProgress: input('circuit-no-progress', whole({ min: 1, max: 100 })),
+    sameError: input('circuit-same-error', whole({ min: 1, max: 100 })),
+    permissionDenials: input('circuit-permission-denials', whole({ min: 1, max: 100 })),
+    outputDeclinePercent: input('circuit-output-decline', whole({ min: 1, max: 100 })),
+    cooldownMs: input('circuit-cooldown-minutes', duration(MINUTE_MS, { min: 0, max: MAX_MINUTES })),
+    autoReset: input('circuit-auto-reset', flag()),
+  },
+  completionSignals: input('completion-signals', whole({ min: 1, max: 100 })),
+  testOnlyIterations: input('test-only-iterations', whole({ min: 1, max: 100 })),
+  maxTasksPerPr: input('max-tasks-per-pr', whole({ min: 0, max: 1000 })),
+  maxLinesPerPr: input('max-lines-per-pr', whole({ min: 0, max: 1_000_000 })),
+};
+
+/** Names of the inputs that make the policy. */
+export const POLICY_INPUT_NAMES = inputNamesIn(policyInputs);
+
+/** Some of the inputs, checked; or every problem with them at once. */
+export type GivenInputs =
+  | { readonly kind: 'inputs'; readonly inputs: GivenSettings<PolicySettings> }
+  | { readonly kind: 'problems'; readonly problems: readonly InputProblem[] };
+
+/** Inputs that hold the key of an agent's provider. Each is another way to set the environment variable of the same name. */
+export const KEY_INPUTS = [
+  'anthropic-api-key',
+  'claude-code-oauth-token',
+  'openai-api-key',
+  'gemini-api-key',
+  'copilot-github-token',
+] as const;
+
+/** Those variables. */
+export const KEY_VARIABLES: readonly string[] = KEY_INPUTS.map(variableOf);
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the inputs say of the agents, each by itself. */
 export interface AgentTexts {
@@ -100,6 +205,7 @@ export function chooseFrom(texts: Readonly<Record<string, string | undefined>>):
 }
 
 const NOTHING: ForAgents = { kind: 'one', text: '' };
+
 const INPUT = { version: 'agent-version', path: 'agent-path', args: 'agent-args', model: 'model' } as const;
 
 function problemsOf(field: keyof typeof INPUT, given: ForAgents, order: readonly AgentName[]): readonly InputProblem[] {
@@ -137,4 +243,80 @@ function valuesFor(given: ForAgents, of: AgentName): readonly string[] {
   return given.kind === 'one'
     ? linesOf(given.text)
     : given.lines.flatMap(([name, value]) => (name === of && value !== '' ? [value] : []));
+}
+
+/** The environment with the keys that were given as inputs; an input beats the variable. */
+export function withKeyInputs(environment: Environment): Environment {
+  const given: Record<string, string> = {};
+  for (const name of KEY_INPUTS) {
+    const key = (environment[`INPUT_${name.toUpperCase()}`] ?? '').trim();
+    if (key !== '') given[variableOf(name)] = key;
+  }
+  return { ...environment, ...given };
+}
+
+/** `anthropic-api-key` → `ANTHROPIC_API_KEY`. */
+function variableOf(input: string): string {
+  return input.toUpperCase().replaceAll('-', '_');
+}
+
+/** Parses some of the inputs' texts as the action does. */
+export function parsePolicyInputs(texts: Readonly<Record<string, string>>): GivenInputs {
+  const { settings, problems } = parseTexts(policyInputs, texts);
+  const unknown = Object.keys(texts).filter((name) => !POLICY_INPUT_NAMES.includes(name));
+  const all = [
+    ...problems,
+    ...unknown.map((name) => ({ name, why: renamedTo(name) ?? 'is not an input that decisions depend on' })),
+  ];
+  if (all.length === 0) return { kind: 'inputs', inputs: settings };
+  // One problem of each says enough.
+  return { kind: 'problems', problems: [...new Map(all.map((problem) => [problem.name, problem])).values()] };
+}
+
+/** The policy with some of its settings given again. */
+export function changePolicy(policy: Policy, given: GivenSettings<PolicySettings>): Policy {
+  return { ...policy, ...given, circuit: { ...policy.circuit, ...given.circuit } };
+}
+
+/** What an input is called here, as a predicate; null: the name is no known one. Inputs of the circuit had shorter names before the first release. */
+export function renamedTo(name: string): string | null {
+  if (OLD_CIRCUIT_INPUT.test(name)) return `is now called ${name.replace(/^cb-/, 'circuit-')}`;
+  const plain = name.replaceAll('_', '-');
+  if (KEY_ELSEWHERE.test(plain)) return 'is called anthropic-api-key here';
+  return TOKEN_ELSEWHERE.test(plain) ? 'is called claude-code-oauth-token here' : null;
+}
+
+/** A row of the table. */
+export function input<Value>(name: string, form: z.ZodType<Value>): Input<Value> {
+  return { name, form };
+}
+
+/** Names of all inputs of the table, in its order. */
+export function inputNamesIn(table: object): readonly string[] {
+  return Object.values(table).flatMap((entry: object) => (isInput(entry) ? [entry.name] : inputNamesIn(entry)));
+}
+
+/** Parses the texts that are there, by the names of their inputs; with every problem at once, in the order of the table. */
+export function parseTexts<Settings>(
+  table: InputTable<Settings>,
+  texts: Readonly<Record<string, string | undefined>>,
+): { readonly settings: GivenSettings<Settings>; readonly problems: readonly InputProblem[] } {
+  const settings: Record<string, unknown> = {};
+  const problems: InputProblem[] = [];
+  for (const [field, entry] of Object.entries<object>(table)) {
+    if (!isInput(entry)) {
+      const inner = parseTexts(entry as InputTable<Record<string, unknown>>, texts);
+      settings[field] = inner.settings;
+      problems.push(...inner.problems);
+    } else if (Object.hasOwn(texts, entry.name)) {
+      const parsed = entry.form.safeParse(texts[entry.name]);
+      if (parsed.success) settings[field] = parsed.data;
+      else problems.push(...parsed.error.issues.map(({ message }) => ({ name: entry.name, why: message })));
+    }
+  }
+  return { settings: settings as GivenSettings<Settings>, problems };
+}
+
+function isInput(entry: object): entry is Input<unknown> {
+  return 'form' in entry;
 }

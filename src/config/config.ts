@@ -1,15 +1,15 @@
 import type { AgentName } from '../core/agent-names.ts';
 import type { Folder } from '../core/folder.ts';
 import type { HostsAsked } from '../core/isolation/hosts.ts';
-import type { WantedIsolation } from '../core/isolation/level.ts';
-import type { McpAsked } from '../core/mcp/server.ts';
+import type { WantedIsolation } from '../core/isolation/probe.ts';
+import type { McpAsked } from '../core/mcp/values.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
-import type { Recipients } from '../core/people/recipients.ts';
+import type { Recipients } from '../core/people/notifications.ts';
 import type { Policy } from '../core/policy.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { Prices } from '../core/spending/prices.ts';
-import type { TaskSourceName } from '../core/tasks/task-sources.ts';
-import type { FoundSetting } from '../core/settings/found-setting.ts';
+import type { TaskSourceName } from '../core/tasks/ids.ts';
+import type { FoundSetting } from '../core/settings/effective.ts';
 
 /** Which part of a run a job does: all of it, or one of three that hand over to each other through files. */
 export const phases = ['all', 'gate', 'loop', 'publish'] as const;

@@ -1,174 +1,21 @@
-import { z } from 'zod';
-import { lifecycleLabels } from '../core/people/labels.ts';
-import { outcomeKinds } from '../core/outcome.ts';
-import { wantedIsolations } from '../core/isolation/level.ts';
-import { MINUTE_MS } from '../core/time.ts';
-import { UserError } from '../errors.ts';
-import { taskSourceNames } from '../core/tasks/task-sources.ts';
-import { agentInputs, chooseAgents, chooseFrom, type AgentTexts } from './agent-inputs.ts';
-import { commentReading, phases, stateStores, type Config } from './config.ts';
-import {
-  allowedHostsField,
-  choice,
-  duration,
-  filled,
-  flag,
-  folder,
-  lines,
-  listField,
-  mcpConfig,
-  optional,
-  pathInside,
-  priceList,
-  recipients,
-  whole,
-} from './fields.ts';
-import { MAX_MINUTES, policyInputs, type PolicySettings } from './policy-inputs.ts';
-import { KEY_INPUTS } from './key-inputs.ts';
-import { renamedTo } from './renamed.ts';
-import type { FoundSetting } from '../core/settings/found-setting.ts';
-import { placeName } from './settings/settings.ts';
-import { input, inputNamesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
-import { capped } from '../core/text/cut.ts';
+import type { FoundSetting } from '../core/settings/effective.ts';
 import { nearest } from '../core/text/nearest.ts';
-import { oneLine } from '../core/text/one-line.ts';
-import { sentence } from '../core/text/sentence.ts';
-
-/** Where tasks come from, in the order of the text. */
-export const taskSources = listField()
-  .pipe(
-    z
-      .array(z.enum(taskSourceNames, { error: `must be a list of: ${taskSourceNames.join(', ')}` }))
-      .min(1, `is empty: name at least one of ${taskSourceNames.join(', ')}`),
-  )
-  .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
-
-/** What inputs set of the Config. */
-type Settings = Omit<Config, 'policy' | 'settings' | 'agent'> & {
-  readonly policy: PolicySettings;
-  readonly agent: Omit<Config['agent'], 'order'> & { readonly each: AgentTexts };
-};
-
-/** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
-const inputs: InputTable<Settings> = {
-  githubToken: input('github-token', z.string()),
-  handoff: {
-    phase: input('phase', choice(...phases)),
-    path: input(
-      'handoff-path',
-      filled('a folder').refine(
-        (path) => path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path),
-        'must be an absolute path',
-      ),
-    ),
-    digest: input(
-      'handoff-digest',
-      z.string().regex(/^([0-9a-f]{64})?$/, 'must be the output `handoff-digest` of the job with `phase: gate`'),
-    ),
-  },
-  isolation: {
-    wanted: input('isolation', choice(...wantedIsolations)),
-    hosts: input('allowed-hosts', allowedHostsField()),
-  },
-  taskLabel: input(
-    'task-label',
-    filled('a label name')
-      .refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows')
-      .refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels')
-      .refine(
-        (label) => !Object.hasOwn(lifecycleLabels, label.toLowerCase()),
-        'is a label that Ralph uses to show the status of an issue',
-      ),
-  ),
-  taskSources: input('task-sources', taskSources),
-  optionalSections: input(
-    'optional-sections',
-    listField()
-      .refine((sections) => sections.length <= 50, 'has more than 50 headings')
-      .refine((sections) => sections.every((section) => /\p{L}/u.test(section)), 'has a heading without a letter'),
-  ),
-  allowedBots: input(
-    'allowed-bots',
-    listField().refine(
-      (bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)),
-      "must be logins of bots as GitHub's API shows them, for example renovate[bot]",
-    ),
-  ),
-  commentsFrom: input('comments-from', choice(...commentReading)),
-  command: input('command', z.string().max(100, 'is longer than any command')),
-  agent: {
-    each: agentInputs,
-    envNames: input(
-      'agent-env',
-      listField()
-        .refine(
-          (names) => names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
-          'must be names of environment variables',
-        )
-        .refine(
-          (names) => !names.some(isJobSecret),
-          "names a variable that holds the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
-        ),
-    ),
-    mcp: input('mcp-config', mcpConfig()),
-    stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
-  },
-  policy: policyInputs,
-  prices: input('prices', priceList()),
-  testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
-  promptFile: input('prompt-file', pathInside()),
-  workingDirectory: input('working-directory', folder()),
-  verify: input('verify', lines()),
-  branchPrefix: input(
-    'branch-prefix',
-    z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/$/, 'must be one path segment that ends in a slash, for example ralph/'),
-  ),
-  baseBranch: input(
-    'base-branch',
-    optional().refine(
-      (branch) => branch === null || /^[A-Za-z0-9_][A-Za-z0-9._/-]*$/.test(branch),
-      'is not a branch name',
-    ),
-  ),
-  maxOpenPrs: input('max-open-prs', whole({ min: 0, max: 1000 })),
-  draft: input('draft', flag()),
-  prLabels: input(
-    'pr-labels',
-    listField()
-      .refine((labels) => labels.length <= 20, 'has more than 20 labels')
-      .refine(
-        (labels) => labels.every((label) => label.length <= 50),
-        'has a name of more than 50 characters, which GitHub does not allow',
-      )
-      .refine(
-        (labels) => !labels.some((label) => Object.hasOwn(lifecycleLabels, label.toLowerCase())),
-        'names a label that Ralph uses to show the status of an issue',
-      ),
-  ),
-  prReviewers: input('pr-reviewers', recipients({ teams: true })),
-  prAssignees: input('pr-assignees', recipients({ teams: false })),
-  notify: input('notify', recipients({ teams: false })),
-  coAuthor: input('co-author', flag()),
-  answers: {
-    reviews: input('answer-reviews', flag()),
-    checks: input('answer-checks', flag()),
-    maxRounds: input('max-feedback-rounds', whole({ min: 0, max: 100 })),
-    resolve: input('resolve-threads', flag()),
-  },
-  allowProtectedPaths: input('allow-protected-paths', listField()),
-  maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),
-  maxPatchKib: input('max-patch-kib', whole({ min: 1, max: 1_048_576 })),
-  stateStore: input('state-store', choice(...stateStores)),
-  failOn: input(
-    'fail-on',
-    listField().pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),
-  ),
-};
-
-/** Names of all inputs, as action.yml must list them. */
-export const INPUT_NAMES = [...inputNamesIn(inputs), ...KEY_INPUTS];
+import { capped, oneLine, sentence } from '../core/text/phrase.ts';
+import { UserError } from '../errors.ts';
+import {
+  agentInputs,
+  type AgentTexts,
+  chooseAgents,
+  chooseFrom,
+  type GivenSettings,
+  inputNamesIn,
+  type InputProblem,
+  parseTexts,
+  renamedTo,
+} from './agent-inputs.ts';
+import type { Config } from './config.ts';
+import { INPUT_NAMES, inputs, type Settings } from './input-schema.ts';
+import { placeName } from './settings/settings.ts';
 
 /** The texts of the inputs, and what else decides about the Config. */
 export interface ConfigTexts {
@@ -335,12 +182,5 @@ function placesOf(name: string, counting: readonly FoundSetting[]): string | nul
       .find(({ input: of }) => of === name)
       ?.places.map(placeName)
       .join(' and ') ?? null
-  );
-}
-
-/** Whether a variable of this name may carry the job's own credentials. */
-export function isJobSecret(name: string): boolean {
-  return /^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$|^(ACTIONS|INPUT|STATE)_/i.test(
-    name,
   );
 }

@@ -1,4 +1,10 @@
-import { MINUTE_MS, SECOND_MS } from './time.ts';
+export const SECOND_MS = 1_000;
+
+export const MINUTE_MS = 60 * SECOND_MS;
+
+export const HOUR_MS = 60 * MINUTE_MS;
+
+export const DAY_MS = 24 * HOUR_MS;
 
 /** How often the log says how much is left of a wait: every half hour while it is long, then ever more often. */
 const STEPS: readonly { readonly beyondMs: number; readonly everyMs: number }[] = [
@@ -21,4 +27,9 @@ export function leftInWords(leftMs: number): string {
   const minutes = Math.ceil(leftMs / MINUTE_MS);
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
   return [...(hours > 0 ? [`${hours} h`] : []), ...(rest > 0 ? [`${rest} min`] : [])].join(' ');
+}
+
+/** `2026-11-21 17:00 UTC`; `instant` in ms. */
+export function formatInstant(instant: number): string {
+  return `${new Date(instant).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

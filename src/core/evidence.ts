@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { lockFilesSchema } from './feedback/conflict/lock-files.ts';
-import type { Immutable } from './immutable.ts';
-import { count } from './numbers.ts';
-import { callUsageSchema } from './lane/usage.ts';
+import { lockFilesSchema } from './feedback/conflict/lock-tools.ts';
+import { count, type Immutable } from './policy.ts';
+import { callUsageSchema } from './lane/ledger.ts';
 import { stepRecordSchema } from './pipeline/step-record.ts';
 
 /** New failures of a verification that are named. */

@@ -1,4 +1,4 @@
-import type { TaskProblem } from './tasks/files/file-task.ts';
+import type { TaskProblem } from './tasks/files/form/root-plan.ts';
 import type { Task } from './tasks/task.ts';
 
 /** A folder of the repository, as a path from its root; empty: the root. Tasks, prompts and `.ralph/` of a run are looked for there. */

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Immutable } from './immutable.ts';
 import { circuitReasons } from './lane/circuit.ts';
-import { anyInstant } from './numbers.ts';
-import { MAX_NAME_CHARS } from './pipeline/step-memory.ts';
+import { anyInstant, type Immutable } from './policy.ts';
+import { MAX_NAME_CHARS } from './pipeline/step-record.ts';
 
 /** Limits that are over at a known instant. */
 export const passingLimits = ['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit'] as const;

@@ -1,7 +1,18 @@
 import { z } from 'zod';
 import { AGENT_NAMES } from './agent-names.ts';
-import type { Immutable } from './immutable.ts';
-import { count } from './numbers.ts';
+
+/** What a schema infers, as data that nobody changes. */
+export type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immutable<T[Key]> } : T;
+
+/** Any instant that a Date can hold: it ends at 8.64e15 ms. */
+export const anyInstant = z.number().int().min(0).max(8.64e15);
+
+/** An instant that is stored: what is added to it, such as the hour of a window, must still be one. */
+export const instant = z.number().int().min(0).max(8e15);
+
+export const count = z.number().int().min(0);
+
+export const amount = z.number().min(0);
 
 const circuitPolicySchema = z.object({
   noProgress: count,

@@ -1,6 +1,5 @@
 import type { Terminal } from '../cli/command.ts';
-import { endWhenUnread } from '../cli/unread-output.ts';
-import { runCommand } from '../cli/run-command.ts';
+import { endWhenUnread, runCommand } from '../cli/run-command.ts';
 
 /** The command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
 export async function runCli(packageRoot: URL): Promise<void> {

@@ -9,7 +9,7 @@ import { configTexts } from '../wiring/settings/run-settings.ts';
 import { actionFolderOf, createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig, parseInputs, parseReach, type Reach } from '../config/inputs.ts';
-import { withKeyInputs } from '../config/key-inputs.ts';
+import { withKeyInputs } from '../config/agent-inputs.ts';
 import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { nextSteps } from '../report/next/for-run.ts';
 import { renderSteps } from '../report/next/step.ts';
@@ -19,24 +19,28 @@ import { renderClosingBlock } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
-import { failureOf, type Failure } from '../river/failure.ts';
-import { removeLeftSettings } from '../git/left-settings.ts';
+import { failureOf, type Failure } from '../river/agents.ts';
+import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
-import { createLog, debug } from '../runner/log.ts';
-import { addSummary, checkOutputFile, fail, inputTexts, mask, setOutputs } from '../runner/results.ts';
-import { verifyEnvironment } from '../config/agent-environment.ts';
-import { withheldVariables } from '../config/withheld-variables.ts';
+import {
+  addSummary,
+  checkOutputFile,
+  createLog,
+  debug,
+  fail,
+  inputTexts,
+  mask,
+  setOutputs,
+} from '../runner/results.ts';
+import { verifyEnvironment, withheldVariables } from '../config/agent-environment.ts';
 import { ALL_PROVIDERS, loginProblemsOf } from '../wiring/agents/providers.ts';
-import { readRunContext } from '../runner/run-context.ts';
-import { takeIdentity } from '../runner/run-identity.ts';
-import { createRunnerFiles } from '../runner/runner-files.ts';
+import { readRunContext, takeIdentity } from '../runner/run-context.ts';
+import { createRunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { RunEnd } from '../river/deps.ts';
-import { closeInTime } from '../river/close-in-time.ts';
-import { runRiver } from '../river/river.ts';
-import { notifyOfInputs } from '../river/unusable.ts';
-import { writeRunRecord } from '../river/run-record.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { closeInTime, notifyOfInputs, runRiver } from '../river/river.ts';
+import { writeRunRecord } from '../river/believed.ts';
+import { sentence } from '../core/text/phrase.ts';
 
 /** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
 export async function runMain(): Promise<void> {

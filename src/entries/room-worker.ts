@@ -10,7 +10,7 @@ export async function runRoomWorker(
       return;
     }
     case 'listen': {
-      const { listenForParent } = await import('../isolation/room/worker-listen.ts');
+      const { listenForParent } = await import('../isolation/room/launch.ts');
       await listenForParent(args.map(Number));
       return;
     }

@@ -3,16 +3,14 @@ import type { Log } from '../ports/machine.ts';
 import type { GateDeps } from './deps.ts';
 import { answering } from './command/answering.ts';
 import { obey, obeyDispatch } from './command/commands.ts';
-import { endLane } from './lane/end-lane.ts';
+import { endLane, takeBack, withdraw } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { Dismissed, EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
-import { detectOtherRalphs } from './detect-other-ralphs.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
-import { takeBack, withdraw } from './lane/withdraw.ts';
 import { forTasks } from './tasks/sources.ts';
-import { workIssue, workQueue } from './work.ts';
+import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
 
 /** What an event means → Intake, with what was found of other Ralphs where somebody asks for work or an answer. Spends no agent call. */
 export async function gate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {

@@ -1,11 +1,13 @@
-import { isAbsolute } from 'node:path';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { MINUTE_MS } from '../core/countdown.ts';
 import { UserError } from '../errors.ts';
-import { startConversation, type Conversation } from './conversation.ts';
-import { collectOutput, describeCollected, type CollectedEnd } from '../processes/collect-output.ts';
+import { type CollectedEnd, collectOutput, describeCollected } from '../processes/collect-output.ts';
 import { trustedPath, trustedProgram } from '../processes/trusted-programs.ts';
-import { MINUTE_MS } from '../core/time.ts';
+import { type Conversation, startConversation } from './conversation.ts';
 import { decodeNames, encodeNames } from './names.ts';
+import { writeRegular } from './regular-files.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
 export interface GitAnswer {
@@ -40,7 +42,7 @@ export interface Git {
  * `configuration: 'own'` is the one exception from the settings below: the person who runs this on their machine reaches
  * the server with their own git configuration, credential helpers and ssh. Only for a repository that we made ourselves.
  */
-export interface GitSetup {
+interface GitSetup {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly variables?: Readonly<Record<string, string>>;
@@ -152,14 +154,20 @@ export function basicCredentials(token: string): string {
 
 /** A whole history may have to come. */
 const NETWORK_TIMEOUT_MS = 10 * MINUTE_MS;
+
 const NETWORK_COMMANDS: ReadonlySet<string> = new Set(['fetch', 'push', 'ls-remote']);
+
 /** What takes longer waits for something: a named pipe in a file's place, say. */
 const LOCAL_TIMEOUT_MS = MINUTE_MS;
+
 /** Most commands are done in a hundredth of it. */
 const SLOW_MS = 2_000;
+
 /** What git gets to clean up after it was asked to end, in ms. */
 const GRACE_MS = 200;
+
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+
 /** Everything in a repository's config or attributes that names a program, a server or another file, put out of action. */
 const fixedSettings = [
   'core.hooksPath=/dev/null',
@@ -305,4 +313,40 @@ function splitRecords(text: string): readonly string[] {
 
 function hidden(text: string, secrets: readonly string[]): string {
   return secrets.filter((secret) => secret !== '').reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+}
+
+export interface BareRepositoryOptions extends Pick<GitSetup, 'env' | 'hide' | 'configuration' | 'unblock'> {
+  /** A folder outside of the checkout. */
+  readonly workFolder: string;
+  /** A folder of objects that can be read as well, and a list of the commits in it whose past is not there. */
+  readonly borrow?: { readonly objects: string; readonly shallow: string } | null;
+  /** A folder in which the objects outlive the repository. */
+  readonly keepObjectsIn?: string;
+}
+
+/** A bare repository that exists for one call: config, hooks and refs in it are ours alone. Made by hand: `git init` would copy templates. */
+export async function withBareRepository<T>(
+  { workFolder, borrow = null, keepObjectsIn, ...setup }: BareRepositoryOptions,
+  body: (git: Git, gitFolder: string) => Promise<T>,
+): Promise<T> {
+  await mkdir(workFolder, { recursive: true });
+  const folder = await mkdtemp(join(workFolder, 'bare-'));
+  const objects = keepObjectsIn ?? join(folder, 'objects');
+  try {
+    await Promise.all([mkdir(join(objects, 'info'), { recursive: true }), mkdir(join(folder, 'refs'))]);
+    await Promise.all([
+      writeRegular(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
+      writeRegular(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n'),
+    ]);
+    if (borrow !== null) {
+      await writeRegular(join(objects, 'info', 'alternates'), `${borrow.objects}\n`);
+      if (borrow.shallow !== '') await writeRegular(join(folder, 'shallow'), borrow.shallow);
+    }
+    return await body(
+      createGit({ ...setup, folder, variables: { GIT_DIR: folder, GIT_OBJECT_DIRECTORY: objects } }),
+      folder,
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, open, realpath, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /** A file as it was read; `mtimeMs` and `mode` (permissions only) are those of the bytes. */
-export interface RegularFile {
+interface RegularFile {
   readonly bytes: Buffer;
   readonly mode: number;
   readonly mtimeMs: number;
@@ -51,4 +52,19 @@ export async function writeRegular(
     await rm(fresh, { force: true });
     throw error;
   }
+}
+
+/** What versions up to November 2026 wrote at the end of a checkout's settings while their agent worked. */
+const LEFT = '\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
+
+const MAX_SETTINGS_BYTES = 1024 * 1024;
+
+/** Removes from a checkout what a run left in its settings whose machine went down: git and actions/checkout stumble over a second value. Never throws. */
+export async function removeLeftSettings(checkout: string): Promise<void> {
+  const path = join(checkout, '.git', 'config');
+  const found = await readRegular(path, MAX_SETTINGS_BYTES).catch(() => null);
+  const text = found?.bytes.toString('latin1') ?? '';
+  if (found === null || !text.includes(LEFT)) return;
+  const { mode } = found;
+  await writeRegular(path, Buffer.from(text.replaceAll(LEFT, ''), 'latin1'), { mode }).catch(() => undefined);
 }

@@ -1,12 +1,13 @@
 import type { Octokit } from '@octokit/rest';
-import type { RequestsSent } from '../ports/forge.ts';
-import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
-import { explainError, type Purpose, type TokenSource } from './errors.ts';
+import type { Account, Forge, Permission, RequestsSent } from '../ports/forge.ts';
+import type { Log } from '../ports/machine.ts';
+import { explainError, type Purpose, statusOf, type TokenSource } from './errors.ts';
 import { graphqlAnswerIn, isGraphqlWeather, isTooLarge } from './graphql/weather.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
+
 export interface RepositoryName {
   readonly owner: string;
   readonly repo: string;
@@ -44,6 +45,7 @@ export interface Pace {
 
 /** GitHub itself ends a request after 10 seconds. An outage costs a run about as long, and not once for each thing it asks. */
 export const usualPace: Pace = { requestMs: 12_000, secondMs: 1000, retries: 2, outageMs: 10_000, downloadMs: 30_000 };
+
 /** Of `requestMs`, what an attempt gets while the server is out. */
 const SHARE_IN_OUTAGE = 1 / 6;
 
@@ -175,6 +177,7 @@ const silent = () => undefined;
 
 /** The plugin keeps 1 to 3 seconds between writes, for clients that write in bulk; a run writes a handful of times, one after another. Its queues do no more than this for us. */
 const queue = { key: () => ({ schedule: (_job: unknown, turn: () => unknown) => turn() }) };
+
 const unspaced = { write: queue, notifications: queue } as object;
 
 /**
@@ -233,4 +236,75 @@ function movedAway(headers: Headers): Response {
     { message: 'This issue was transferred, or the repository was renamed.' },
     { status: 410, headers },
   );
+}
+
+type AccountMethods = Pick<Forge, 'account' | 'permissionOf'>;
+
+/** Who somebody is, and what they may do in the repository. Each is asked once a run. */
+export function createAccounts({ ask }: Client): AccountMethods {
+  return {
+    account: onceEach((login) =>
+      ask({ doing: `look for the account ${login}`, needs: ['metadata: read'] }, async (octokit) => {
+        try {
+          const { data } = await octokit.rest.users.getByUsername({ username: login });
+          return toAccount({ __typename: data.type, login: data.login, databaseId: data.id });
+        } catch (error) {
+          if (statusOf(error) === 404) return null;
+          throw error;
+        }
+      }),
+    ),
+
+    permissionOf: onceEach((login) =>
+      ask({ doing: `read the permission of ${login}`, needs: ['contents: read'] }, async (octokit, at) => {
+        try {
+          const { permission, role_name: role } = (
+            await octokit.rest.repos.getCollaboratorPermissionLevel({ ...at, username: login })
+          ).data;
+          return (
+            permissions.find((known) => known === role) ?? permissions.find((known) => known === permission) ?? 'none'
+          );
+        } catch (error) {
+          if (statusOf(error) === 404) return 'none';
+          throw error;
+        }
+      }),
+    ),
+  };
+}
+
+/** Somebody as GraphQL names them, for queries that hold `accountFragment`. */
+export interface Actor {
+  readonly __typename: string;
+  readonly login: string;
+  readonly databaseId?: number | null;
+}
+
+export const ACCOUNT_FRAGMENT =
+  'fragment Account on Actor { __typename login ... on User { databaseId } ... on Bot { databaseId } }';
+
+/**
+ * In the form of REST, where the login of an app's bot ends in `[bot]`; GraphQL leaves that out. Who is neither a user nor
+ * a bot is nobody: an import's placeholder (Mannequin) may bear the login of a person that it is not.
+ */
+export function toAccount(actor: Actor | null): Account | null {
+  if (actor === null) return null;
+  const { __typename: type, login, databaseId: id = null } = actor;
+  if (type === 'Bot') return { login: login.endsWith('[bot]') ? login : `${login}[bot]`, id, kind: 'bot' };
+  return type === 'User' ? { login, id, kind: 'user' } : null;
+}
+
+/** `permission` knows no maintain and triage, `role_name` may be an organisation's own role. */
+const permissions: readonly Permission[] = ['admin', 'maintain', 'write', 'triage', 'read', 'none'];
+
+/** Remembers answers, not failures. Logins are compared without case. */
+function onceEach<T>(find: (login: string) => Promise<T>): (login: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return (login) => {
+    const key = login.toLowerCase();
+    const answer = known.get(key) ?? find(login);
+    known.set(key, answer);
+    answer.catch(() => known.delete(key));
+    return answer;
+  };
 }

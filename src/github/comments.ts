@@ -1,6 +1,6 @@
 import { needsIn, type Need } from '../core/people/notifications.ts';
 import type { ForgeAdapter } from '../ports/forge.ts';
-import { fitBody } from './body.ts';
+import { fitBody } from './pull-requests.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
 

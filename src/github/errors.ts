@@ -1,8 +1,6 @@
 import { ISSUES_SWITCHED_OFF, UserError } from '../errors.ts';
-import { MINUTE_MS } from '../core/time.ts';
-import { cut } from '../core/text/cut.ts';
-import { flatten } from '../core/text/one-line.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { MINUTE_MS } from '../core/countdown.ts';
+import { cut, flatten, sentence } from '../core/text/phrase.ts';
 import { graphqlAnswerOf, isGraphqlWeather, type GraphqlError } from './graphql/weather.ts';
 
 /** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */

@@ -1,16 +1,52 @@
-import type { ForgeAdapter } from '../ports/forge.ts';
-import { createAccounts } from './accounts.ts';
-import { createCaches } from './caches.ts';
-import { createClient, type ForgeOptions } from './client.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { textOf } from '../errors.ts';
+import type { Dependency, Forge, ForgeAdapter } from '../ports/forge.ts';
+import type { Log } from '../ports/machine.ts';
+import {
+  type Client,
+  createAccounts,
+  createClient,
+  type ForgeOptions,
+  type Octokit,
+  type RepositoryName,
+  usualPace,
+} from './client.ts';
 import { createComments } from './comments.ts';
-import { createDependencies } from './dependencies.ts';
+import { isGoneError, statusOf } from './errors.ts';
 import { createFeedback } from './feedback/feedback.ts';
-import { createHistories } from './histories.ts';
-import { createIssues } from './issues.ts';
-import { createJobs } from './jobs.ts';
-import { createLabels, type KnownLabels } from './labels.ts';
+import { askAboutIssues, createHistories, type IssueQuestion } from './histories.ts';
+import { createIssues, createLabels, isOf, type KnownLabels, repositoryOfIssue } from './issues.ts';
 import { createPullRequests } from './pull-requests.ts';
 import { readRepositorySettings } from './settings.ts';
+
+type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
+
+/** A run adds one entry, so that a backlog is gone after some runs all the same. */
+const MOST_DELETIONS = 20;
+
+/** Nobody waits longer for housekeeping. */
+const LONGEST_MS = 10_000;
+
+type Listed = Awaited<ReturnType<Octokit['rest']['actions']['getActionsCacheList']>>['data']['actions_caches'][number];
+
+type Known = Required<Pick<Listed, 'id' | 'key' | 'ref' | 'version'>>;
+
+type DependencyMethods = Pick<Forge, 'dependenciesOf' | 'statesOf'>;
+
+/** A merged pull request is closed, too. */
+const stateQuestion: IssueQuestion = {
+  field: 'issueOrPullRequest',
+  selection: '... on Issue { closed } ... on PullRequest { closed }',
+  fragments: '',
+  atOnce: 100,
+};
+
+type IssueAnswer = Awaited<ReturnType<Octokit['rest']['issues']['listSubIssues']>>['data'][number];
+
+/** As many as a page holds; a job beyond it is not found. */
+const MOST_JOBS = 100;
+
+type Job = Awaited<ReturnType<Octokit['rest']['actions']['listJobsForWorkflowRunAttempt']>>['data']['jobs'][number];
 
 /** GitHub behind the port. Nothing is loaded or sent before the first method that needs the API. */
 export function createForge(options: ForgeOptions): ForgeAdapter {
@@ -31,4 +67,176 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
     settings: (query) => readRepositorySettings(client, query),
     requests: client.requests,
   };
+}
+
+/** Where the run's own log stands. */
+function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
+  return {
+    stepUrl({ runId, runAttempt, runnerName }) {
+      return ask({ doing: 'list the jobs of this run', needs: ['actions: read'] }, async (octokit, at) => {
+        const { data } = await octokit.rest.actions.listJobsForWorkflowRunAttempt({
+          ...at,
+          run_id: Number(runId),
+          attempt_number: runAttempt,
+          per_page: MOST_JOBS,
+          // A link is worth one request.
+          request: { retries: 0 },
+        });
+        const job = jobOn(data.jobs, runnerName);
+        if (job === null || job.html_url === null) return null;
+        const [step, ...others] = (job.steps ?? []).filter(isRunning);
+        return step === undefined || others.length > 0 ? job.html_url : `${job.html_url}#step:${String(step.number)}:1`;
+      });
+    },
+  };
+}
+
+/** A runner has one job at a time. Where the name tells nothing, the job is certain only if it is the only one. */
+function jobOn(jobs: readonly Job[], runnerName: string): Job | null {
+  const running = jobs.filter(isRunning);
+  const named = running.filter(({ runner_name: name }) => name !== null && name !== '' && name === runnerName);
+  const [job, ...others] = named.length > 0 ? named : running;
+  return job === undefined || others.length > 0 ? null : job;
+}
+
+function isRunning({ status }: { readonly status: string }): boolean {
+  return status === 'in_progress';
+}
+
+/** What waits for what. */
+function createDependencies(client: Client, log: Log): DependencyMethods {
+  let isReported = false;
+  const reportOnce = (number: number): void => {
+    if (!isReported)
+      log.info(
+        `GitHub does not list dependencies or sub-issues of #${String(number)} (404): this server is too old to know them. Such issues count as having none.`,
+      );
+    isReported = true;
+  };
+
+  return {
+    // By REST: GraphQL's published schema has sub-issues, but no dependencies.
+    dependenciesOf: (number) =>
+      client.ask({ doing: `read what #${String(number)} depends on`, needs: ['issues: read'] }, async (octokit, at) => {
+        const issue = { ...at, issue_number: number, per_page: 100 };
+        const lists = [
+          () => octokit.paginate(octokit.rest.issues.listDependenciesBlockedBy, issue),
+          () => octokit.paginate(octokit.rest.issues.listSubIssues, issue),
+        ];
+        const found: Dependency[] = [];
+        for (const list of lists) {
+          try {
+            found.push(...(await list()).map((answer) => toDependency(answer, at)));
+          } catch (error) {
+            if (!isGoneError(error)) throw error;
+            if (statusOf(error) === 404) reportOnce(number);
+          }
+        }
+        return found;
+      }),
+
+    async statesOf(numbers) {
+      const found = await askAboutIssues<{ readonly closed: boolean }>(
+        client,
+        { doing: 'read whether issues are open', needs: ['issues: read', 'pull-requests: read'] },
+        { ...stateQuestion, numbers },
+      );
+      return new Map(numbers.map((number) => [number, stateOf(found.get(number))]));
+    },
+  };
+}
+
+function stateOf(answer: { readonly closed: boolean } | undefined): Dependency['state'] {
+  if (answer === undefined) return 'missing';
+  return answer.closed ? 'closed' : 'open';
+}
+
+function toDependency(answer: IssueAnswer, at: RepositoryName): Dependency {
+  return {
+    number: answer.number,
+    state: answer.state === 'open' ? 'open' : 'closed',
+    elsewhere: isOf(at, answer) ? null : repositoryOfIssue(answer),
+  };
+}
+
+/** Actions caches of the repository. */
+function createCaches(
+  client: Client,
+  { debug = () => undefined, pace = usualPace }: Pick<ForgeOptions, 'debug' | 'pace'>,
+): CacheMethods {
+  /** The token will not be given `actions: write` while the run lasts. */
+  let isRefused = false;
+
+  return {
+    async deleteSupersededCaches(keyPrefix, keep) {
+      // Without a prefix it would be all caches of the repository.
+      if (isRefused || keyPrefix === '') return 0;
+      const over = new AbortController();
+      let deleted = 0;
+      const work = client.ask({ doing: 'delete superseded caches', needs: ['actions: write'] }, async (octokit, at) => {
+        try {
+          const { data } = await octokit.rest.actions.getActionsCacheList({
+            ...at,
+            key: keyPrefix,
+            sort: 'created_at',
+            direction: 'desc',
+            per_page: 100,
+            request: { retries: 0 },
+          });
+          for (const { id } of superseded(data.actions_caches, keyPrefix, Math.max(1, keep))
+            .slice(-MOST_DELETIONS)
+            .reverse()) {
+            if (over.signal.aborted) return;
+            if (await tryDelete(octokit, { ...at, cache_id: id })) deleted += 1;
+          }
+        } catch (error) {
+          isRefused = [403, 404].includes(statusOf(error) ?? 0);
+          throw error;
+        }
+      });
+      const reported = work.catch((error: unknown) => {
+        debug(textOf(error));
+      });
+      await Promise.race([
+        reported,
+        wait(Math.min(LONGEST_MS, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
+      ]);
+      over.abort();
+      return deleted;
+    },
+  };
+}
+
+/**
+ * Newest first, as `caches`. The newest `keep` stay of each ref and version: a run finds caches of its own ref and of the
+ * default branch only, and only those of its own form (compression), so that a newer one elsewhere replaces nothing for it.
+ */
+function superseded(caches: readonly Listed[], keyPrefix: string, keep: number): readonly Known[] {
+  const seen = new Map<string, number>();
+  return caches.filter(isKnown).filter(({ key, ref, version }) => {
+    // GitHub says that it takes a prefix; what is deleted must not depend on that.
+    if (!key.startsWith(keyPrefix)) return false;
+    const shelf = `${ref} ${version}`;
+    const newer = seen.get(shelf) ?? 0;
+    seen.set(shelf, newer + 1);
+    return newer >= keep;
+  });
+}
+
+function isKnown(cache: Listed): cache is Listed & Known {
+  return [cache.id, cache.key, cache.ref, cache.version].every((part) => part !== undefined);
+}
+
+/** false when it was gone already: another run tidies up as well. */
+async function tryDelete(
+  octokit: Octokit,
+  cache: { readonly owner: string; readonly repo: string; readonly cache_id: number },
+): Promise<boolean> {
+  try {
+    await octokit.rest.actions.deleteActionsCacheById({ ...cache, request: { retries: 0 } });
+    return true;
+  } catch (error) {
+    if (statusOf(error) === 404) return false;
+    throw error;
+  }
 }

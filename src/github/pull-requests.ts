@@ -1,10 +1,12 @@
+import { cut } from '../core/text/phrase.ts';
 import type { ForgeAdapter, PullRequest } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
-import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isInvalid, statusOf } from './errors.ts';
-import { makeDraft, markReady } from './feedback/free-head.ts';
-import { cut } from '../core/text/cut.ts';
+import { makeDraft, markReady } from './feedback/pull-request-now.ts';
+
+/** GitHub refuses a longer body of an issue, a pull request or a comment (422 "body is too long"). */
+const MAX_BODY_CHARS = 65_536;
 
 type PullRequestMethods = Pick<
   ForgeAdapter,
@@ -20,6 +22,7 @@ type PullRequestMethods = Pick<
   | 'requestReview'
   | 'assign'
 >;
+
 type Request = Parameters<ForgeAdapter['openPullRequest']>[0];
 
 export function createPullRequests(client: Client, log: Log): PullRequestMethods {
@@ -209,4 +212,12 @@ function toPullRequest(answer: PullAnswer): PullRequest {
     body: answer.body ?? '',
     labels: answer.labels.map(({ name }) => name),
   };
+}
+
+/** The last defence against a body that GitHub would refuse; what matters is kept short by who writes it. */
+export function fitBody(body: string): string {
+  if (body.length <= MAX_BODY_CHARS) return body;
+  const ending = '\n\n(Cut here: GitHub accepts no more.)';
+  // A pair of surrogates must not be cut in two.
+  return `${cut(body, MAX_BODY_CHARS - ending.length)}${ending}`;
 }

@@ -1,11 +1,11 @@
-import { holdOf, joinHolds, type Hold, type Standing } from '../core/feedback/held-head.ts';
+import { holdOf, joinHolds, type Hold, type Standing } from '../core/feedback/pull-request-now.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isForReview } from '../core/outcome.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { sentence } from '../core/text/phrase.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
-import type { Work } from './work.ts';
+import type { Work } from './intake.ts';
 
 /** What it takes to look at a head before a push, and to free it. `draft`: whether unfinished pull requests are drafts. */
 export interface HeadDeps {

@@ -1,16 +1,16 @@
 import type { AgentName as ChosenName } from '../core/agent-names.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { RedBase } from '../core/lane/base/red-base.ts';
-import type { ChecksSummary } from '../core/feedback/checks/checks-summary.ts';
+import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
-import type { IsolationFacts } from '../core/isolation/facts.ts';
-import type { CircuitOpener } from '../core/others/opened-by.ts';
+import type { IsolationFacts } from '../core/isolation/probe.ts';
+import type { CircuitOpener } from '../core/others/left-circuit.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
-import type { HeldHead, Receipt } from './intake.ts';
+import type { HeldHead, IsolationSource, Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
@@ -20,7 +20,6 @@ import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { AgentName } from '../ports/agent.ts';
-import type { IsolationSource } from './work.ts';
 
 /** Everything a reader may see of one run, as much of it as the run got to know. Agent text in it is redacted. */
 export type RunReport = ReportWithoutLane | ReportAtGate | LaneReport;

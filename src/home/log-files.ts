@@ -1,13 +1,15 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromRoot } from '../core/folder.ts';
-import { overflowing } from '../core/local/rotation.ts';
+import { overflowing } from '../core/local/committed-files.ts';
 import { logInstant } from '../core/local/status-document.ts';
+import { terminalLine } from '../core/text/phrase.ts';
 import { messageOf } from '../errors.ts';
+import type { Log } from '../ports/machine.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
 /** `.ralph/logs/` of the folder that the run works for: `ralph.log` with all lines, and one file for each iteration. */
-export interface LogFiles {
+interface LogFiles {
   readonly line: (level: 'INFO' | 'WARN' | 'ERROR' | 'LOOP', text: string) => void;
   /** From here on lines go to a file of their own as well. */
   readonly iterationBegins: () => void;
@@ -15,10 +17,14 @@ export interface LogFiles {
 }
 
 const LOG = 'ralph.log';
+
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
+
 /** Of one iteration; what an agent says beyond that is in its own transcript. */
 const MAX_ITERATION_BYTES = 2 * 1024 * 1024;
+
 const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
+
 const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
 
 export function createLogFiles(
@@ -76,3 +82,56 @@ function tidy({ path }: OwnFolder): void {
   });
   for (const name of overflowing(files, { ...KEPT, most: KEPT.most - 1 })) rmSync(join(path, name), { force: true });
 }
+
+/** Lines for a person: no workflow commands, nothing that steers a terminal. */
+export function createTerminalLog({
+  redact,
+  print,
+  files,
+  heard,
+  colours,
+}: {
+  readonly redact: (text: string) => string;
+  readonly print: (text: string) => void;
+  readonly files: Pick<LogFiles, 'line' | 'iterationBegins' | 'iterationEnds'>;
+  /** Hears what is said within an iteration. */
+  readonly heard: (line: string) => void;
+  readonly colours: boolean;
+}): Log {
+  let isInGroup = false;
+  const painted = (code: string, text: string): string => (colours ? `\u001B[${code}m${text}\u001B[0m` : text);
+  const say = (level: Parameters<LogFiles['line']>[0], text: string, show: (line: string) => string): void => {
+    const lines = redact(text)
+      .split(/\r\n|[\r\n\u2028\u2029]/)
+      .map((line) => `${/^ */.exec(line)?.[0] ?? ''}${terminalLine(line, MAX_LINE_CHARS)}`);
+    for (const line of lines) print(`${isInGroup ? '  ' : ''}${show(line)}\n`);
+    files.line(level, lines.join('\n'));
+  };
+  return {
+    info: (text) => {
+      if (isInGroup) heard(terminalLine(redact(text), 200));
+      say('INFO', text, (line) => (isInGroup ? painted('2', line) : line));
+    },
+    warning: (text) => {
+      say('WARN', text, (line) => painted('33', `! ${line}`));
+    },
+    error: (text) => {
+      say('ERROR', text, (line) => painted('31', `✗ ${line}`));
+    },
+    group: async (title, body) => {
+      if (isInGroup) return body();
+      files.iterationBegins();
+      print('\n');
+      say('LOOP', title, (line) => painted('1', `▶ ${line}`));
+      isInGroup = true;
+      try {
+        return await body();
+      } finally {
+        isInGroup = false;
+        files.iterationEnds();
+      }
+    },
+  };
+}
+
+const MAX_LINE_CHARS = 2_000;

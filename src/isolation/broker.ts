@@ -1,8 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Bill } from '../core/spending/bill.ts';
-import { admission, exhausted, NOTHING, plus, type CallLimits, type Spent } from '../core/spending/meter.ts';
+import type { Spent } from '../core/spending/meter.ts';
 import { UserError } from '../errors.ts';
 import type {
   Account,
@@ -11,12 +9,10 @@ import type {
   ModelProtocol,
   OwnAnswer,
   ProviderFailure,
-  ProviderSign,
-  Reading,
   Sign,
 } from '../ports/broker.ts';
-import type { Send } from './provider-connection.ts';
-import { providerWords, waitOf } from './provider-words.ts';
+import { type Call, createCall, type Forwarded, type Passage } from './broker-call.ts';
+import { providerWords, type Send, waitOf } from './provider-connection.ts';
 
 /** What a broker is made of. */
 export interface BrokerOptions {
@@ -45,20 +41,18 @@ export interface PlacedBroker extends Broker {
   port(): Promise<number>;
 }
 
-type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
-
 /** The provider takes no larger requests. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
 /** The CLI works with at most ten agents at once. */
 export const MAX_CONNECTIONS = 64;
+
 /** Of all requests that are not answered yet: far more than ten agents send, far less than this process may have. */
 const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;
+
 /** Of an answer that is an error. */
 const MAX_ERROR_BYTES = 64 * 1024;
-/** Reasons that are kept of what was refused. */
-const MAX_REASONS = 5;
-/** The name of a model in a request is cut to this length. */
-const MAX_MODEL_CHARS = 200;
+
 /** A stream that has used up a limit goes on to the end of its event, if that is not further away. */
 const MAX_EVENT_BYTES = 256 * 1024;
 
@@ -130,124 +124,6 @@ async function listen(
       `The action cannot listen on 127.0.0.1, where the agent reaches its model: ${String(error)}. Look at the machine's network settings.`,
     );
   }
-}
-
-/** What a call has spent and may still spend. */
-interface Call {
-  readonly placeholders: Readonly<Record<string, string>>;
-  readonly secretFor: (placeholder: string) => string | null;
-  /** A request under way; null: a limit is used up. Waits until it may go. */
-  enter(reading: Pick<Forwarded, 'atMost' | 'account'>): Promise<Passage | null>;
-  /** Whether a model without a price may not be called. */
-  readonly needsPrice: boolean;
-  refuse(why: string): void;
-  /** A model was not called because its price is not known. */
-  refuseModel(model: string): void;
-  end(): Promise<Bill>;
-}
-
-/** One request under way. */
-interface Passage {
-  readonly signal: AbortSignal;
-  /** Reads what it comes to. */
-  count(account: Account | null): void;
-  /** Whether what has passed by now, of all that is under way, has reached a limit. */
-  isOver(): boolean;
-  /** What became of it; null: the provider answered. What is free is not told. */
-  tell(failure: ProviderFailure | null): void;
-  leave(): void;
-}
-
-/** Its placeholders hold for this call alone. */
-function createCall(
-  limits: CallLimits,
-  keys: Readonly<Record<string, string>>,
-  told: { readonly hear: (sign: ProviderSign) => void; readonly spending: ((spent: Spent) => void) | undefined },
-): Call {
-  const { hear } = told;
-  const placeholders = Object.fromEntries(
-    Object.keys(keys).map((name) => [name, `ralph-placeholder-${randomBytes(16).toString('hex')}`]),
-  );
-  const secrets = new Map(Object.entries(placeholders).map(([name, text]) => [digest(text), keys[name] ?? null]));
-  const open = new Map<object, { readonly atMost: Spent; account: Account | null }>();
-  const reasons = new Set<string>();
-  const ended = new AbortController();
-  let spent = NOTHING;
-  let requests = 0;
-  let unpriced: string | null = null;
-  let wake = Promise.withResolvers<undefined>();
-  const change = (): void => {
-    wake.resolve(undefined);
-    wake = Promise.withResolvers();
-  };
-  const standing = () => {
-    const live = [...open.values()].map(({ atMost, account }) => ({ atMost, spent: account?.spent() ?? NOTHING }));
-    return {
-      spent: live.reduce((sum, one) => plus(sum, one.spent), spent),
-      open: live.reduce((sum, one) => plus(sum, rest(one.atMost, one.spent)), NOTHING),
-    };
-  };
-  return {
-    placeholders,
-    secretFor: (placeholder) => secrets.get(digest(placeholder)) ?? null,
-    needsPrice: limits.costUsd !== null,
-    async enter({ atMost, account: counted }) {
-      for (;;) {
-        if (ended.signal.aborted) return null;
-        const admitted = admission(limits, { ...standing(), next: atMost });
-        if (admitted.kind === 'refused') return null;
-        if (admitted.kind === 'admitted') break;
-        await wake.promise;
-      }
-      requests += 1;
-      const passage = {};
-      const under: { readonly atMost: Spent; account: Account | null } = { atMost, account: null };
-      let failure: ProviderFailure | null = null;
-      open.set(passage, under);
-      if (counted !== null) hear({ kind: 'asked' });
-      return {
-        signal: ended.signal,
-        tell: (result) => {
-          failure = result;
-          if (result === null && counted !== null) hear({ kind: 'answered' });
-        },
-        count: (account) => {
-          under.account = account;
-        },
-        isOver: () => exhausted(limits, standing().spent) !== null,
-        leave: () => {
-          if (!open.delete(passage)) return;
-          spent = plus(spent, under.account?.spent() ?? NOTHING);
-          if (counted !== null) told.spending?.(spent);
-          // Another one that is on its way may be answered yet.
-          if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
-            hear({ kind: 'failed', ...failure });
-          change();
-        },
-      };
-    },
-    refuse: (why) => {
-      if (reasons.size < MAX_REASONS) reasons.add(why);
-    },
-    refuseModel: (model) => {
-      unpriced ??= model.slice(0, MAX_MODEL_CHARS);
-    },
-    async end() {
-      ended.abort();
-      change();
-      while (open.size > 0) await wake.promise;
-      return { ...spent, requests, exhausted: exhausted(limits, spent), refused: [...reasons], unpriced };
-    },
-  };
-}
-
-/** What may still come of a request. */
-function rest(atMost: Spent, spent: Spent): Spent {
-  return { tokens: Math.max(1, atMost.tokens - spent.tokens), costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 async function serve(options: Serving, call: Call | null, { request, response }: Exchange): Promise<void> {

@@ -2,10 +2,19 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { allows, nameOfTarget, type EgressRules, type Target } from '../core/isolation/hosts.ts';
 import { WITHOUT_TLS } from '../core/isolation/egress/opening.ts';
-import { HTTPS_PORT, misuse, refusal, unreachable, type Gate } from './egress/answer.ts';
-import { machineNetwork, openConnection, type Network, type Opened, type Wanted } from './egress/connection.ts';
-import { passPage } from './egress/page.ts';
-import { connectTunnel } from './egress/tunnel.ts';
+import {
+  type Gate,
+  HTTPS_PORT,
+  machineNetwork,
+  misuse,
+  type Network,
+  openConnection,
+  type Opened,
+  refusal,
+  unreachable,
+  type Wanted,
+} from './egress/connection.ts';
+import { connectTunnel, passPage } from './egress/tunnel.ts';
 
 interface EgressOptions extends EgressRules {
   /** The proxy that the action's own connections to this address take; null: they go straight there. */

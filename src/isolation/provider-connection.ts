@@ -1,8 +1,12 @@
 import { once } from 'node:events';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { pipeline, type Duplex } from 'node:stream';
+import { type Duplex, pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { oneLine } from '../core/text/phrase.ts';
+import { tryJson } from '../core/text/try-json.ts';
+
+const MAX_CHARS = 300;
 
 /** What a provider answers; its body is unpacked, and comes as it is sent. */
 interface ProviderAnswer {
@@ -82,4 +86,31 @@ function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
   // An answer without a body.
+}
+
+/** What a provider says in the body of an answer that is an error, in whichever dialect; null: no words. */
+export function providerWords(body: string): string | null {
+  const parsed = tryJson(body);
+  const words = parsed === undefined ? plainText(body) : messageIn(Array.isArray(parsed) ? parsed[0] : parsed);
+  const line = oneLine(words ?? '', MAX_CHARS);
+  return line === '' ? null : line;
+}
+
+/** `{"error":{"message":…}}`, `{"message":…}` and what gateways make of it. */
+function messageIn(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return null;
+  const { error, message, detail } = value as Readonly<Record<string, unknown>>;
+  return [error, message, detail].map(messageIn).find((found) => found !== null) ?? null;
+}
+
+/** A page is for people at a screen. */
+function plainText(body: string): string | null {
+  return /^\s*</.test(body) ? null : body;
+}
+
+/** For how long a provider asks to wait, in ms, by its header `retry-after`; null: it does not say. */
+export function waitOf(header: string): number | null {
+  const seconds = /^\s*(\d{1,8})\s*$/.exec(header)?.[1];
+  return seconds === undefined ? null : Number(seconds) * 1_000;
 }

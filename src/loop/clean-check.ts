@@ -1,22 +1,55 @@
-import { isBaseKnown, recordBaseCheck } from '../core/lane/base/base-check.ts';
-import { cannotRun, checkOf, checkSubject, recordHeadCheck, reopen } from '../core/lane/check.ts';
-import type { Deed } from '../core/loop/next-deed.ts';
-import type { Verification } from '../core/evidence.ts';
+import { MINUTE_MS } from '../core/countdown.ts';
+import type { Snapshot, Verification } from '../core/evidence.ts';
+import type { LockFile } from '../core/feedback/conflict/lock-tools.ts';
 import { serializeCheck } from '../core/journal/journal.ts';
+import {
+  cannotRun,
+  checkOf,
+  checkSubject,
+  isBaseKnown,
+  recordBaseCheck,
+  recordHeadCheck,
+  reopen,
+} from '../core/lane/check.ts';
+import type { Deed } from '../core/loop/next-deed.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { namesOf } from '../core/text/lists.ts';
-import { sentence } from '../core/text/sentence.ts';
-import { MINUTE_MS } from '../core/time.ts';
-import { oneLine } from '../core/text/one-line.ts';
-import type { Work } from '../handover/work.ts';
+import { moreToLookAt } from '../core/review/look-at.ts';
+import type { Task } from '../core/tasks/task.ts';
+import { progressOf } from '../core/tasks/queue.ts';
+import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
+import { cut, namesOf, oneLine, plainTitle, sentence } from '../core/text/phrase.ts';
+import { BESIDE } from '../core/work-tree/answers.ts';
 import { textOf } from '../errors.ts';
-import { bounded } from './bounded.ts';
+import type { Work } from '../handover/intake.ts';
+import type { CommittedIteration } from '../ports/repository.ts';
+import type { Iteration } from './call.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
+import { remakeLockFiles } from './feedback/lock-files.ts';
+
+/** Content to commit; `summary`: the agent's own. */
+interface Content {
+  readonly before: Snapshot;
+  readonly after: Snapshot;
+  readonly summary: string | null;
+}
+
+/** What was committed, with the result for each lock file of a merge. */
+export interface Committed extends CommittedIteration {
+  readonly lockFiles: readonly LockFile[];
+}
+
+/** Longer texts of the agent are cut in the journal. */
+const MAX_TEXT_CHARS = 4_000;
+
+/** Longer lists of the agent are cut in the journal. */
+const MAX_ITEMS = 50;
 
 /** Minimum time for verification in the work tree, in ms, even when the run's time is nearly up: an unverified iteration is worth little. */
 const MIN_VERIFY_MS = MINUTE_MS;
+
 /** Minimum time for verification in a clean clone, in ms, whatever is left of the run: without it, finished tasks do not count. */
 const MIN_CHECK_MS = 2 * MINUTE_MS;
+
 /** Maximum time beyond the run's own, in ms: the watchdog waits five minutes. */
 const MAX_OVERTIME_MS = 4 * MINUTE_MS;
 
@@ -133,4 +166,89 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
   // Verification can write into the work tree as well, which belongs to no iteration.
   if (!deps.signal.aborted) await putBack(deps);
   return verification;
+}
+
+/** Redacts and cuts every text in the data and cuts every list, so that it can be kept and shown. */
+export function bounded<T>(data: T, redact: (text: string) => string): T {
+  return bound(data, redact) as T;
+}
+
+function bound(data: unknown, redact: (text: string) => string): unknown {
+  if (typeof data === 'string') return cut(redact(data), MAX_TEXT_CHARS);
+  if (Array.isArray(data)) return data.slice(0, MAX_ITEMS).map((item) => bound(item, redact));
+  if (typeof data === 'object' && data !== null)
+    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, bound(value, redact)]));
+  return data;
+}
+
+/** Commits what an iteration has made so far. In a merge, makes the lock files again first; if one cannot be made or the run is cancelled, what the agent resolved is still kept. */
+export async function commitWork(
+  deps: LoopDeps,
+  { work, soFar, step: { task }, turn, merge }: Iteration,
+  { before, after, summary }: Content,
+): Promise<{ readonly work: Work; readonly committed: Committed }> {
+  const { coAuthor } = turn.opened.agent;
+  const lockFiles = merge === null || merge.madeByLoop.length === 0 ? null : await remakeLockFiles(deps, work);
+  const committed = await deps.repository.commit({
+    before,
+    after: lockFiles === null ? after : await deps.repository.snapshot(),
+    message: commitMessageOf(deps, work, { task, summary }),
+    trailers: {
+      'Ralph-Run': deps.context.runId,
+      'Ralph-Iteration': String(soFar.iterations + 1),
+      'Ralph-Task': task.id,
+      ...(deps.config.coAuthor && coAuthor !== null ? { 'Co-authored-by': coAuthor } : {}),
+    },
+  });
+  for (const { name, patch } of committed.beside) deps.keepPatch(deps.redact(name), deps.redact(patch));
+  return { committed: { ...committed, lockFiles: lockFiles ?? [] }, work: withCommit(work, committed) };
+}
+
+/** The message of a commit of a task. */
+export function commitMessageOf(
+  { redact }: Pick<LoopDeps, 'redact'>,
+  { state }: Work,
+  { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,
+): string {
+  return iterationMessage({
+    title: plainTitle(task.title, MAX_SUBJECT_CHARS),
+    name: nameInMessage(task),
+    summary: redact(summary ?? ''),
+    earlier: Object.values(state.change.tasks).flatMap(({ summary: said }) => said ?? []),
+    attempt: progressOf(state.tasks, task.id).attempts,
+  });
+}
+
+/** The work after a commit. */
+export function withCommit(work: Work, committed: CommittedIteration): Work {
+  return {
+    ...work,
+    head: committed.head,
+    hasNewCommits: work.hasNewCommits || committed.commit !== null,
+    withheld: eachOnce([
+      ...work.withheld,
+      ...committed.withheld,
+      ...committed.beside.map(({ name }) => ({ path: name, why: BESIDE })),
+    ]),
+    lookAt: moreToLookAt(work.lookAt, committed.lookAt),
+  };
+}
+
+/** Removes duplicates: people read of a file once in a run. */
+function eachOnce(files: Work['withheld']): Work['withheld'] {
+  return [...new Map(files.map((file) => [JSON.stringify([file.path, file.why]), file])).values()];
+}
+
+/** Combines the commits of one iteration; the last one says how it ends. */
+export function committedTogether(earlier: readonly Committed[], last: Committed): Committed {
+  const all = [...earlier, last];
+  return {
+    ...last,
+    commit: all.findLast(({ commit }) => commit !== null)?.commit ?? null,
+    withheld: eachOnce(all.flatMap(({ withheld }) => withheld)),
+    beside: all.flatMap(({ beside }) => beside),
+    publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
+    merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,
+    lockFiles: all.findLast(({ lockFiles }) => lockFiles.length > 0)?.lockFiles ?? [],
+  };
 }

@@ -15,7 +15,7 @@ import type { Outcome } from '../core/outcome.ts';
 import type { Windows } from '../core/lane/windows.ts';
 import type { Seal, StateStore, Unavailable } from '../ports/state.ts';
 import type { HeadDeps } from '../handover/clear-head.ts';
-import type { Work } from '../handover/work.ts';
+import type { Work } from '../handover/intake.ts';
 
 /** An iteration that begins (1-based), and the orders that people gave since the run began. */
 interface Beginning {

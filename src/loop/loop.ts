@@ -1,16 +1,39 @@
-import { addRun } from '../core/lane/change.ts';
+import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
+import { addRun, measured } from '../core/lane/change.ts';
 import { checkSubject } from '../core/lane/check.ts';
 import { startRun } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state.ts';
-import { nextDeed, NOTHING_KNOWN, type LoopSituation } from '../core/loop/next-deed.ts';
-import { serializeStart } from '../core/journal/journal.ts';
-import type { WorkIntake } from '../handover/handed.ts';
-import type { Work } from '../handover/work.ts';
+import { type Deed, type LoopSituation, nextDeed, NOTHING_KNOWN } from '../core/loop/next-deed.ts';
+import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
+import { documentsNamed, promptFiles, promptTask } from '../core/open-ended/prompt-task.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { compactLearnings, notebookOf } from '../core/prompt/learnings.ts';
+import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
+import type { Task } from '../core/tasks/task.ts';
+import { progressOf } from '../core/tasks/queue.ts';
+import { sentence } from '../core/text/phrase.ts';
+import { textOf } from '../errors.ts';
+import type { Work, WorkIntake } from '../handover/intake.ts';
+import type { FileTexts } from '../ports/repository.ts';
 import { doDeed, type RunNow } from './deeds.ts';
 import type { LoopDeps } from './deps.ts';
-import { breakOff, concludeRun } from './ending.ts';
+import { createTurns, fileSourcesOf, takeFirst } from './marks.ts';
 import { createOrderPoll } from './people/order-poll.ts';
-import { createTurns, takeFirst } from './turns.ts';
+
+/** A file to write, with its published text (`old`; null: it does not exist). */
+interface Rewrite {
+  readonly path: string;
+  readonly old: string | null;
+  readonly text: string;
+}
+
+const PRD_PATH = '.ralph/prd.json';
+
+/** The files to write, and the problem that keeps others from being written; null: there is none. */
+interface Rewrites {
+  readonly rewrites: readonly Rewrite[];
+  readonly obstacle: string | null;
+}
 
 /** Iterates until a bound, a decision or a person ends it: intake → work. `nextDeed` says what comes next; this does it and asks again. */
 export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
@@ -99,4 +122,135 @@ function begin(deps: LoopDeps, intake: WorkIntake, first: Pick<Work, 'state' | '
     }),
   );
   return work;
+}
+
+/** Ends a run as it was decided. */
+async function concludeRun(
+  deps: LoopDeps,
+  work: Work,
+  { ending, waitSkippedBy }: Extract<Deed, { kind: 'end' }>,
+): Promise<Work> {
+  const { outcome, decidedAt, cancelled } = ending;
+  const tidied = await tidy(deps, work);
+  const settled = await endPrompt(deps, { ...tidied, outcome, endedAt: decidedAt, notWaited: waitSkippedBy });
+  const ended = await reviewed(deps, settled);
+  deps.appendJournal(serializeEnd({ version: 1, lane: work.lane.id, decidedAt, cancelled, outcome }));
+  deps.record(ended);
+  return ended;
+}
+
+/** Ends a run that cannot continue. Its journal has no decision to end. */
+function breakOff(deps: LoopDeps, work: Work, outcome: Outcome): Work {
+  const ended: Work = { ...work, outcome, endedAt: deps.clock.now() };
+  deps.record(ended);
+  return ended;
+}
+
+/** Marks a finished prompt as done also with the documents as this branch has them, so that its merge asks for nothing new. */
+async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
+  const taskId = work.journal.at(-1)?.taskId ?? null;
+  const { outcome, endedAt } = work;
+  const state = settleOpenEnded(work.state, { outcome, taskId, commit: work.head }, endedAt);
+  if (taskId === null || state === work.state) return { ...work, state };
+  const merged = await publishedPrompt(deps).catch(() => null);
+  return { ...work, state: merged === null ? state : alsoDoneAs(state, taskId, merged.id) };
+}
+
+/** The prompt with its documents as of the lane's newest commit; null: there is none. */
+async function publishedPrompt({
+  config: { promptFile },
+  repository,
+  sha256,
+}: Pick<LoopDeps, 'config' | 'repository' | 'sha256'>): Promise<Task | null> {
+  const texts = await repository.publishedTexts(promptFiles(promptFile));
+  const named = documentsNamed(texts, promptFile);
+  const documents = named.length === 0 ? {} : await repository.publishedTexts(named);
+  return promptTask({ ...documents, ...texts }, { promptFile, sha256 });
+}
+
+/** Measures all that the branch has, also of earlier runs, since the pull request is about all of it. */
+async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<Work> {
+  const review = signal.aborted ? null : await repository.review().catch(() => null);
+  if (review === null) return work;
+  const { change } = work.state;
+  return { ...work, lookAt: review.lookAt, state: { ...work.state, change: measured(change, review) } };
+}
+
+/**
+ * Moves done entries of the prd and old notes into their archives, in a last commit of a run that has commits. Reads only the
+ * texts of the checked head, since the work tree may have changed. The next run does what a kill or a failure leaves undone.
+ */
+async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
+  if (!work.hasNewCommits || deps.signal.aborted) return work;
+  try {
+    const { rewrites, obstacle } = await rewritesOf(deps, work);
+    if (obstacle !== null) deps.log.warning(obstacle);
+    const warned: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
+    if (rewrites.length === 0) return warned;
+    // All or nothing: if an archive must not be published, say because it repeats a key, the entries moved into it would be lost.
+    const { head, withheld } = await deps.repository.commitTexts({
+      texts: Object.fromEntries(rewrites.map(({ path, text }) => [path, text])),
+      message: 'Archive finished tasks and old notes',
+      trailers: { 'Ralph-Run': deps.context.runId },
+    });
+    return { ...warned, head, withheld: [...work.withheld, ...withheld] };
+  } catch (error) {
+    deps.log.warning(
+      `Finished tasks and old notes stay where they are, because they could not be archived: ${sentence(textOf(error))}`,
+    );
+    return work;
+  }
+}
+
+/** Lists each archive before the file that it takes from, so that an entry is in both for a moment rather than in neither. */
+async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
+  const { rewrites, obstacle } = await archivedEntries(deps, work);
+  return { rewrites: [...rewrites, ...(await compactedNotes(deps, work))], obstacle };
+}
+
+async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
+  if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
+  const [{ archiveObstacle, archivePrd, PRD_ARCHIVE_PATH }, { parsePrd }] = await Promise.all([
+    import('../core/tasks/files/prd-archive.ts'),
+    import('../core/tasks/files/prd.ts'),
+  ]);
+  const texts = await repository.publishedTexts([PRD_PATH, PRD_ARCHIVE_PATH]);
+  const prd = texts[PRD_PATH] ?? '';
+  // File and state must agree: an entry stays that its file calls open, or whose work was not accepted.
+  const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
+    stateInFile === 'done' && progressOf(state.tasks, task.id).state === 'done';
+  const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);
+  const archive = texts[PRD_ARCHIVE_PATH] ?? null;
+  const archived = archivePrd({ prd, archive }, new Set(done.map(({ task }) => task.id)));
+  if (archived !== null)
+    return {
+      rewrites: [rewrite(texts, PRD_ARCHIVE_PATH, archived.archive), rewrite(texts, PRD_PATH, archived.prd)],
+      obstacle: null,
+    };
+  const problem = done.length === 0 ? null : archiveObstacle(archive);
+  return {
+    rewrites: [],
+    obstacle:
+      problem === null
+        ? null
+        : [
+            [problem.file, problem.line, problem.column].filter((part) => part !== null).join(':'),
+            sentence(problem.message),
+          ].join(' '),
+  };
+}
+
+/** Shortens only the lane's own notebook: if two branches shortened the same file, their merges would conflict. */
+async function compactedNotes({ repository }: LoopDeps, { lane }: Work): Promise<readonly Rewrite[]> {
+  const { path, archive } = notebookOf(lane.id);
+  const texts = await repository.publishedTexts([path, archive]);
+  const learnings = texts[path];
+  const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[archive] ?? '');
+  return compacted === null
+    ? []
+    : [rewrite(texts, archive, compacted.archive), rewrite(texts, path, compacted.learnings)];
+}
+
+function rewrite(texts: FileTexts, path: string, text: string): Rewrite {
+  return { path, old: texts[path] ?? null, text };
 }

@@ -1,13 +1,40 @@
+import type { AgentName } from '../core/agent-names.ts';
+import { agentToCall } from '../core/lane/decide.ts';
+import { dropSession, resetUnfitSession, sessionOf, turnTo } from '../core/lane/session.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { Policy } from '../core/policy.ts';
+import { PROGRESS_PLACES } from '../core/prompt/places.ts';
+import { type FileTask, PRD_ARCHIVE_PATH, taskFilePaths } from '../core/tasks/files/form/root-plan.ts';
 import type { PrdMark } from '../core/tasks/files/prd-marks.ts';
-import { taskFilePaths } from '../core/tasks/files/file-task.ts';
-import type { TaskId } from '../core/tasks/ids.ts';
-import { firstNames } from '../core/text/lists.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { type FileSource, isFileSource, type TaskId } from '../core/tasks/ids.ts';
+import type { Task } from '../core/tasks/task.ts';
+import { firstNames, sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import type { Work } from '../handover/work.ts';
-import type { OpenedLane } from '../ports/repository.ts';
-import { fileSourcesOf } from './file-tasks.ts';
-import type { LoopDeps } from './deps.ts';
+import { sealedOf } from '../handover/conversations.ts';
+import type { Work } from '../handover/intake.ts';
+import type { FileTexts, OpenedLane } from '../ports/repository.ts';
+import type { LoopAgent, LoopDeps, OpenedAgent } from './deps.ts';
+
+/** An agent that is ready for a call. `isForgotten`: its conversation in the state cannot be continued on this machine. */
+export interface Turn {
+  readonly opened: OpenedAgent;
+  readonly isForgotten: boolean;
+}
+
+/** Opens an agent when its turn comes, so that an agent that no iteration needs is neither installed nor loaded. */
+export interface Turns {
+  readonly take: (state: LaneState, name: AgentName) => Promise<Turn>;
+}
+
+type TurnDeps = Pick<LoopDeps, 'agents' | 'seal' | 'store' | 'log'>;
+
+/** Files of the work tree that count neither as content nor as tasks, as they are before a call. */
+interface Aside {
+  /** Logs in which an agent keeps what it learns. */
+  readonly notes: FileTexts;
+  /** Markers that existed before the call: nobody knows who made them, and when. */
+  readonly standing: readonly string[];
+}
 
 /** Maximum number of entries named in a commit's subject. */
 const MAX_NAMED = 3;
@@ -60,4 +87,118 @@ function subjectOf(marked: ReadonlyMap<TaskId, PrdMark>): string {
     return ids.length === 0 ? [] : [`${firstNames(ids, MAX_NAMED)} as ${words[mark]}`];
   });
   return `Mark ${parts.join('; ')}`;
+}
+
+/** The kinds of files that list tasks of the lane. Empty for a lane of issues: a plan that its agent keeps lists none of its tasks. */
+export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
+  return [...new Set(tasks.map(({ source }) => source.kind))].filter(isFileSource);
+}
+
+/** Returns the items of the task files in the work tree as they are now, followed by those of the archive. */
+export async function readFileTasks(
+  { files, config }: Pick<LoopDeps, 'files' | 'config'>,
+  laneTasks: readonly Task[],
+): Promise<readonly FileTask[]> {
+  const sources = fileSourcesOf(laneTasks);
+  if (sources.length === 0) return [];
+  // Loaded here, since a run that ends in the gate needs no parsers.
+  const { parseTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');
+  const archivePaths = sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
+  return parseTaskFilesAndArchive(
+    await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]),
+    sources,
+    config.optionalSections,
+  ).tasks;
+}
+
+/** Reads all of them at once. */
+export async function readAside({ files, prompt }: Pick<LoopDeps, 'files' | 'prompt'>): Promise<Aside> {
+  const texts = Object.entries(await files.read([...prompt.signals.markers, ...PROGRESS_PLACES]));
+  return {
+    notes: Object.fromEntries(texts.filter(([path]) => PROGRESS_PLACES.includes(path))),
+    standing: texts.map(([path]) => path).filter((path) => prompt.signals.markers.includes(path)),
+  };
+}
+
+/** Removes the marker by which the agent said in this call that everything is done, so that it must say so again. Returns its path, or null if the agent made none. */
+export async function takeDoneMarker(
+  { files, prompt, log, redact }: Pick<LoopDeps, 'files' | 'prompt' | 'log' | 'redact'>,
+  { standing }: Aside,
+): Promise<string | null> {
+  const made = Object.keys(await files.read(prompt.signals.markers)).filter((path) => !standing.includes(path));
+  for (const path of made)
+    await files.remove(path).catch(() => {
+      log.warning(`${redact(path)} says that everything is done and cannot be removed, so it counts only once.`);
+    });
+  return made[0] ?? null;
+}
+
+/** Drops a session whose transcript is missing on this machine, before a call is wasted on it. */
+export function createTurns(deps: TurnDeps): Turns {
+  const brought = new Set<AgentName>();
+  return {
+    take: async (state, name) => {
+      const opened = await agentNamed(deps, name).open();
+      // Sessions that it begins later in this run are on this machine.
+      const session = brought.has(name) ? null : sessionOf(state, name);
+      brought.add(name);
+      if (session === null) return { opened, isForgotten: false };
+      const obstacle = await bringTranscript(deps, { state, name, opened, sessionId: session.id });
+      deps.log.info(
+        obstacle === null
+          ? `session: resumed (${session.id.slice(0, 8)})`
+          : `session: ${obstacle}, so a new one starts`,
+      );
+      return { opened, isForgotten: obstacle !== null };
+    },
+  };
+}
+
+/** Opens the first agent of a run, and drops its session from the state if it cannot continue it. */
+export async function takeFirst(
+  turns: Turns,
+  { state, policy, now }: { readonly state: LaneState; readonly policy: Policy; readonly now: number },
+): Promise<{ readonly state: LaneState; readonly opened: OpenedAgent }> {
+  const name = agentToCall({ state, policy, now });
+  const { opened, isForgotten } = await turns.take(state, name);
+  return { opened, state: isForgotten ? dropSession(state, name, 'unknown_session', now) : state };
+}
+
+/** Returns the conversation that the next call would continue, without opening its transcript, or null if the call would begin one. */
+export async function sessionToResume(
+  store: Pick<LoopDeps['store'], 'transcript'>,
+  {
+    state,
+    taskId,
+    policy,
+    now,
+  }: { readonly state: LaneState; readonly taskId: TaskId; readonly policy: Policy; readonly now: number },
+): Promise<string | null> {
+  const turned = turnTo(state, agentToCall({ state, policy, now }), 'by_order', now);
+  const { lane, transcript, session } = resetUnfitSession(turned, taskId, policy, now);
+  if (session === null || transcript === null) return null;
+  return (await store.transcript(lane, transcript)).kind === 'found' ? session.id : null;
+}
+
+function agentNamed({ agents }: Pick<LoopDeps, 'agents'>, name: AgentName): LoopAgent {
+  return agents.find((agent) => agent.name === name) ?? agents[0];
+}
+
+/** Puts the transcript where the agent finds it. Returns in words why that is not possible, or null if it is done. */
+async function bringTranscript(
+  { seal, store }: TurnDeps,
+  {
+    state: { lane, transcript: named },
+    name,
+    opened: { agent },
+    sessionId,
+  }: { readonly state: LaneState; readonly name: AgentName; readonly opened: OpenedAgent; readonly sessionId: string },
+): Promise<string | null> {
+  const found = named === null ? ({ kind: 'absent' } as const) : await store.transcript(lane, named);
+  if (found.kind === 'unavailable') return `its transcript cannot be read (${found.why})`;
+  const sealed = found.kind === 'absent' ? null : sealedOf(found.transcript.content, name);
+  if (sealed === null) return 'its transcript is not here';
+  const content = await seal.open(sealed, { lane, sessionId });
+  const isHere = content.kind === 'opened' && (await agent.importSession(sessionId, content.content));
+  return isHere ? null : "its transcript cannot be decrypted with this run's key";
 }

@@ -1,6 +1,31 @@
-import type { Heading, List, ListItem, Nodes } from 'mdast';
-import { parseBlocks } from './blocks.ts';
-import { plainInline } from './plain-inline.ts';
+import type { Heading, List, ListItem, Nodes, PhrasingContent, Root, RootContent } from 'mdast';
+import { fromMarkdown } from 'mdast-util-from-markdown';
+
+/** A text as it was parsed, for positions in the tree to point into, and its tree. */
+interface Blocks {
+  readonly source: string;
+  readonly root: Root;
+}
+
+const inlineConstructs = ['attention', 'autolink', 'htmlText', 'labelEnd', 'labelStartImage', 'labelStartLink'];
+
+/** What begins beyond this column counts as beginning there: a parser needs many seconds for lists that are hundreds deep. */
+const MAX_INDENT = 80;
+
+const deepIndent = new RegExp(`^[ \\t]{${MAX_INDENT + 1},}`, 'gm');
+
+/** So many quotes and bullets in front of a text. */
+const DEEP_MARKERS = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){41,}/gm;
+
+/** Longer texts are cut before they are parsed: inline Markdown can take time that grows with the square of its length. */
+const MAX_CHARS = 500;
+
+const MARKUP = /[*_`[\]<>&\\!~]/;
+
+/** Keeps the text from being read as a heading, a list or code. */
+const START = 'x ';
+
+const BLANKS = /\s+/g;
 
 /** One box of a checklist. */
 export interface ChecklistItem {
@@ -74,7 +99,7 @@ interface Found extends Box {
 }
 
 /** What a reader sees of a heading. */
-export function headingText(heading: Heading, source: string): string {
+function headingText(heading: Heading, source: string): string {
   return plainInline(sliceOf(heading, source).replaceAll(/^#+|\s#+\s*$|\n\s*[=-]+\s*$/g, ''));
 }
 
@@ -134,4 +159,119 @@ function linesOf({ position }: ListItem): readonly number[] {
 
 function sliceOf({ position }: Nodes, source: string): string {
   return source.slice(position?.start.offset ?? 0, position?.end.offset ?? 0);
+}
+
+/** What a reader sees of a short piece of inline Markdown, in one line: no markup, no comments, no pictures; at most 500 characters. */
+function plainInline(markdown: string): string {
+  const start = markdown.replaceAll('\\\n', ' ').replaceAll(BLANKS, ' ').trim().slice(0, MAX_CHARS);
+  if (!MARKUP.test(start)) return start.trim();
+  const { children } = fromMarkdown(START + start);
+  return withoutStrikes(children.map(textOf).join(' ').slice(START.length)).replaceAll(BLANKS, ' ').trim();
+}
+
+/** GitHub's `~~struck out~~`, which the parser leaves as it is; one tilde counts around all of the text only. */
+function withoutStrikes(text: string): string {
+  return text.replaceAll(/~~(?=[^\s~])([^~]*[^\s~])~~(?!~)/g, '$1').replace(/^\s*~([^~]+)~\s*$/, '$1');
+}
+
+function textOf(node: RootContent | PhrasingContent): string {
+  switch (node.type) {
+    case 'text':
+    case 'inlineCode':
+      return node.value;
+    case 'break':
+      return ' ';
+    case 'paragraph':
+    case 'emphasis':
+    case 'strong':
+    case 'delete':
+    case 'link':
+      return node.children.map(textOf).join('');
+    default:
+      return '';
+  }
+}
+
+/**
+ * The block structure of a Markdown text and its code spans; emphasis, links and inline HTML stay as they are typed.
+ * Any text is Markdown: never throws. Takes time in proportion to its length, but for thousands of quotes, lists and underlined headings
+ * (tangles.ts), and without inline constructs, of which 60,000 stars take a minute.
+ */
+export function parseBlocks(text: string): Blocks {
+  const source = text
+    .replace(/^\uFEFF/, '')
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(deepIndent, ' '.repeat(MAX_INDENT))
+    .replaceAll(DEEP_MARKERS, (markers) => markers.slice(0, MAX_INDENT));
+  return { source, root: fromMarkdown(source, { extensions: [{ disable: { null: inlineConstructs } }] }) };
+}
+
+/** What stands below one heading, up to the next. Lines from 1. */
+export interface OutlineSection {
+  /** The headings that it stands under as a reader sees them, outermost first; empty before the first. */
+  readonly headings: readonly { readonly depth: number; readonly text: string }[];
+  /** Last line of its heading; 0: before the first. */
+  readonly headingLine: number;
+  /** Last line that has content, the heading's when nothing stands below it. */
+  readonly lastLine: number;
+  /** Its last checklist; null: it has none. */
+  readonly checklist: OutlineChecklist | null;
+}
+
+interface OutlineChecklist {
+  readonly lastLine: number;
+  /** What a further item begins with: indentation, bullet or next number, and blanks. */
+  readonly bullet: string;
+  /** Whether blank lines stand between its items. */
+  readonly loose: boolean;
+  /** Whether a box is open. */
+  readonly open: boolean;
+}
+
+/** The sections of a text in its order; the first has no heading and may be empty. */
+export function outlineOf(text: string): readonly OutlineSection[] {
+  const { source, root } = parseBlocks(text);
+  const lines = source.split('\n');
+  const sections: OutlineSection[] = [];
+  let section: OutlineSection = { headings: [], headingLine: 0, lastLine: 0, checklist: null };
+  for (const node of root.children) {
+    const end = node.position?.end.line ?? 0;
+    if (node.type === 'heading') {
+      sections.push(section);
+      section = {
+        headings: [
+          ...section.headings.filter(({ depth }) => depth < node.depth),
+          { depth: node.depth, text: headingText(node, source) },
+        ],
+        headingLine: end,
+        lastLine: end,
+        checklist: null,
+      };
+    } else {
+      section = {
+        ...section,
+        lastLine: end,
+        checklist: (node.type === 'list' ? checklistOf(node, lines) : null) ?? section.checklist,
+      };
+    }
+  }
+  return [...sections, section];
+}
+
+const ITEM_BOX = /^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([^[\]\\\n])\uFE0F?\][ \t]/u;
+
+function checklistOf(list: List, lines: readonly string[]): OutlineChecklist | null {
+  const lineOf = (item: ListItem): string => lines[(item.position?.start.line ?? 0) - 1] ?? '';
+  const marks = list.children.flatMap((item) => ITEM_BOX.exec(lineOf(item))?.[1] ?? []);
+  const last = list.children.at(-1);
+  if (marks.length === 0 || last === undefined) return null;
+  const [, indent = '', bullet = '-', number = null, dot = ''] =
+    /^([ \t]*)([-*+]|(\d+)([.)]))/.exec(lineOf(last)) ?? [];
+  const next = number === null ? bullet : `${String(Number(number) + 1)}${dot}`;
+  return {
+    lastLine: list.position?.end.line ?? 0,
+    bullet: `${indent}${next} `,
+    loose: list.spread === true,
+    open: marks.some((mark) => !/x/i.test(mark)),
+  };
 }

@@ -9,11 +9,8 @@ import type {
   Nodes,
   Table,
 } from 'mdast';
-import { drawnHtml, hidingFormulas, unseenInFence } from './drawn-blocks.ts';
-import { findTangles } from './tangles.ts';
-import { parseRawHtml } from './raw-html.ts';
-import { decodeReference } from './references.ts';
-import { parseSource, type Span } from './source.ts';
+import { drawnHtml, hidingFormulas, parseRawHtml, unseenInFence } from './raw-html.ts';
+import { decodeReference, findTangles, parseSource, type Span } from './source.ts';
 
 export type HiddenKind = 'html-comment' | 'html-hidden' | 'link-title' | 'link-definition' | 'image-alt';
 

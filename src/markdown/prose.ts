@@ -1,6 +1,6 @@
 import type { ListItem, Nodes, Paragraph } from 'mdast';
-import { parseBlocks } from './blocks.ts';
-import { tangledMarkers } from './tangles.ts';
+import { parseBlocks } from './checklist.ts';
+import { tangledMarkers } from './source.ts';
 
 /** A paragraph or heading as a person reads it. */
 export interface ProseBlock {

@@ -1,13 +1,61 @@
 import { QuoteType, Tokenizer } from 'htmlparser2';
-import { isAddress, isCode, isShown, isUndrawn, plainTags } from './elements.ts';
-import { htmlReferences, type Reference } from './references.ts';
-import type { Span } from './source.ts';
+import { htmlReferences, type Reference, type Span } from './source.ts';
+
+/** Languages of fenced blocks that GitHub draws instead of showing their text. */
+const DRAWN = /^(?:mermaid|geojson|topojson|stl|math)$/i;
+
+/** Line prefixes of block quotes in front of a line. */
+const PREFIX = String.raw`[>\s]*`;
+
+/** What Mermaid reads and does not draw: comments, directives, front matter, descriptions for screen readers, click targets with their tooltips. */
+const MERMAID_UNSEEN: readonly RegExp[] = [
+  /%%\{[^]*?(?:\}%%|$)/g,
+  /%%[^\n]*/g,
+  new RegExp(String.raw`(?<=^[^\n]*\n${PREFIX})---[ \t]*\n[^]*?\n${PREFIX}---[ \t]*(?=\n|$)`, 'g'),
+  /\bacc(?:Title|Descr)[ \t]*:[^\n]*/gi,
+  /\baccDescr[ \t]*\{[^}]*(?:\}|$)/gi,
+  new RegExp(String.raw`(?<=\n${PREFIX})(?:click|link|links|callback)[ \t][^\n]*`, 'gi'),
+];
+
+/** Styles by which words of a diagram may not be seen. */
+const MERMAID_HIDES =
+  /\b(?:color|fill-opacity|opacity|font-size|visibility|display)[ \t]*:[ \t]*(?:white|#f{3}(?:f{3})?\b|transparent|none|hidden|rgba?\(|hsla?\(|0|[01](?:\.\d+)?(?:px|pt|em|rem|%)?\b)/i;
+
+/** What TeX reads and does not show, or may paint in the colour of the page. */
+const TEX_HIDES =
+  /(?<!\\)%|\\(?:h|v)?phantom\b|\\(?:text|page|f)?color(?:box)?\b|\\(?:label|tag|href|url|cssId|class|style|unicode|require|def|edef|gdef|let|newcommand|renewcommand|newenvironment|tiny|scriptscriptstyle|rlap|llap|clap|mathrlap|mathllap|mathclap|smash|kern|mkern|hskip|mskip|hspace|raise|lower|moveleft|moveright|rule|begingroup|hidewidth|omit|iffalse|bbox|enclose|data|toggle|mathtip|texttip)\b/;
+
+/** Formulas in running text, as GitHub finds them: `$$…$$`, `` $`…`$ `` and `$…$` that touch their content. */
+const FORMULA =
+  /\$\$[^]{1,4000}?\$\$|\$`[^`]{1,4000}`\$|(?<![\w$\\])\$(?=[^\s$`])[^$\n`]{1,2000}(?<=[^\s\\])\$(?![\w$])/g;
+
+/** Elements that GitHub renders, by the allow-list of its sanitizer; of any other the tags go and the content is shown. */
+const SANITIZER = `a abbr b bdo blockquote br caption cite code dd del details dfn div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 h7 h8 hr i img ins kbd
+  li mark ol p picture pre q rp rt ruby s samp small source span strike strong sub summary sup table tbody td tfoot th thead time tr tt ul var video wbr`;
+
+/** Elements whose tags GitHub's Markdown shows as text instead, with all that is in them. */
+const shownAsText: ReadonlySet<string> = new Set([
+  'iframe',
+  'noembed',
+  'noframes',
+  'plaintext',
+  'textarea',
+  'title',
+  'xmp',
+]);
+
+const shown: ReadonlySet<string> = new Set([...SANITIZER.split(/\s+/), ...shownAsText]);
+
+const unplain = new RegExp(
+  `<(?:/(?!(?:script|style)(?![a-z\\d-]))|(?=(?:${[...shownAsText].join('|')})(?![a-z\\d-]))[a-z])`,
+  'gi',
+);
 
 interface HiddenHtml extends Span {
   readonly kind: 'html-comment' | 'html-hidden';
 }
 
-export interface RawHtml {
+interface RawHtml {
   readonly hidden: readonly HiddenHtml[];
   /** Character references in the text between the tags of raw blocks. */
   readonly references: readonly Reference[];
@@ -194,4 +242,83 @@ function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
       return tag;
     },
   );
+}
+
+/** Whether a reader sees that the element is there. */
+function isShown(element: string): boolean {
+  return shown.has(element);
+}
+
+/** `script` and `style` hide all up to their end tag, or to the end of the text. */
+function isCode(element: string): boolean {
+  return element === 'script' || element === 'style';
+}
+
+/** Elements in whose place a browser draws something else, or nothing; without an end tag what follows is shown. */
+function isUndrawn(element: string): boolean {
+  return ['audio', 'canvas', 'datalist', 'noscript', 'rp', 'template', 'video'].includes(element);
+}
+
+/** Where a link goes and what is drawn; every other attribute is hidden. */
+function isAddress(element: string, attribute: string): boolean {
+  return element === 'a' ? attribute === 'href' : ['img', 'source', 'video'].includes(element) && attribute === 'src';
+}
+
+/** The HTML with end tags read like start tags, attributes and all, as browsers do, and without elements whose content is no HTML; offsets stay. */
+function plainTags(html: string): string {
+  return html.replaceAll(unplain, '<z');
+}
+
+/** Returns what a reader does not see of a fenced block that GitHub draws; nothing of other blocks, whose text is shown. */
+export function unseenInFence(text: string, { start, end }: Span): readonly Span[] {
+  const block = text.slice(start, end);
+  const [opening = '', , language = ''] = /^(`{3,}|~{3,})[^\S\n]*([^\s`]*)[^\n]*\n?/.exec(block) ?? [];
+  if (!DRAWN.test(language)) return [];
+  const closing = /\n[^\S\n>]*(?:>[^\S\n]*)*(?:`{3,}|~{3,})[^\S\n]*$/.exec(block)?.[0].length ?? 0;
+  const body: Span = { start: start + opening.length, end: Math.max(start + opening.length, end - closing) };
+  if (body.start >= body.end) return [];
+  const drawn = text.slice(body.start, body.end);
+  switch (language.toLowerCase()) {
+    case 'mermaid':
+      return MERMAID_HIDES.test(drawn) ? [body] : mermaidUnseen(text, { start, end: body.end });
+    case 'math':
+      return TEX_HIDES.test(drawn) ? [body] : [];
+    default:
+      // A map and a solid show none of their words.
+      return [body];
+  }
+}
+
+function mermaidUnseen(text: string, { start, end }: Span): readonly Span[] {
+  const block = text.slice(start, end);
+  return MERMAID_UNSEEN.flatMap((pattern) =>
+    [...block.matchAll(pattern)].map(({ 0: found, index }) => ({
+      start: start + index,
+      end: start + index + found.length,
+    })),
+  );
+}
+
+/** Returns the formulas of running text that may hide something; `isCode` says whether an offset is within a code span. */
+export function hidingFormulas(
+  text: string,
+  { start, end }: Span,
+  isCode: (offset: number) => boolean,
+): readonly Span[] {
+  const piece = text.slice(start, end);
+  if (!piece.includes('$')) return [];
+  return [...piece.matchAll(FORMULA)].flatMap(({ 0: found, index }) => {
+    const from = start + index;
+    const isFormula = found.startsWith('$`') || !isCode(from);
+    return isFormula && TEX_HIDES.test(found) ? [{ start: from, end: from + found.length }] : [];
+  });
+}
+
+/** Returns raw `<pre lang="mermaid">` and its kin: GitHub draws them like fenced blocks. */
+export function drawnHtml(text: string, { start, end }: Span): readonly Span[] {
+  return [
+    ...text
+      .slice(start, end)
+      .matchAll(/<pre\b[^>]*\blang\s*=\s*["']?(?:mermaid|geojson|topojson|stl|math)\b[^]*?(?:<\/pre\s*>|$)/gi),
+  ].map(({ 0: found, index }) => ({ start: start + index, end: start + index + found.length }));
 }

@@ -1,5 +1,6 @@
-import type { Root } from 'mdast';
-import { fromMarkdown, type CompileContext, type Extension, type Token } from 'mdast-util-from-markdown';
+import { Tokenizer } from 'htmlparser2';
+import type { Nodes, Root } from 'mdast';
+import { type CompileContext, type Extension, fromMarkdown, type Token } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
 
@@ -10,7 +11,7 @@ export interface Span {
 }
 
 /** GitHub's Markdown as a tree, with the positions that the tree leaves out, in the order of the text. */
-export interface MarkdownSource {
+interface MarkdownSource {
   readonly tree: Root;
   /** Raw HTML without the line prefixes of block quotes and lists in between. */
   readonly html: readonly Span[];
@@ -73,7 +74,7 @@ const textConstructs = [
 ];
 
 /** The tree of blocks alone; their text is not looked into. */
-export function parseBlockTree(text: string): Root {
+function parseBlockTree(text: string): Root {
   return fromMarkdown(text, {
     extensions: [gfm(), { disable: { null: textConstructs } }],
     mdastExtensions: [positioned],
@@ -82,3 +83,185 @@ export function parseBlockTree(text: string): Root {
 
 /** Without the search for addresses in finished text nodes, which would lose their positions. */
 const positioned: Extension[] = gfmFromMarkdown().map(({ transforms: _, ...extension }) => extension);
+
+/** A character reference such as `&#8203;` and the character that it stands for. */
+export interface Reference extends Span {
+  readonly character: string;
+}
+
+/** The references in raw HTML between two offsets; some need no semicolon there. */
+export function htmlReferences(text: string, start: number, end: number): readonly Reference[] {
+  return [...text.slice(start, end).matchAll(/&(?:shy;?|#\d+;?|#x[\da-f]+;?|[a-z][a-z\d]*;)/gi)].map((match) => ({
+    start: start + match.index,
+    end: start + match.index + match[0].length,
+    character: decodeByHtml(match[0]),
+  }));
+}
+
+/** What a reference of Markdown stands for. GitHub takes numbers as they are, browsers would read some by an old Windows table. */
+export function decodeReference(reference: string): string {
+  const number = /^&#(?:x([\da-f]+)|(\d+));$/i.exec(reference);
+  if (number === null) return decodeByHtml(reference);
+  const codePoint = number[1] === undefined ? Number(number[2]) : Number.parseInt(number[1], 16);
+  const shown = codePoint > 0 && codePoint <= 0x10_ffff && !(codePoint >= 0xd800 && codePoint <= 0xdfff);
+  return shown ? String.fromCodePoint(codePoint) : '\uFFFD';
+}
+
+function decodeByHtml(reference: string): string {
+  let decoded = '';
+  const ignore = (): void => undefined;
+  const tokenizer = new Tokenizer(
+    { decodeEntities: true },
+    {
+      ontext: (start, end) => {
+        decoded += reference.slice(start, end);
+      },
+      ontextentity: (codePoint) => {
+        decoded += String.fromCodePoint(codePoint);
+      },
+      onattribdata: ignore,
+      onattribentity: ignore,
+      onattribend: ignore,
+      onattribname: ignore,
+      oncdata: ignore,
+      onclosetag: ignore,
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onend: ignore,
+      onopentagend: ignore,
+      onopentagname: ignore,
+      onprocessinginstruction: ignore,
+      onselfclosingtag: ignore,
+    },
+  );
+  tokenizer.write(reference);
+  tokenizer.end();
+  return decoded;
+}
+
+/** What would keep the Markdown parser busy for seconds, or run it out of stack; honest text has none of it. */
+interface Tangles {
+  /** Markers of block quotes and lists that have to go; the text after them is fine. */
+  readonly markers: readonly Span[];
+  /** Text whose brackets and the like are too many. */
+  readonly blocks: readonly Span[];
+}
+
+/** Block quotes, lists and footnotes opened on one line; GitHub's own parser takes at most 100 lists. */
+const MAX_DEPTH = 32;
+
+/** Lines that belong to a quote or an item without its marker are read in quadratic time: 2,000 of them take half a second. */
+const MAX_LAZY_PAIRS = 2_000 ** 2;
+
+/** Each end of a quote or list, and each underlined heading, moves all that was read before: 2,000 in 2,000 lines take half a second. */
+const MAX_END_PAIRS = 2_000 ** 2;
+
+/** Brackets and the like are matched in quadratic time: 5,000 in one block take half a second. `[plain]` ones are not: the first looked at fits. */
+const MAX_MARK_PAIRS = 5_000 ** 2;
+
+export function findTangles(text: string): Tangles {
+  const markers = tangledMarkers(text);
+  return { markers, blocks: markers.length > 0 ? [] : tangledBlocks(text) };
+}
+
+/** Markers that have to go before the blocks of a text can be read. */
+export function tangledMarkers(text: string): readonly Span[] {
+  return [...deepMarkers(text), ...lazyMarkers(text), ...endingMarkers(text)];
+}
+
+const marker = String.raw`(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])|\[\^[^\]\s]+\]:))`;
+
+function deepMarkers(text: string): readonly Span[] {
+  return [...text.matchAll(new RegExp(`^${marker}{${String(MAX_DEPTH + 1)},}`, 'gm'))].map(({ 0: found, index }) => ({
+    start: index,
+    end: index + found.length,
+  }));
+}
+
+function lazyMarkers(text: string): readonly Span[] {
+  const found: Span[] = [];
+  let pairs = 0;
+  for (const { 0: lines, index: start } of text.matchAll(/(?:^[^\S\n]*[^\s].*\n?)+/gm)) {
+    const marked = [...lines.matchAll(new RegExp(`^${marker}+`, 'gm'))];
+    const own =
+      marked.length === 0
+        ? 0
+        : (lines.split('\n').length - marked.filter((match) => match[0].length === marked[0]?.[0].length).length) ** 2;
+    if (pairs + own > MAX_LAZY_PAIRS)
+      found.push(
+        ...marked.map(({ 0: prefix, index }) => ({ start: start + index, end: start + index + prefix.length })),
+      );
+    else pairs += own;
+  }
+  return found;
+}
+
+/** All of them, where too many quotes and lists end or headings are underlined. */
+function endingMarkers(text: string): readonly Span[] {
+  const lines = text.split('\n');
+  if (blockEnds(lines) * lines.length <= MAX_END_PAIRS) return [];
+  return [...text.matchAll(markersOrUnderline)].map(({ 0: found, index }) => ({
+    start: index,
+    end: index + found.length,
+  }));
+}
+
+const markersOrUnderline = new RegExp(`^(?:${marker}*[ \\t]*(?:=+|-+)[ \\t]*$|${marker}+)`, 'gm');
+
+/** How many quotes, lists and headings end, at most: the next item of a list and the next line of a quote end none. */
+function blockEnds(lines: readonly string[]): number {
+  const leading = new RegExp(`^${marker}*`);
+  let ends = 0;
+  let before = '';
+  let item = '';
+  for (const line of lines) {
+    const [found = ''] = leading.exec(line) ?? [];
+    const prefix = found.replaceAll(/\d+/g, '1');
+    const goesOn = /^[ \t]*(?:[-+*]|1[.)])$/.test(prefix)
+      ? prefix === item
+      : /^[ \t>]*$/.test(prefix) && prefix === before;
+    if (!goesOn) ends += prefix.match(/[^ \t\d]/g)?.length ?? 0;
+    if (/^[ \t]*(?:=+|-+)[ \t]*$/.test(line.slice(found.length))) ends += 1;
+    before = prefix;
+    if (line.trim() !== '') item = prefix;
+  }
+  return ends;
+}
+
+function tangledBlocks(text: string): readonly Span[] {
+  // Where even so few blocks have few marks, the real ones have fewer.
+  if (
+    text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= MAX_MARK_PAIRS
+  )
+    return [];
+  let pairs = 0;
+  return textBlocks(parseBlockTree(text)).filter(({ start, end }) => {
+    const own = markPairs(text.slice(start, end));
+    if (pairs + own > MAX_MARK_PAIRS) return true;
+    pairs += own;
+    return false;
+  });
+}
+
+function markPairs(text: string): number {
+  const left = text.replaceAll(PLAIN_BRACKETS, '');
+  const open = left.indexOf('[');
+  // Where an address could begin the parser looks for a bracket that is open.
+  const addresses = open === -1 ? [] : (left.slice(open).match(/(?<![a-z])[hw]/gi) ?? []);
+  return ((left.match(/[[\]*_~<]/g)?.length ?? 0) + addresses.length) ** 2;
+}
+
+/** `[ok]`, neither of which can belong to something else: code, a tag, an address, an escape. */
+const PLAIN_BRACKETS = /(?<!\\)\[(?:[^[\]`<>()\\*_~]|(?<=[a-z\d])_(?=[a-z\d]))*\](?!\()/gi;
+
+function textBlocks(tree: Nodes): readonly Span[] {
+  const found: Span[] = [];
+  const open: Nodes[] = [tree];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const { type, position } = node;
+    if (position !== undefined && (type === 'paragraph' || type === 'heading' || type === 'tableCell'))
+      found.push({ start: position.start.offset ?? 0, end: position.end.offset ?? 0 });
+    else if ('children' in node) open.push(...node.children);
+  }
+  return found;
+}

@@ -1,5 +1,4 @@
-import type { Bill } from '../core/spending/bill.ts';
-import type { CallLimits, Spent } from '../core/spending/meter.ts';
+import type { Bill, CallLimits, Spent } from '../core/spending/meter.ts';
 
 /** Stands between an agent and its model: the agent holds placeholders, the broker the keys. */
 export interface Broker {

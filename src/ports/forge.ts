@@ -1,6 +1,11 @@
 import type { ObjectId } from '../core/evidence.ts';
-import type { Standing } from '../core/feedback/held-head.ts';
-import type { CheckDetails, CheckNow, PullRequestNow, WaitingPullRequest } from '../core/feedback/pull-request-now.ts';
+import type {
+  CheckDetails,
+  CheckNow,
+  PullRequestNow,
+  Standing,
+  WaitingPullRequest,
+} from '../core/feedback/pull-request-now.ts';
 import type { RepositorySettings } from '../core/doctor/facts.ts';
 import type { RawComment } from '../core/people/comments.ts';
 import type { Need } from '../core/people/notifications.ts';

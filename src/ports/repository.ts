@@ -1,7 +1,7 @@
 import type { TaskSize } from '../core/lane/change.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { ObjectId, Snapshot } from '../core/evidence.ts';
-import type { LockResult } from '../core/feedback/conflict/lock-files.ts';
+import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { StateUpdate, Written } from './state.ts';
 import type { Refusal } from '../core/refusals/refusal.ts';

@@ -1,9 +1,84 @@
-import { statSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { delimiter, isAbsolute, join, resolve, sep } from 'node:path';
-import { movedText } from '../core/clean-clone/moved-text.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import { constants, statSync } from 'node:fs';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { isSearchedUpward, movedText, searchedInside } from '../core/clean-clone/searched-upward.ts';
+import { oneLine, sentence } from '../core/text/phrase.ts';
+import { messageOf, UserError } from '../errors.ts';
 import type { Room } from '../ports/room.ts';
-import { rememberFoldersAbove } from './folders-above.ts';
+import { waysTo } from './trusted-programs.ts';
+
+/** What was hidden, and how it comes back. */
+interface Hidden {
+  /** Paths that were added, changed or removed, as they were named before. */
+  readonly paths: readonly string[];
+  /** Never throws. */
+  readonly undo: () => Promise<void>;
+}
+
+/** The folders above those where programs run: what is in them that build tools look for, as it was when this was made. */
+interface FoldersAbove {
+  /** Makes them what they were, until it is undone. Throws a UserError where that cannot be. */
+  readonly hide: () => Promise<Hidden>;
+}
+
+interface Places {
+  /** Where programs will run is directly below. What is above it decides, so that it has to be what it was. */
+  readonly trees: string;
+  /** Where programs make temporary projects, from which tools look upward as well. What cannot be moved there may stay. */
+  readonly temporary: string;
+  /** Folders that stay where they are, whatever their names: the work tree and the home folder. */
+  readonly inUse: readonly string[];
+}
+
+/** A larger file is no configuration that anybody wrote by hand. */
+const LARGEST_FILE_BYTES = 256 * 1024;
+
+/** Of contents that are kept, in all. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Of what is in folders that were there before, in all: an installed project is a few ten thousand. */
+const MOST_ENTRIES = 50_000;
+
+/** What stands at a path. Two of the same `print` are the same. */
+interface Found {
+  readonly print: string;
+  /** How it is made again; null: it cannot be. */
+  readonly original: { readonly content: Buffer; readonly mode: number } | null;
+  /** Whether it is above the trees. */
+  readonly decides: boolean;
+}
+
+interface Ways {
+  readonly deciding: readonly string[];
+  readonly others: readonly string[];
+  /** Folders that stay where they are, whatever their names: the work tree and the home folder. */
+  readonly inUse: readonly string[];
+}
+
+/** Stands for all that is in a folder. */
+const UNREADABLE = 'unreadable';
+
+/** What may still be looked at. */
+interface Budget {
+  entries: number;
+  bytes: number;
+}
+
+/** One of which only parts are looked for. */
+const FOLDER = { print: 'folder', original: null } as const;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -129,4 +204,172 @@ function isFolder(path: string): boolean {
     // It is not there, or not for this user.
     return false;
   }
+}
+
+/** Remembers what build tools look for in the folders above `trees` (which need not be there yet) and above `temporary`. */
+export async function rememberFoldersAbove({ trees, temporary, inUse }: Places): Promise<FoldersAbove> {
+  const place = await realPathOf(trees);
+  // What is beside a clone is made afresh with it.
+  const ways = { deciding: waysTo(dirname(place)), others: waysTo(await realPathOf(temporary)), inUse };
+  const before = await survey(ways);
+  return {
+    hide: async () => {
+      if ((await realPathOf(trees)) !== place)
+        throw new UserError(
+          'infrastructure',
+          `The folder ${trees} is no longer where it was: the agent or another program on this machine put a link in its place.`,
+        );
+      const now = await survey(ways);
+      const undos: (() => Promise<void>)[] = [];
+      const hidden: Hidden = { paths: differences(before, now), undo: () => undoAll(undos) };
+      for (const path of hidden.paths)
+        try {
+          if (now.get(path)?.print === UNREADABLE) throw new Error('the folder can no longer be read');
+          undos.push(await makeAsBefore(path, before.get(path)?.original ?? null));
+        } catch (error) {
+          if (!(before.get(path) ?? now.get(path))?.decides) continue;
+          await hidden.undo();
+          throw changedAbove(path, error);
+        }
+      return hidden;
+    },
+  };
+}
+
+async function undoAll(undos: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const undo of undos.toReversed()) await undo().catch(() => undefined);
+}
+
+/** Those that differ, but for what is inside of a folder that does. */
+function differences(before: ReadonlyMap<string, Found>, now: ReadonlyMap<string, Found>): readonly string[] {
+  const different = [...new Set([...before.keys(), ...now.keys()])]
+    .filter((path) => before.get(path)?.print !== now.get(path)?.print)
+    // What cannot be made again and is not there is not looked for.
+    .filter((path) => now.has(path) || before.get(path)?.original !== null);
+  return different.filter((path) => !different.includes(dirname(path)));
+}
+
+function changedAbove(path: string, error: unknown): UserError {
+  return new UserError(
+    'infrastructure',
+    `${oneLine(path, 300)} was added or changed since the run began, and build tools look for it from the clean clone, so a verification there cannot be trusted. It cannot be put aside: ${sentence(messageOf(error))} Remove it or put it back, then re-run the workflow.`,
+    { cause: error },
+  );
+}
+
+/** Puts aside what stands there, in the same folder under a name that nobody looks for, and writes what stood there before. */
+async function makeAsBefore(path: string, original: Found['original']): Promise<() => Promise<void>> {
+  const aside = join(dirname(path), `ralph-aside-${randomUUID()}`);
+  const isMoved = await rename(path, aside).then(
+    () => true,
+    (error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+  let written: number | null = null;
+  const undo = async (): Promise<void> => {
+    const there = await lstat(path).catch(() => null);
+    // Not what we wrote: it is somebody's.
+    if (there !== null && there.ino !== written) return;
+    await rm(path, { force: true });
+    if (isMoved) await rename(aside, path);
+  };
+  if (original === null) return undo;
+  try {
+    await writeFile(path, original.content, { flag: 'wx', mode: original.mode });
+    written = (await lstat(path)).ino;
+  } catch (error) {
+    await undo();
+    throw error;
+  }
+  return undo;
+}
+
+/** What tools look for in these folders, by path. */
+async function survey({ deciding, others, inUse }: Ways): Promise<ReadonlyMap<string, Found>> {
+  const found = new Map<string, Found>();
+  const budget: Budget = { entries: MOST_ENTRIES, bytes: MOST_BYTES };
+  const kept = [...deciding, ...others, ...inUse];
+  for (const folder of new Set([...deciding, ...others])) {
+    const decides = deciding.includes(folder);
+    const names = await readdir(folder).catch(() => null);
+    // A folder that can be read no more hides what is in it; it is not there to be moved.
+    if (names === null) found.set(join(folder, '*'), { print: UNREADABLE, original: null, decides });
+    for (const name of names ?? []) {
+      const path = join(folder, name);
+      if (kept.some((way) => way === path || way.startsWith(path + sep))) continue;
+      const kind = await kindOf(path);
+      if (kind === null || !isSearchedUpward(name, kind)) continue;
+      const inside = kind === 'folder' ? searchedInside(name) : null;
+      const parts = inside === null ? [] : (await readdir(path).catch(() => [])).filter((part) => inside.test(part));
+      found.set(path, { ...(inside === null ? await look(path, budget) : FOLDER), decides });
+      for (const part of parts) found.set(join(path, part), { ...(await look(join(path, part), budget)), decides });
+    }
+  }
+  return found;
+}
+
+/** By what a link leads to; null: it is gone. */
+async function kindOf(path: string): Promise<'file' | 'folder' | null> {
+  const found = await stat(path).catch(() => lstat(path).catch(() => null));
+  return found === null ? null : found.isDirectory() ? 'folder' : 'file';
+}
+
+async function look(path: string, budget: Budget): Promise<Omit<Found, 'decides'>> {
+  const target = await readlink(path).catch(() => '');
+  const found = await stat(path).catch(() => null);
+  const of = (print: string): Omit<Found, 'decides'> => ({ print: `${target} ${print}`, original: null });
+  if (found === null) return of('nothing');
+  if (found.isDirectory()) return of(await printOfFolder(path, budget));
+  if (!found.isFile()) return of('other');
+  const { size, ino, ctimeMs, mode } = found;
+  const content = size <= LARGEST_FILE_BYTES ? await readSmall(path) : null;
+  if (content === null) return of([size, ino, ctimeMs].join(':'));
+  budget.bytes -= content.length;
+  return {
+    print: `${target} ${createHash('sha256').update(content).digest('hex')}`,
+    original: budget.bytes < 0 ? null : { content, mode: mode & 0o777 },
+  };
+}
+
+/** Null: it cannot be read, or it grew. A named pipe is not waited for. */
+async function readSmall(path: string): Promise<Buffer | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
+  if (file === null) return null;
+  try {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(LARGEST_FILE_BYTES + 1), position: 0 });
+    return bytesRead > LARGEST_FILE_BYTES ? null : buffer.subarray(0, bytesRead);
+  } catch {
+    return null;
+  } finally {
+    await file.close();
+  }
+}
+
+/** By names, sizes and times of change, which cannot be set by hand. */
+async function printOfFolder(folder: string, budget: Budget): Promise<string> {
+  const hash = createHash('sha256');
+  const waiting = [folder];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const paths = (await readdir(next).catch(() => [])).sort().map((name) => join(next, name));
+    budget.entries -= paths.length;
+    if (budget.entries < 0) return 'large';
+    const all = await Promise.all(paths.map((path) => lstat(path).catch(() => null)));
+    for (const [at, path] of paths.entries()) {
+      const found = all[at];
+      const isFolder = found?.isDirectory() === true;
+      if (isFolder) waiting.push(path);
+      hash.update(JSON.stringify([path, found?.mode, ...(isFolder ? [] : [found?.size, found?.ino, found?.ctimeMs])]));
+    }
+  }
+  return hash.digest('hex');
+}
+
+/** The real path of a folder, or of where it will be. */
+async function realPathOf(folder: string): Promise<string> {
+  const above = dirname(folder);
+  return await realpath(folder).catch(async () =>
+    above === folder ? folder : join(await realPathOf(above), basename(folder)),
+  );
 }

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { oneLine } from '../core/text/one-line.ts';
+import { oneLine } from '../core/text/phrase.ts';
 
 /** What a program said as one line of the log, cut to `maxChars`. */
 export function logLine(text: string, maxChars: number): string {

@@ -1,20 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readProcessTable, type ProcessEntry } from './process-table.ts';
+
+/** One line of the process table. `startedAt` (clock ticks since boot) tells a process from a later one with its id. */
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly startedAt: string;
+  readonly tagged: boolean;
+}
+
+/** What one look at the process table saw. */
+interface ProcessTable {
+  readonly entries: readonly ProcessEntry[];
+  /** A process is between two programs: for a moment its environment, and so its tag, cannot be read. */
+  readonly isUnsure: boolean;
+}
+
+/** PF_KTHREAD of Linux: the kernel's own, without an environment. */
+const KERNEL_THREAD = 0x0020_0000;
 
 /** Environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
 export const RUN_TAG_NAME = 'RALPH_RUN_TAG';
 
 /** Which processes to end: those with the run tag, those of the group (null: of none), and their descendants. */
-export interface Tree {
+interface Tree {
   readonly runTag: string | null;
   readonly group: number | null;
 }
 
 const POLL_MS = 25;
+
 /** From SIGTERM to SIGKILL for what nobody waits for any more. */
 const SWEEP_GRACE_MS = 500;
+
 /** SIGKILL is sent again to what was forked in the meantime, for this long after the last one that ended. */
 const KILL_FOR_MS = 2_000;
+
 /** Nobody but somebody whose tag cannot be read yet is nobody after this long. */
 const UNSURE_MS = 1_000;
 
@@ -118,5 +141,110 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
     return process.kill(pid, signal);
   } catch {
     return false;
+  }
+}
+
+/** Reads Linux's process table; `tag` (`NAME=value`) marks whoever has it in its environment. */
+export function readProcessTable(tag: string | null): ProcessTable {
+  const wanted = Buffer.from(`${tag}\0`);
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const seen = pids.flatMap((pid) => {
+    const stat = parseStat(read(pid, 'stat'));
+    if (stat === null) return [];
+    const environment = tag === null ? null : read(pid, 'environ');
+    return [
+      {
+        entry: { ...stat, tagged: environment?.includes(wanted) === true },
+        // Its line is read once more: what was another program's would answer for the one that begins.
+        isUnsure: environment?.length === 0 && isBetweenPrograms(String(read(pid, 'stat') ?? '')),
+      },
+    ];
+  });
+  return { entries: seen.map(({ entry }) => entry), isUnsure: seen.some(({ isUnsure }) => isUnsure) };
+}
+
+/** Reads `/proc/<pid>/stat`; null for a process that is gone or a zombie, which nothing can end. */
+export function parseStat(line: Buffer | string | null): Omit<ProcessEntry, 'tagged'> | null {
+  const [pid, fields] = fieldsOf(line);
+  const [state, parent, group] = fields;
+  const startedAt = fields[19];
+  if (
+    state === undefined ||
+    parent === undefined ||
+    group === undefined ||
+    startedAt === undefined ||
+    /^[ZX]$/.test(state)
+  )
+    return null;
+  return { pid, parent: Number(parent), group: Number(group), startedAt };
+}
+
+/** Whether a process whose environment is read as empty has one that is not there yet, by its `/proc/<pid>/stat`. */
+export function isBetweenPrograms(line: string): boolean {
+  const [, fields] = fieldsOf(line);
+  const [flags, begin, end] = [fields[6], fields[47], fields[48]];
+  if (parseStat(line) === null || flags === undefined || end === undefined) return false;
+  // One that was started with none (`env -i`) has a place for it, of no length.
+  return (Number(flags) & KERNEL_THREAD) === 0 && (end === '0' || begin !== end);
+}
+
+/** The second field is the program's name in brackets; it may hold brackets and blanks itself. */
+function fieldsOf(line: Buffer | string | null): [pid: number, fieldsFromState: readonly string[]] {
+  const text = String(line ?? '');
+  return [Number.parseInt(text, 10), text.slice(text.lastIndexOf(')') + 2).split(' ')];
+}
+
+/** null for a process that is gone or belongs to somebody else. */
+function read(pid: string, file: 'stat' | 'environ'): Buffer | null {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`);
+  } catch {
+    return null;
+  }
+}
+
+/** A program that opens listening sockets where we cannot, and hands them to us: Node, with its channel on descriptor 0. */
+interface Opener {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly timeoutMs: number;
+}
+
+/** Receives so many listening sockets, in the order in which they come. Rejects when fewer came in time. */
+export async function receiveServers({ file, args, timeoutMs }: Opener, count: number): Promise<readonly Server[]> {
+  const { execa } = await import('execa');
+  const servers: Server[] = [];
+  const opener = execa(file, args, {
+    cwd: '/',
+    env: { LC_ALL: 'C', NODE_CHANNEL_FD: '0' },
+    extendEnv: false,
+    detached: true,
+    // sudo closes every descriptor above the first three.
+    stdio: ['ipc', 'ignore', 'ignore'],
+    // What Node takes for granted where nothing else is said: nothing of our environment goes along.
+    serialization: 'json',
+    reject: false,
+    buffer: false,
+  });
+  const all = new Promise<boolean>((resolve) => {
+    opener.on('message', (_, server) => {
+      if (server !== undefined) servers.push(server as Server);
+      if (servers.length === count) resolve(true);
+    });
+    opener.once('exit', () => {
+      resolve(false);
+    });
+    opener.once('error', () => {
+      resolve(false);
+    });
+  });
+  try {
+    const hasAll = await Promise.race([all, sleep(timeoutMs, false, { ref: false })]);
+    if (hasAll) return servers;
+    for (const server of servers) server.close();
+    throw new Error(`only ${String(servers.length)} of ${String(count)} sockets came`);
+  } finally {
+    if (opener.connected) opener.disconnect();
+    if (opener.pid !== undefined) sendToGroup(opener.pid, 'SIGKILL');
   }
 }

@@ -1,9 +1,17 @@
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { namesOf } from '../core/text/lists.ts';
+import { stripVTControlCharacters } from 'node:util';
+import type { Folder } from '../core/folder.ts';
+import { namesOf } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
+import type { Commands } from '../ports/agent.ts';
+import type { Log } from '../ports/machine.ts';
 import type { Room } from '../ports/room.ts';
+import { logLine } from './log-line.ts';
+import { createTail } from './output-tail.ts';
 import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
+import { trustedEnvironment, trustedProgram } from './trusted-programs.ts';
 
 /** A program to run, in a process group of its own. It is gone when `runProgram` settles. */
 export interface ProgramCall {
@@ -46,14 +54,111 @@ export type ProgramEnd =
 
 /** From SIGTERM to SIGKILL for a run's processes. Claude Code needs up to 1.6 s; a cancelled job has 7 s in all. */
 const STOP_GRACE_MS = 3_000;
+
 /** The same for what a program left running when it ended by itself. */
 const LEFTOVER_GRACE_MS = 500;
+
 /** A process that escaped may still hold the pipes; its output is not waited for longer. */
 const PIPE_WAIT_MS = 1_000;
+
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Groups of the programs that run: ended with this process, since nobody would wait for them and some hold a token. */
 const running = new Set<number>();
+
+/** Where, and with what, a person's own commands run. */
+export interface ShellSurroundings {
+  /** Absolute path of bash; null: there is none. Throws a UserError when it was changed. */
+  readonly bash: () => string | null;
+  /** The tree that it runs in. */
+  readonly workFolder: string;
+  /** Of it, where the commands run. */
+  readonly folder: Folder;
+  /** Without any key: the commands run code that the agent wrote. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Where they run; null: as this user. */
+  readonly room: Room | null;
+  readonly runTag: string;
+}
+
+interface ShellCall {
+  readonly command: string;
+  /** What a command is called in an error: `verify command`. */
+  readonly what: string;
+  /** `strict`: the first that fails ends it, in a pipe as well; `plain`: its last one's exit code counts. */
+  readonly shell: 'strict' | 'plain';
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export type ShellEnd = Exclude<ProgramEnd, { kind: 'not-started' }>;
+
+/** How much of the output goes into the evidence. */
+const TAIL_BYTES = 4 * 1024;
+
+/** Lines of a failed command that are shown in the log. */
+const SHOWN_LINES = 20;
+
+/** From the cancel signal to the end of a process that does not obey it; main gives up by itself before. */
+const OBEY_SECONDS = 15;
+
+/**
+ * Its input is a lifeline: it ends with the process that holds the other end, and while it does not, that process lives and
+ * its id is nobody else's. A stopped process is woken before it is cancelled.
+ */
+const SCRIPT = `
+read -r -t "$1" line
+[ $? -gt 128 ] || exit 0
+kill -CONT "$2"
+kill -INT "$2"
+read -r -t "$3" line
+[ $? -gt 128 ] || exit 0
+kill -KILL "$2"
+`;
+
+/** Runs commands of a pipeline, and tools that make lock files, in the work tree. */
+export function createStepCommands(options: ShellSurroundings & { readonly log: Log }): Commands {
+  return {
+    run: async ({ folder, ...call }) => {
+      // As `sh -c` of the Ralphs that have steps: there a `grep` that finds nothing ends nothing.
+      const run = await runShellCommand(folder === null ? options : { ...options, folder }, {
+        ...call,
+        what: folder === null ? 'command of the pipeline' : 'command',
+        shell: 'plain',
+      });
+      if (run.end.kind !== 'exited' || run.end.code !== 0)
+        for (const line of run.tail.split('\n').slice(-SHOWN_LINES)) options.log.info(`  ${logLine(line, 300)}`);
+      return run;
+    },
+  };
+}
+
+/** Runs a command by bash; what it starts in the background is ended with it. Throws a UserError where bash cannot be started. */
+export async function runShellCommand(
+  { bash, workFolder, folder, environment, room, runTag }: ShellSurroundings,
+  { command, what, shell, ...bounds }: ShellCall,
+): Promise<{ readonly end: ShellEnd; readonly tail: string }> {
+  const output = createTail(TAIL_BYTES);
+  const file = bash();
+  const cwd = join(room?.seenAt(workFolder) ?? workFolder, folder);
+  const problem = `The ${what} "${logLine(command, 200)}" cannot be run`;
+  if (file === null)
+    throw new UserError('infrastructure', `${problem}: bash was not found on PATH. Install it on the runner.`);
+  const end = await runProgram({
+    file,
+    args: ['--noprofile', '--norc', ...(shell === 'strict' ? ['-e', '-o', 'pipefail'] : []), '-c', command],
+    cwd,
+    environment,
+    input: '',
+    ...bounds,
+    family: familyOf({ room, runTag, tree: workFolder }),
+    outputs: [output.push, output.push],
+  });
+  if (end.kind === 'not-started')
+    throw new UserError('infrastructure', `${problem}: bash cannot be started in ${cwd}.`, { cause: end.cause });
+  return { end, tail: stripVTControlCharacters(output.text()) };
+}
+
 process.on('exit', () => {
   for (const group of running) sendToGroup(group, 'SIGKILL');
 });
@@ -185,4 +290,27 @@ function stopOf({ timeoutMs, signal }: ProgramCall): {
     };
   });
   return { reached, forget };
+}
+
+/**
+ * Starts a process that cancels this one after `afterMs` as the runner would, and ends it when that does not help:
+ * nothing in a process that was stopped, or waits in a system call, can do so. Ends with this process, also when it is killed.
+ */
+export function startWatchdog(
+  environment: Readonly<Record<string, string | undefined>>,
+  { afterMs, obeySeconds = OBEY_SECONDS }: { readonly afterMs: number; readonly obeySeconds?: number },
+): void {
+  const seconds = String(Math.max(1, Math.ceil(afterMs / 1000)));
+  void runProgram({
+    // The plain shell of small images knows `read -t` as well.
+    file: trustedProgram('bash', environment) ?? 'sh',
+    args: ['-c', SCRIPT, 'watchdog', seconds, String(process.pid), String(obeySeconds)],
+    cwd: '/',
+    environment: trustedEnvironment(environment),
+    input: null,
+    timeoutMs: Number.MAX_SAFE_INTEGER,
+    signal: null,
+    family: { kind: 'group', graceMs: 0, leftover: 'end' },
+    outputs: [() => undefined, () => undefined],
+  });
 }

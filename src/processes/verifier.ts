@@ -2,10 +2,9 @@ import type { Verification } from '../core/evidence.ts';
 import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { CleanSurroundings } from './clean-surroundings.ts';
-import { namesOf } from '../core/text/lists.ts';
+import { namesOf } from '../core/text/phrase.ts';
 import { logLine } from './log-line.ts';
-import { describeEnd } from './run-program.ts';
-import { runShellCommand, type ShellEnd, type ShellSurroundings } from './shell-command.ts';
+import { describeEnd, runShellCommand, type ShellEnd, type ShellSurroundings } from './run-program.ts';
 
 interface VerifierOptions extends ShellSurroundings {
   /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */

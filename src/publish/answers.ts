@@ -1,17 +1,39 @@
-import type { Feedback, FeedbackItem } from '../core/feedback/memory.ts';
+import { type Feedback, type FeedbackItem, isUnposted } from '../core/feedback/memory.ts';
 import type { PullRequestNow, ThreadNow } from '../core/feedback/pull-request-now.ts';
 import { markPosted } from '../core/feedback/rounds.ts';
-import { isUnposted } from '../core/feedback/unposted.ts';
-import { answerMarker } from '../core/people/answer-marker.ts';
+import { answerMarker } from '../core/people/command.ts';
+import { overNeeds } from '../core/people/needs.ts';
+import { markerOf } from '../core/people/notifications.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
-import type { Task, TaskProgress } from '../core/tasks/task.ts';
+import { issueOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import { sentence } from '../core/text/sentence.ts';
-import { textOf } from '../errors.ts';
+import { sentence } from '../core/text/phrase.ts';
+import { textOf, UserError } from '../errors.ts';
+import type { WorkedReport } from '../handover/report.ts';
 import type { Wished } from '../ports/forge.ts';
+import { doneTasks } from '../report/facts.ts';
 import { renderFeedbackAnswer } from '../report/pages/answer.ts';
+import { WORKS_AGAIN } from '../report/pages/notification.ts';
+import {
+  APPROVAL_MARKER,
+  APPROVED_SINCE,
+  REFUSAL_MARKER,
+  REFUSED_BEFORE,
+  renderStatusComment,
+  STATUS_MARKER,
+} from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
-import { within } from './within.ts';
+
+interface ReviewAgain {
+  readonly feedback: Feedback;
+  readonly warnings: readonly string[];
+}
+
+/** `taskId`: the task that the thread is the issue of; null: it is the pull request. */
+interface StatusThread {
+  readonly thread: number;
+  readonly taskId: TaskId | null;
+}
 
 /** So many answers a run posts: GitHub slows down who writes more. Later runs post the others. */
 const MAX_ANSWERS = 100;
@@ -154,4 +176,100 @@ function answeredThread(place: Place, now: PullRequestNow): ThreadNow | null {
 function sameText(one: string, other: string): boolean {
   const plain = (text: string): string => text.replaceAll('\r\n', '\n').trim();
   return plain(one) === plain(other);
+}
+
+/** One sticky comment on each issue that was worked on, and on the pull request. What older ones say and is not so any more is corrected in them. Returns warnings. */
+export async function publishComments(deps: PublishDeps, report: WorkedReport): Promise<readonly string[]> {
+  const writeAll = async (): Promise<void> => {
+    for (const { thread, taskId } of statusThreads(report)) {
+      const body = deps.redact(renderStatusComment(report, taskId));
+      await deps.forge.upsertComment(thread, STATUS_MARKER, body);
+      await correctOlder(deps, { thread, taskId }, report);
+    }
+  };
+  try {
+    await within(deps.stepWithinMs, writeAll());
+    return [];
+  } catch (error) {
+    // The work is safe by now: nothing that goes wrong here may have it published once more.
+    const warning = `Some of the comments could not be written: ${sentence(textOf(error))}`;
+    deps.log.warning(warning);
+    return [warning];
+  }
+}
+
+function statusThreads(report: WorkedReport): readonly StatusThread[] {
+  // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
+  const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
+  // A run that ended in an iteration had said that it is at work.
+  const said = report.shown === null ? [] : [report.shown];
+  const worked = new Set(
+    catchesUp
+      ? doneTasks(report).map(({ task }) => task.id)
+      : [...said, ...report.iterations.map((entry) => entry.taskId)],
+  );
+  const issues = report.tasks
+    .filter(({ task }) => worked.has(task.id))
+    .flatMap(({ task }) => {
+      const thread = issueOfTask(task);
+      return thread === null ? [] : [{ thread, taskId: task.id }];
+    });
+  return report.pullRequest === null || worked.size === 0
+    ? issues
+    : [...issues, { thread: report.pullRequest.number, taskId: null }];
+}
+
+/** A notice or refusal that was written while the run worked is of something that came later. */
+async function correctOlder(
+  { forge }: PublishDeps,
+  { thread, taskId }: StatusThread,
+  worked: WorkedReport,
+): Promise<void> {
+  const writtenBefore = worked.startedAt;
+  const approved = taskId === null ? [] : [markerOf([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
+  // What a run was in need of that could keep no state.
+  for (const need of overNeeds(worked))
+    await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
+  for (const marker of approved)
+    await forge.amendComment(thread, marker, { body: APPROVED_SINCE, writtenBefore, closing: true });
+  await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });
+}
+
+/** Asks those for a new review whose approval newer commits have overtaken, once the pull request is ready. A request that is refused is a warning. */
+export async function requestReviewAgain(
+  { forge, log, stepWithinMs }: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
+  feedback: Feedback,
+  pullRequest: number,
+): Promise<ReviewAgain> {
+  const { overtaken } = feedback;
+  const logins = overtaken?.approvedBy ?? [];
+  if (overtaken === null || logins.length === 0) return { feedback, warnings: [] };
+  const asked = { ...feedback, overtaken: { ...overtaken, approvedBy: [] } };
+  try {
+    await within(stepWithinMs, forge.requestReview(pullRequest, { logins, teams: [] }));
+    return { feedback: asked, warnings: [] };
+  } catch (error) {
+    const warning = `${logins.join(', ')} approved earlier commits, and a new review could not be requested: ${sentence(textOf(error))}`;
+    log.warning(warning);
+    return { feedback: asked, warnings: [warning] };
+  }
+}
+
+/** What `work` comes to; rejects with a UserError when it takes longer than `limitMs`, null: it may take as long as it needs. Work that is not waited for any more continues. */
+export async function within<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
+  if (limitMs === null) return work;
+  const { promise: timeUp, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(
+      new UserError(
+        'infrastructure',
+        `it ran out of time after ${String(limitMs / 1000)} s, because GitHub, the remote or the cache did not answer`,
+      ),
+    );
+  }, limitMs);
+  try {
+    return await Promise.race([work, timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

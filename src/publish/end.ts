@@ -1,14 +1,69 @@
-import { EVERY_RUN, markerOf } from '../core/people/notifications.ts';
-import type { Intake } from '../handover/intake.ts';
-import { publishAnswer } from './answer.ts';
-import { labelWishesOfEnd, publishLabels } from './labels.ts';
-import type { PublishDeps } from './deps.ts';
-import { showOutOfRounds } from './out-of-rounds.ts';
-import { notifyAtGate } from './rest.ts';
-import { APPROVAL_MARKER, APPROVED_AGAIN, NOT_ASKED_FOR } from '../report/pages/approval-notice.ts';
-import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
+import { type Config, jobsOf, type RunContext } from '../config/config.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { aboutLane, EVERY_RUN, markerOf } from '../core/people/notifications.ts';
+import type { Order } from '../core/sharing/orders.ts';
+import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
+import { nextTask, progressOf } from '../core/tasks/queue.ts';
+import { mapTexts } from '../core/text/redact.ts';
+import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { type Intake, untouchedWork, type Work } from '../handover/intake.ts';
+import type { Forge } from '../ports/forge.ts';
+import type { Clock } from '../ports/machine.ts';
+import { feedbackSection, peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
+import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
+import { renderPullRequest } from '../report/pages/pull-request.ts';
+import {
+  ANSWER_MARKER,
+  APPROVAL_MARKER,
+  APPROVED_AGAIN,
+  type Doing,
+  NOT_ASKED_FOR,
+  REFUSAL_MARKER,
+  renderAnswer,
+  renderLiveStatus,
+  renderStatusComment,
+  STATUS_MARKER,
+  withAnswer,
+} from '../report/pages/status-comment.ts';
+import { within } from './answers.ts';
+import type { PublishDeps } from './deps.ts';
+import { labelWishesOfEnd, publishLabels } from './labels.ts';
+import { laneViewOf, reportOfEnd, reportOfWork, tasksWithProgress } from './report-of.ts';
+import { notifyAtGate } from './rest.ts';
+
+/** Between two edits of the same comment, in ms: nobody reads faster. */
+const MIN_GAP_MS = 20_000;
+
+/** A comment is not worth more of a run's time, in ms. */
+const MAX_WAIT_MS = 10_000;
+
+/** What fails so often is not tried any more. */
+const MAX_FAILURES = 2;
+
+interface LiveStatusDeps {
+  readonly forge: Pick<Forge, 'upsertComment'>;
+  readonly config: Pick<Config, 'policy' | 'handoff'>;
+  readonly context: Pick<RunContext, 'runUrl' | 'serverUrl' | 'repository'>;
+  readonly clock: Clock;
+  readonly debug: (text: string) => void;
+  readonly redact: (text: string) => string;
+}
+
+interface Beginning {
+  readonly task: Task;
+  readonly iteration: number;
+  /** What people ordered since the run began. */
+  readonly orders: readonly Order[];
+}
+
+/** Shows how the run stands: in the status comment of its task's issue, or of the pull request for a task of a file. Never throws. */
+interface LiveStatus {
+  /** As an iteration begins. */
+  readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
+  /** As a wait for the end of a limit begins. */
+  readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
+}
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -53,4 +108,97 @@ async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIn
     writtenBefore: deps.clock.now(),
     closing: true,
   });
+}
+
+/** Answers who asked for work or gave a command, in the thread where that was done: in its sticky comment, or beside the one that a run at work keeps. */
+async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
+  const { answer } = intake;
+  if (answer === null || answer.thread === null) return;
+  const { config, context, redact } = deps;
+  const now = deps.clock.now();
+  const report = reportOfEnd({ config, context, redact, now }, intake, now);
+  // A run that ended before it had restored a lane knows nothing of one.
+  const view = intake.state === null ? null : laneViewOf(intake, { config, context, now });
+  const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
+  const body = renderAnswer(answer.text, report, { view, notice });
+  if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
+  // Who asked for work that another run does reads of it in that run's status.
+  else if (intake.notes.claimedBy !== null && intake.outcome.reason === 'answered')
+    await deps.forge.upsertComment(answer.thread, ANSWER_MARKER, `${ANSWER_MARKER}\n\n${redact(body)}`);
+  else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
+}
+
+/** The pull request says what was asked again and is out of rounds, since no run works that would, as does the status comment, and what called it ready says that it is not: nothing is written once it says so. Returns warnings. */
+async function showOutOfRounds(
+  { config, context, redact, clock, forge, log }: PublishDeps,
+  { outcome, lane, tasks, state, notes }: Extract<Intake, { kind: 'end' }>,
+): Promise<readonly string[]> {
+  const pullRequest = lane?.pullRequest ?? null;
+  const head = state?.lastRun?.published?.head ?? null;
+  if (outcome.kind !== 'blocked' || lane === null || state === null || head === null) return [];
+  if (pullRequest?.state !== 'open') return [];
+  if (!tasks.some(({ id }) => progressOf(state.tasks, id).reason === 'feedback_rounds')) return [];
+  const now = clock.now();
+  const work = untouchedWork({ lane, tasks, notes, state, head, remoteHead: head, shown: null, startedAt: now }, now);
+  const published = { pullRequest, headSha: head, saved: null };
+  const report = reportOfWork({ config, context, redact, now }, { ...work, outcome }, published);
+  if (pullRequest.body.replaceAll('\r\n', '\n').includes(redact(feedbackSection(report)))) return [];
+  const own = mapTexts(renderPullRequest(report, peoplesChars(pullRequest)), redact);
+  try {
+    await forge.updatePullRequest(pullRequest.number, withPeoplesText(pullRequest, own));
+    // So does the status below it.
+    await forge.upsertComment(pullRequest.number, STATUS_MARKER, redact(renderStatusComment(report, null)));
+    const called = state.notified.find(({ kind, about }) => kind === 'ready' && about === aboutLane(lane.id));
+    // The lane's memory, which this run does not have to itself, keeps it: it is settled once more when work goes on.
+    if (called?.comment != null) {
+      const words = redact(renderSettled([{ notification: called, why: 'held_up' }]));
+      await forge.settleComments([{ id: called.comment, words, closing: false }]);
+    }
+    return [];
+  } catch (error) {
+    const warning = `The pull request could not be updated: ${sentence(textOf(error))}`;
+    log.warning(warning);
+    return [warning];
+  }
+}
+
+/** One edit per iteration, at most one in 20 s on the same comment. */
+export function createLiveStatus({ forge, config, context, clock, debug, redact }: LiveStatusDeps): LiveStatus {
+  let shown: { readonly thread: number; readonly at: number } | null = null;
+  let failures = 0;
+  return {
+    showLive: (work, begins) => show(work, { kind: 'iterates', ...begins }),
+    showWait: (work, { reason, resumeAt }) => {
+      const { state, tasks } = work;
+      const task = nextTask(tasks, state.tasks, state.currentTask);
+      return task === null ? Promise.resolve() : show(work, { kind: 'waits', for: reason, task, until: resumeAt });
+    },
+  };
+
+  async function show({ lane, tasks, state, journal, startedAt }: Work, doing: Doing): Promise<void> {
+    const thread = issueOfTask(doing.task) ?? lane.pullRequest?.number ?? null;
+    const now = clock.now();
+    if (thread === null || failures >= MAX_FAILURES) return;
+    const isEarly = shown !== null && shown.thread === thread && now - shown.at < MIN_GAP_MS;
+    // A wait is long: what stands for as long must be true.
+    if (isEarly && doing.kind === 'iterates') return;
+    const body = renderLiveStatus({
+      doing,
+      tasks: tasksWithProgress(tasks.filter(isListed), state, context),
+      journal,
+      limits: config.policy,
+      jobs: jobsOf(config),
+      startedAt,
+      now,
+      runUrl: context.runUrl,
+    });
+    try {
+      const written = await within(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));
+      if (written.kind === 'granted') shown = { thread, at: now };
+      else failures += 1;
+    } catch (error) {
+      failures += 1;
+      debug(`The status comment on #${String(thread)} was not updated: ${textOf(error)}`);
+    }
+  }
 }

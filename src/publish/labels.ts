@@ -10,13 +10,13 @@ import {
 import type { LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { ApprovalNotice } from '../core/people/consent-messages.ts';
+import type { ApprovalNotice } from '../core/people/consent.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { PublishDeps } from './deps.ts';
-import { within } from './within.ts';
+import { within } from './answers.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import { textOf } from '../errors.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { sentence } from '../core/text/phrase.ts';
 
 /** So many issues a run changes the labels of: a thousand requests an hour are all that a repository has. The others get theirs from later runs. */
 const MAX_LABELLED_ISSUES = 30;

@@ -1,57 +1,48 @@
-import { planNotifications, mayNotify, type NotificationPlan } from '../core/people/needs.ts';
+import type { Config } from '../config/config.ts';
+import { DAY_MS } from '../core/countdown.ts';
+import { isFeedback } from '../core/feedback/subject.ts';
+import { noChange } from '../core/lane/change.ts';
+import type { ApprovalNotice } from '../core/people/consent.ts';
+import { lifecycleLabels } from '../core/people/labels.ts';
+import { mayNotify, type NotificationPlan, planNotifications } from '../core/people/needs.ts';
 import {
   aboutLane,
   EVERY_RUN,
   markerOf,
   MAX_NOTIFICATIONS_PER_DAY,
-  withNotification,
   type Need,
+  peopleOf,
   type Remembered,
+  withNotification,
 } from '../core/people/notifications.ts';
-import type { ApprovalNotice } from '../core/people/consent-messages.ts';
-import type { Config } from '../config/config.ts';
-import { lifecycleLabels } from '../core/people/labels.ts';
-import { DAY_MS } from '../core/time.ts';
-import { labellerOf } from '../core/people/consent.ts';
-import { peopleOf } from '../core/people/recipients.ts';
-import { isFeedback } from '../core/feedback/subject.ts';
-import { noChange } from '../core/lane/change.ts';
-import type { LaneState } from '../core/lane/state.ts';
-import { issueOfId, QUEUE, taskIdOfIssue, type TaskId } from '../core/tasks/ids.ts';
-import { issueOfTask, isListed, type Task } from '../core/tasks/task.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { QUEUE, type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
+import { issueOfTask, type Task } from '../core/tasks/task.ts';
+import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import type { RunReport, WorkedReport } from '../handover/report.ts';
-import type { Work } from '../handover/work.ts';
+import type { Work } from '../handover/intake.ts';
+import type { RunReport } from '../handover/report.ts';
 import type { PullRequest, Wished } from '../ports/forge.ts';
 import {
   ANOTHER_REASON,
+  type NotificationText,
   renderNotification,
   renderSettled,
-  type NotificationText,
 } from '../report/pages/notification.ts';
+import { within } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
-import { within } from './within.ts';
+import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, type WorkedEnd } from './recipients.ts';
 
 /** Of so many issues that wait for approval a run notifies people. */
 export const MAX_NOTICES = 10;
+
 /** So many comments a run settles; later runs settle the others. */
 const MAX_SETTLED = 3;
-/** So many issues are asked about who labelled them. */
-const MAX_LOOKED_UP = 5;
 
 /** What the state remembers of it, and what could not be done. */
 interface Notified extends Remembered {
   /** Whether a later run must try again. */
   readonly isUnheard: boolean;
   readonly warnings: readonly string[];
-}
-
-/** A run that worked, as it ends. `pullRequest`: the lane's open one. */
-export interface WorkedEnd {
-  readonly work: Work;
-  readonly report: WorkedReport;
-  readonly pullRequest: PullRequest | null;
 }
 
 /**
@@ -330,68 +321,4 @@ async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullR
   const assigned = peopleOf(assignees, askers);
   if (assigned.length > 0) await forge.assign(number, assigned);
   if (logins.length + teams.length > 0) await forge.requestReview(number, { logins, teams });
-}
-
-/** Who asked for what is needed: this run's actor, and who approved the tasks that it is about; all of the lane's, where it is about the lane. */
-async function askersOf(
-  deps: PublishDeps,
-  { work }: WorkedEnd,
-  needs: readonly Need[],
-): Promise<readonly (string | null)[]> {
-  const concerned = tasksOfNeeds(needs, work.tasks);
-  const reviewers = reviewersOf(concerned);
-  // Of a failed check, as of the lane as a whole, those must know who asked for the work.
-  const isOfLane =
-    concerned.length < Math.max(1, needs.length) || (reviewers.length === 0 && !concerned.some(isListed));
-  const about = isOfLane ? work.tasks : concerned;
-  const approvers = [
-    ...approversOf(work.state, about),
-    ...work.notes.notices
-      .filter(({ issue }) => needs.some((need) => need.kind === 'needs_approval' && issueOfId(need.about) === issue))
-      .map(({ by }) => by),
-  ];
-  // Post does not believe its record who approved what.
-  return [
-    deps.asked.by,
-    ...reviewers,
-    ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
-  ];
-}
-
-/** Who put the label on, task by task. */
-export function approversOf(
-  { approvals }: Pick<LaneState, 'approvals'>,
-  tasks: readonly { readonly id: TaskId }[],
-): readonly string[] {
-  return tasks.flatMap(({ id }) => (Object.hasOwn(approvals, id) ? [approvals[id]?.by ?? ''] : []));
-}
-
-/** Who wrote the reviews that the tasks answer. */
-export function reviewersOf(tasks: readonly Pick<Task, 'source'>[]): readonly string[] {
-  return tasks.flatMap(({ source }) => (source.kind === 'feedback' && 'by' in source.on ? [source.on.by] : []));
-}
-
-/** The same, as GitHub says it. */
-export async function labellersOf(
-  { forge, config }: Pick<PublishDeps, 'forge'> & { readonly config: Pick<Config, 'taskLabel'> },
-  issues: readonly (number | null)[],
-): Promise<readonly (string | null)[]> {
-  const numbers = issues.filter((issue) => issue !== null).slice(0, MAX_LOOKED_UP);
-  if (numbers.length === 0) return [];
-  const histories = await forge.issueHistories(numbers, config.taskLabel);
-  return [...histories.values()].map((history) => {
-    const labeller = labellerOf(history, config.taskLabel);
-    return labeller?.kind === 'user' ? labeller.login : null;
-  });
-}
-
-/** The issue that is all they are about; null: they are about more, or no issue. */
-export function issueOfNeeds(needs: readonly Need[]): number | null {
-  const [need, ...more] = needs;
-  return need === undefined || more.length > 0 ? null : issueOfId(need.about);
-}
-
-/** The tasks that the needs are about. */
-export function tasksOfNeeds(needs: readonly Need[], tasks: readonly Task[]): readonly Task[] {
-  return needs.flatMap(({ about }) => tasks.filter(({ id }) => id === about));
 }

@@ -1,7 +1,7 @@
 import { isWithdrawn, withdrawalOf, type Withdrawal, type WithdrawalKind } from '../core/people/withdrawal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { issueOfTask, nameOfTask, type Task } from '../core/tasks/task.ts';
-import type { Work } from '../handover/work.ts';
+import type { Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Remote } from '../ports/repository.ts';
 

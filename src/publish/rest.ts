@@ -2,12 +2,12 @@ import { mayNotify, needsAtRest } from '../core/people/needs.ts';
 import {
   aboutLane,
   MAX_NOTIFICATIONS_PER_DAY,
-  withNotification,
   type Need,
   type Notification,
+  peopleOf,
+  withNotification,
 } from '../core/people/notifications.ts';
-import type { ApprovalNotice } from '../core/people/consent-messages.ts';
-import { peopleOf } from '../core/people/recipients.ts';
+import type { ApprovalNotice } from '../core/people/consent.ts';
 import { noChange } from '../core/lane/change.ts';
 import { leaseOf } from '../config/config.ts';
 import { settleRun, type Budget } from '../core/sharing/budget.ts';
@@ -17,29 +17,15 @@ import { stillAsked } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import type { Intake } from '../handover/intake.ts';
-import { documentOf } from '../handover/stored.ts';
+import { documentOf, type Intake } from '../handover/intake.ts';
 import type { Restored } from '../ports/state.ts';
-import { isLiveStatus } from '../report/pages/live-status.ts';
-import { renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
+import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
-import { laneViewOf } from './lane-view.ts';
-import {
-  approversOf,
-  issueOfNeeds,
-  labellersOf,
-  MAX_NOTICES,
-  NO_THREAD,
-  nobodyMentioned,
-  notifyOnce,
-  readNotices,
-  reviewersOf,
-  tasksOfNeeds,
-  threadOfLane,
-} from './notifications.ts';
-import { reportOfEnd } from './report-of.ts';
+import { MAX_NOTICES, NO_THREAD, nobodyMentioned, notifyOnce, readNotices, threadOfLane } from './notifications.ts';
+import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds } from './recipients.ts';
+import { laneViewOf, reportOfEnd } from './report-of.ts';
 
 /** Of so many issues a run corrects what their status says. */
 const MAX_CORRECTED = 5;

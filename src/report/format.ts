@@ -1,4 +1,4 @@
-import { formatInstant, MINUTE_MS } from '../core/time.ts';
+import { formatInstant, MINUTE_MS } from '../core/countdown.ts';
 
 /** `2026-11-21 17:00 UTC (in 42 min)`; without the bracket once the instant has passed. */
 export function formatInstantFrom(instant: number, now: number): string {

@@ -1,6 +1,5 @@
 import { nameOfTask, type Task } from '../core/tasks/task.ts';
-import { ANSI_SEQUENCE, oneLine } from '../core/text/one-line.ts';
-import { breakReferences, ZERO_WIDTH_SPACE } from '../core/text/plain-text.ts';
+import { ANSI_SEQUENCE, breakReferences, oneLine, ZERO_WIDTH_SPACE } from '../core/text/phrase.ts';
 
 // Text from outside (titles, agent prose, file names, command output) on its way into Markdown.
 // What goes through here renders as the text it is: it cannot mark up, link, ping a person, mention or close an issue,

@@ -3,17 +3,29 @@ import type { AgentName } from '../core/agent-names.ts';
 import { agentToCall } from '../core/lane/decide.ts';
 import { sessionsOf } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
+import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
+import { sentence } from '../core/text/phrase.ts';
+import { messageOf, UserError } from '../errors.ts';
+import type { GateDeps } from '../gate/deps.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import { requesterOf } from '../gate/event/intent.ts';
+import { releaseLane } from '../gate/lane/claim.ts';
+import { findStart } from '../gate/lane/start.ts';
 import { packed, sealedOf, type SealedPart } from '../handover/conversations.ts';
-import type { WorkIntake } from '../handover/handed.ts';
-import type { Work } from '../handover/work.ts';
+import type { Work, WorkIntake } from '../handover/intake.ts';
+import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../loop/deps.ts';
 import type { Agent, AgentName as CalledName } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
-import type { Seal, StateStore } from '../ports/state.ts';
+import type { Remote } from '../ports/repository.ts';
+import type { Released, Seal, StateStore } from '../ports/state.ts';
 import type { PublishDeps } from '../publish/deps.ts';
-import { NO_NEEDS, type AgentConnection, type AgentNeeds, type Connections } from './deps.ts';
+import { reportOfWork } from '../publish/report-of.ts';
+import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS, type RunDeps } from './deps.ts';
+
+export type Failure = Extract<Outcome, { readonly kind: 'failed' }>;
 
 /** The agents of a run, none of which is opened yet; `prepared`: what one calls itself, once it is. */
 export function agentsOf(
@@ -41,7 +53,7 @@ export function agentNamesOf([first, ...others]: LoopDeps['agents']): Policy['ag
 }
 
 /** Where the transcripts of conversations are that this run had; null: it had none with that agent. */
-export type Exporters = (name: AgentName) => Promise<Pick<Agent, 'exportSession'> | null>;
+type Exporters = (name: AgentName) => Promise<Pick<Agent, 'exportSession'> | null>;
 
 /** Of the agents that this process opened. */
 export function openedExporters(agents: LoopDeps['agents']): Exporters {
@@ -118,4 +130,93 @@ function opening(
     return known;
   };
   return { name, open: () => (opens ??= open()), opened: () => known };
+}
+
+/** What the stages have in common, and the publisher's part. */
+export type Stages = PublishDeps &
+  Pick<LoopDeps, 'seal' | 'store'> &
+  Omit<GateDeps, 'repository' | 'examine' | 'readLeftCircuit' | 'claiming'> & { readonly remote: Remote };
+
+/** `exporters` (null: none at hand) know where the transcripts of conversations are. */
+export async function connectStages(
+  { config, context, runTag, clock, log, redact, connect, variables }: RunDeps,
+  { exporters, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly exporters: Exporters | null },
+): Promise<Stages> {
+  const [forge, remote, store, seal] = await Promise.all([
+    connect.forge(),
+    connect.remote(),
+    connect.store(),
+    connect.seal(),
+  ]);
+  const first = connect.agents[0].name;
+  const exportSessions = exporters === null ? nothing : sessionExport({ exporters, first, seal, store, log });
+  const asked = requesterOf(meaningOfRun({ context, config }));
+  const ports = { forge, remote, store, clock, log, redact, sha256, seal };
+  const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
+  return {
+    ...{ config, context, asked, runTag, variables, ...ports },
+    findStart: begins,
+    exportSessions,
+    stepWithinMs,
+    unsaved: null,
+  };
+}
+
+function nothing(): Promise<null> {
+  return Promise.resolve(null);
+}
+
+/** Hash of a text, in hex digits. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The report of work that is not published, as far as the run got with it. */
+export function reportUnpublished({ config, context, redact, clock }: RunDeps, work: Work): RunReport {
+  const { pullRequest } = work.lane;
+  return reportOfWork({ config, context, redact, now: clock.now() }, work, { pullRequest, headSha: null, saved: null });
+}
+
+/** The report of a run that has no work. */
+export function reportWithoutWork({ context, clock }: RunDeps, outcome: Outcome, startedAt: number): RunReport {
+  const { owner, repo } = context.repository;
+  const repositoryUrl = `${context.serverUrl}/${owner}/${repo}`;
+  return reportWithoutLane({ outcome, repositoryUrl, runUrl: context.runUrl, startedAt, endedAt: clock.now() });
+}
+
+/** The report with what the run asked of GitHub's API, and with what GitHub refused that decides nothing. */
+export function withGitHub({ connect }: RunDeps, report: RunReport): RunReport {
+  const requests = connect.requests();
+  if (report.kind === 'without-lane') return { ...report, requests };
+  return { ...report, requests, warnings: [...report.warnings, ...connect.refusedWishes()] };
+}
+
+/** Reports refused wishes in the log, once per job: also a job that hands over has no other place for them. */
+export function logRefusedWishes({ connect, log }: RunDeps): void {
+  for (const refused of connect.refusedWishes()) log.warning(refused);
+}
+
+/** Gives back a lane. What a run that worked has reserved stands for its calls, where they could not be counted: it is given back by one that never began. */
+export async function giveBackLane(
+  { connect, ...run }: RunDeps,
+  lane: LaneId,
+  what: 'claim' | 'claim-and-reservation',
+): Promise<Released> {
+  const store = await connect.store();
+  return releaseLane({ ...run, store }, lane, what === 'claim-and-reservation');
+}
+
+/** What the log says where a failure could not be notified of; what stops the notification is often the failure itself. */
+export function unnotified(failure: Failure, error: unknown): string {
+  const why = messageOf(error);
+  return why === failure.message
+    ? 'Nobody could be notified of this failure.'
+    : `Nobody could be notified of this failure: ${sentence(why)}`;
+}
+
+/** An error as an outcome. What is not a UserError is ours or the machine's: its stack is shown by debug logging alone. */
+export function failureOf(error: unknown, debug: (text: string) => void): Failure {
+  if (error instanceof UserError) return { kind: 'failed', reason: error.kind, message: error.message };
+  if (error instanceof Error && error.stack !== undefined) debug(error.stack);
+  return { kind: 'failed', reason: 'infrastructure', message: `Unexpected failure: ${sentence(messageOf(error))}` };
 }

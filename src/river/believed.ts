@@ -1,14 +1,41 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { recordedFacts } from '../core/isolation/texts.ts';
-import { callsOf, parseJournalLine, type JournalEntry } from '../core/journal/journal.ts';
-import { recordedLookAt } from '../core/review/look-at.ts';
-import { outcomeSchema, type Outcome } from '../core/outcome.ts';
+import { callsOf, type JournalEntry, parseJournalLine } from '../core/journal/journal.ts';
+import { initialState, type LaneState, parseStateAt, probeState, serializeState } from '../core/lane/state.ts';
+import { type Outcome, outcomeSchema } from '../core/outcome.ts';
 import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
+import { recordedLookAt } from '../core/review/look-at.ts';
+import type { FoundSetting } from '../core/settings/effective.ts';
 import { believedBefore, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
-import { initialState, parseStateAt, probeState, serializeState, type LaneState } from '../core/lane/state.ts';
-import type { Work } from '../handover/work.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
+import { sentence } from '../core/text/phrase.ts';
+import { messageOf, UserError } from '../errors.ts';
+import type { Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
+
+/** What main leaves on disk for post. `ended`: main did everything itself, but for giving back a lane that is still `claimed`. */
+export interface RunRecord {
+  readonly version: 1;
+  readonly stage: 'gate' | 'work' | 'ended';
+  readonly startedAt: number;
+  /** Digest of what in main's environment leads git and this program to their servers; null: nothing is set. */
+  readonly steeringDigest: string | null;
+  /** The lane that this run may have claimed: it was about to, and has not given it back for certain; null: none. */
+  readonly claimed: LaneId | null;
+  /** Settings in place of inputs, with which post publishes as main would; an earlier version wrote none. */
+  readonly settings?: readonly FoundSetting[];
+  /** null until the loop begins. */
+  readonly work: Work | null;
+}
+
+const FILE = 'run.json';
+
+/** A record has its tasks, its journal and two states; far more than that is not ours. */
+const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 /** What the record is held against. `restored`: what the store knows of the lane; null: it keeps nothing, or was not asked. */
 export interface Known {
@@ -91,7 +118,9 @@ function mostCalls(journal: Work['journal']): number {
 
 const FINISHED_BY_POST =
   'The main step did not finish this report. Its list of iterations and files comes from a record on the machine that a program of the same user could have changed; the commits, what is done, and what is approved do not.';
+
 const RESTORED = 'restored by the main step';
+
 const LEFT_OUT = "left out by the main step; the main step's log says why";
 
 /** What the run's own state is held against: with the orders that it has obeyed, and no other. */
@@ -141,10 +170,61 @@ function believedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEn
 }
 
 const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
+
 const CANCELLED: Outcome = { kind: 'cancelled', reason: 'signal' };
+
 const MAIN_FAILED: Outcome = {
   kind: 'failed',
   reason: 'infrastructure',
   message:
     "The main step could not publish all that this run made, and the post step finished it. The main step's log says why. The next run verifies what is not known to be done.",
 };
+
+/** Writes the run's record, sealed, whole or not at all: a kill at any instant leaves the old one or the new one. Throws a UserError when it cannot. */
+export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): void {
+  const next = join(folder, `${FILE}.next`);
+  const text = JSON.stringify(record);
+  try {
+    // Whatever lies there is not opened: writing to a named pipe would wait for ever.
+    rmSync(next, { recursive: true, force: true });
+    writeFileSync(next, `${sealOf(text, key)}\n${text}`, { mode: 0o600, flag: 'wx' });
+    renameSync(next, join(folder, FILE));
+  } catch (error) {
+    throw new UserError(
+      'infrastructure',
+      `The run's record could not be written: ${sentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Reads the run's record back; null when it is not, byte for byte, one that main of this run wrote. */
+export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
+  try {
+    const content = readRegular(join(folder, FILE));
+    const end = content.indexOf('\n');
+    const text = content.slice(end + 1);
+    const [found, made] = [Buffer.from(content.slice(0, Math.max(0, end))), Buffer.from(sealOf(text, key))];
+    if (found.length !== made.length || !timingSafeEqual(found, made)) return null;
+    const record = JSON.parse(text) as Partial<RunRecord> | null;
+    return record?.version === 1 && typeof record.stage === 'string' ? (record as RunRecord) : null;
+  } catch {
+    return null;
+  }
+}
+
+function sealOf(text: string, key: Buffer): string {
+  return createHmac('sha256', key).update('run record\n').update(text).digest('hex');
+}
+
+/** Throws for what is not a file of a sensible size, without waiting for it. */
+function readRegular(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile() || stats.size > MAX_RECORD_BYTES) throw new Error(`${path} is not a record`);
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}

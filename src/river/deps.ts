@@ -4,8 +4,8 @@ import type { RunReport } from '../handover/report.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
-import type { IsolationFacts } from '../core/isolation/facts.ts';
-import type { McpServer } from '../core/mcp/server.ts';
+import type { IsolationFacts } from '../core/isolation/probe.ts';
+import type { McpServer } from '../core/mcp/values.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
@@ -15,7 +15,7 @@ import type { Clock, Log } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from './believed.ts';
 
 /** What main and post have in common. */
 export interface RunDeps {

@@ -3,20 +3,25 @@ import { isLaneId, nameOfLane, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { RunReport } from '../handover/report.ts';
-import type { Work } from '../handover/work.ts';
+import type { Work } from '../handover/intake.ts';
 import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
 import { publish } from '../publish/publish.ts';
-import { within } from '../publish/within.ts';
-import { believedWork, type Known } from './believed.ts';
+import { within } from '../publish/answers.ts';
+import { believedWork, type Known, type RunRecord } from './believed.ts';
 import type { RunDeps } from './deps.ts';
-import { giveBackLane, logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHub } from './ends.ts';
-import { failureOf } from './failure.ts';
 import { takeIntake } from './jobs/parcels.ts';
-import type { RunRecord } from './run-record.ts';
-import { recordedExporters } from './agents.ts';
-import { connectStages } from './stages.ts';
-import { sentence } from '../core/text/sentence.ts';
+import {
+  connectStages,
+  failureOf,
+  giveBackLane,
+  logRefusedWishes,
+  recordedExporters,
+  reportUnpublished,
+  reportWithoutWork,
+  withGitHub,
+} from './agents.ts';
+import { sentence } from '../core/text/phrase.ts';
 
 /** What post has of a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {

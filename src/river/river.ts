@@ -1,30 +1,59 @@
-import { meaningOfRun } from '../gate/event/event-table.ts';
-import { dismiss, gate } from '../gate/gate.ts';
-import type { GateDeps } from '../gate/deps.ts';
-import { renewReservation } from '../gate/lane/renew.ts';
-import { acknowledge } from '../gate/people/acknowledge.ts';
+import type { Config, RunContext } from '../config/config.ts';
+import type { Reach } from '../config/inputs.ts';
 import { withPipelineOf } from '../core/policy.ts';
-import { endIntake, type Intake } from '../handover/intake.ts';
-import type { WorkIntake } from '../handover/handed.ts';
-import type { RunReport } from '../handover/report.ts';
-import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
+import type { GateDeps } from '../gate/deps.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import { requesterOf } from '../gate/event/intent.ts';
+import { dismiss, gate } from '../gate/gate.ts';
+import { renewReservation } from '../gate/lane/claim.ts';
+import { acknowledge, isAskedFor } from '../gate/people/trust.ts';
+import { endIntake, type Intake, type Work, type WorkIntake } from '../handover/intake.ts';
+import { reportWithoutLane, type RunReport } from '../handover/report.ts';
+import type { Forge } from '../ports/forge.ts';
+import type { Clock, Log } from '../ports/machine.ts';
+import { within } from '../publish/answers.ts';
 import type { PublishDeps } from '../publish/deps.ts';
-import { publishEnd } from '../publish/end.ts';
+import { createLiveStatus, publishEnd } from '../publish/end.ts';
+import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
-import { createLiveStatus } from '../publish/live-status.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
-import { within } from '../publish/within.ts';
-import { agentsOf, openedExporters, openFirst } from './agents.ts';
+import {
+  agentsOf,
+  connectStages,
+  type Failure,
+  giveBackLane,
+  logRefusedWishes,
+  openedExporters,
+  openFirst,
+  reportUnpublished,
+  type Stages,
+  unnotified,
+  withGitHub,
+} from './agents.ts';
 import type { RiverDeps, RunEnd } from './deps.ts';
-import { giveBackLane, logRefusedWishes, reportUnpublished, withGitHub } from './ends.ts';
-import { gateJob } from './jobs/gate-job.ts';
 import { loopJob } from './jobs/loop-job.ts';
-import { publishJob } from './jobs/publish-job.ts';
-import { createRecording, type Recording } from './recording.ts';
-import { runLoop } from './run-loop.ts';
+import { gateJob, publishJob } from './jobs/publish-job.ts';
+import { createRecording, type Recording, runLoop } from './run-loop.ts';
 import { giveUp, publishRecorded, salvage } from './salvage.ts';
-import { connectStages, type Stages } from './stages.ts';
+
+/** What an ordinary end waits for a busy machine to remove the agent's user, namespaces and folders. */
+const CLOSE_MS = 20_000;
+
+/** A cancelled run has 2 s left. */
+const CLOSE_CANCELLED_MS = 1_500;
+
+/** The run has failed already: this is worth so much more of the job's time, in ms. */
+const WITHIN_MS = 30_000;
+
+interface UnusableDeps {
+  readonly reach: Reach;
+  readonly context: RunContext;
+  readonly connectForge: (config: Pick<Config, 'githubToken'>) => Promise<Forge>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly redact: (text: string) => string;
+}
 
 /** In ms: a link is not worth more. */
 const LOG_WITHIN_MS = 10_000;
@@ -155,4 +184,52 @@ function endBeforeLoop(deps: RiverDeps, recording: Recording, intake: EndIntake)
   const { config, context, redact, clock, startedAt } = deps;
   recording.tryToRecord('ended');
   return reportOfEnd({ config, context, redact, now: clock.now() }, intake, startedAt);
+}
+
+/** Inputs that stop every run are a need like any other, once for each reason. Never throws. */
+export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Promise<void> {
+  await within(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
+    deps.log.warning(unnotified(failure, error));
+  });
+}
+
+async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> {
+  const { reach: config, context, clock, redact } = deps;
+  const meaning = meaningOfRun({ context, config });
+  const forge = await deps.connectForge(config);
+  if (!(await isAskedFor({ config, forge }, meaning))) return;
+  const { owner, repo } = context.repository;
+  const now = clock.now();
+  const report = reportWithoutLane({
+    outcome,
+    repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
+    runUrl: context.runUrl,
+    startedAt: now,
+    endedAt: now,
+  });
+  await notifyOfConfiguration(
+    { config, forge, clock, redact, asked: requesterOf(meaning), stepWithinMs: null },
+    report,
+  );
+}
+
+/** Waits until something is closed, for the time that a run has for it; returns what it says, or null: it is left to the post step, which closes it again. */
+export async function closeInTime(close: () => Promise<string | null>, cancelled: AbortSignal): Promise<string | null> {
+  const late = Promise.withResolvers<null>();
+  const giveUp = (): void => {
+    late.resolve(null);
+  };
+  let timer = setTimeout(giveUp, CLOSE_MS);
+  const hurry = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(giveUp, CLOSE_CANCELLED_MS);
+  };
+  if (cancelled.aborted) hurry();
+  else cancelled.addEventListener('abort', hurry);
+  try {
+    return await Promise.race([close(), late.promise]);
+  } finally {
+    clearTimeout(timer);
+    cancelled.removeEventListener('abort', hurry);
+  }
 }

@@ -1,18 +1,35 @@
+import type { LaneId } from '../core/tasks/ids.ts';
 import { countTasks } from '../core/tasks/queue.ts';
-import type { WorkIntake } from '../handover/handed.ts';
-import type { Work } from '../handover/work.ts';
+import { messageOf } from '../errors.ts';
+import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import { loop } from '../loop/loop.ts';
 import type { Log } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
-import { agentNamesOf } from './agents.ts';
-import { handOverLine } from '../report/sentences/hand-overs.ts';
+import { handOverLine } from '../report/sentences/lane-status.ts';
+import { agentNamesOf, sha256 } from './agents.ts';
+import type { RunRecord } from './believed.ts';
 import type { RiverDeps } from './deps.ts';
-import type { Recording } from './recording.ts';
-import { sha256 } from './stages.ts';
+
+/** What main knows of its own run, kept on disk for post. */
+export interface Recording {
+  /** The newest work; null until the loop begins. */
+  readonly work: () => Work | null;
+  /** The lane that this run may have claimed, and has not given back for certain; null: none. */
+  readonly claimed: () => LaneId | null;
+  /** On disk before the claim is made: a run that is killed right behind its claim has its lane given back by post. Throws a UserError. */
+  readonly claiming: (lane: LaneId) => void;
+  /** The lane is given back. */
+  readonly released: () => void;
+  /** Throws a UserError when the work cannot be put on disk. */
+  readonly keep: (work: Work) => void;
+  /** For where no new call depends on the record any more: the work is in memory, and publishing it matters more. Warns once. */
+  readonly tryToKeep: (work: Work) => void;
+  readonly tryToRecord: (stage: RunRecord['stage']) => void;
+}
 
 /** What the loop has beside the world: the agents, and where its work goes. */
-export interface LoopSetting extends Pick<
+interface LoopSetting extends Pick<
   LoopDeps,
   | 'agents'
   | 'prompt'
@@ -79,5 +96,43 @@ function narrateTo(log: Log): LoopDeps['narrate'] {
     for (const line of handOverLine(entry, journal.at(-2) ?? null)) log.info(line);
     log.info(renderIterationEnd(entry));
     log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
+  };
+}
+
+/** Nothing is on disk before the first claim but what the entry wrote. */
+export function createRecording({ machine, log }: Pick<RiverDeps, 'machine' | 'log'>): Recording {
+  let work: Work | null = null;
+  let claimed: LaneId | null = null;
+  let hasWarned = false;
+  const record = (stage: RunRecord['stage']): void => {
+    machine.record({ stage, claimed, work });
+  };
+  const tryToRecord = (stage: RunRecord['stage']): void => {
+    try {
+      record(stage);
+    } catch (error) {
+      if (!hasWarned) log.warning(messageOf(error));
+      hasWarned = true;
+    }
+  };
+  return {
+    work: () => work,
+    claimed: () => claimed,
+    claiming: (lane) => {
+      claimed = lane;
+      record('gate');
+    },
+    released: () => {
+      claimed = null;
+    },
+    keep: (latest) => {
+      work = latest;
+      record('work');
+    },
+    tryToKeep: (latest) => {
+      work = latest;
+      tryToRecord('work');
+    },
+    tryToRecord,
   };
 }

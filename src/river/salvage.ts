@@ -1,17 +1,23 @@
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import { isAskedFor } from '../gate/people/trust.ts';
 import type { RunReport } from '../handover/report.ts';
-import type { Work } from '../handover/work.ts';
+import type { Work } from '../handover/intake.ts';
 import { isOnRemote, publish } from '../publish/publish.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import type { RiverDeps } from './deps.ts';
-import { giveBackLane, reportUnpublished, reportWithoutWork } from './ends.ts';
-import { failureOf, unnotified, type Failure } from './failure.ts';
-import type { Recording } from './recording.ts';
-import { connectStages } from './stages.ts';
+import type { Recording } from './run-loop.ts';
+import {
+  connectStages,
+  type Failure,
+  failureOf,
+  giveBackLane,
+  reportUnpublished,
+  reportWithoutWork,
+  unnotified,
+} from './agents.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { sentence } from '../core/text/phrase.ts';
 
 /** After a failure: publishes what was finished before it, or gives back the lane of a run that never began. */
 export async function salvage(deps: RiverDeps, recording: Recording, error: unknown): Promise<RunReport> {

@@ -1,5 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sleep } from '../ports/machine.ts';
+
+/** Lets time pass on this machine. */
+export const pause: Sleep = async (ms, signal) => {
+  await sleep(ms, undefined, { signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+};
+
 /** GitHub's runner sends SIGINT, SIGTERM 7.5 s later and SIGKILL 2.5 s after that, to this process alone. */
 const FIRST_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
 /** Main must be gone within 7 s of the first signal; ending the agent's processes takes up to 3 s of them. */
 const GIVE_UP_AFTER_MS = 5_000;
 

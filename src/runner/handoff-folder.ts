@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { sentence } from '../core/text/sentence.ts';
+import { sentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { HandoffFolder, HandoffName } from '../ports/handoff.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chainLine, CHAIN_START } from '../core/journal/chain.ts';
+import { chainLine, CHAIN_START } from '../core/journal/parse-journal.ts';
 import { messageOf, UserError } from '../errors.ts';
-import { sentence } from '../core/text/sentence.ts';
+import { sentence } from '../core/text/phrase.ts';
 
 /** A run's journal on disk. */
 export interface JournalFile {

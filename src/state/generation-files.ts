@@ -4,8 +4,8 @@ import { link as hardLink, lstat, mkdir, open, readdir, rm, writeFile } from 'no
 import { join } from 'node:path';
 import type { Head, NamedTexts, Unavailable, Written } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
-import { MINUTE_MS } from '../core/time.ts';
-import { cut } from '../core/text/cut.ts';
+import { MINUTE_MS } from '../core/countdown.ts';
+import { cut } from '../core/text/phrase.ts';
 
 export interface GenerationFilesOptions {
   /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */

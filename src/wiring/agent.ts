@@ -1,27 +1,31 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { agentEnvironment } from '../config/agent-environment.ts';
-import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts';
+import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-record.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
-import { LINGER_MS } from '../agents/cli/linger-watch.ts';
+import { LINGER_MS } from '../agents/cli/stall-watch.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
-import type { ShellSurroundings } from '../processes/shell-command.ts';
+import type { ShellSurroundings } from '../processes/run-program.ts';
 import { movedEnvironment } from '../processes/clean-surroundings.ts';
 import { treeFolder } from '../git/checkout/tree/tree-folder.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
-import { ADAPTERS } from './agents/adapters.ts';
-import { loginFor, type AgentLogin } from './agents/login.ts';
 import { providerOf } from './agents/providers.ts';
-import { checkRules, checkStepRules } from './agents/rules.ts';
-import { withinCapabilities } from './agents/within-capabilities.ts';
 import { CAPABILITIES, type AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from '../config/config.ts';
 import type { AgentNeeds } from '../river/deps.ts';
-import { serverRules } from '../core/mcp/rules.ts';
+import { serverRules } from '../core/mcp/values.ts';
 import { noPriceText } from '../core/spending/prices.ts';
 import { UserError } from '../errors.ts';
 import type { BrokerOptions } from '../isolation/broker.ts';
-import { giveServers } from './agents/mcp-servers.ts';
+import {
+  ADAPTERS,
+  type AgentLogin,
+  checkRules,
+  checkStepRules,
+  giveServers,
+  loginFor,
+  withinCapabilities,
+} from './agents/agent-settings.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
 
@@ -178,7 +182,7 @@ export async function createVerifyCommands(world: World, isolation: Isolation): 
 
 /** The commands of a pipeline. */
 export async function loadStepCommands(world: World, isolation: Isolation): Promise<Commands> {
-  const { createStepCommands: create } = await import('../processes/step-commands.ts');
+  const { createStepCommands: create } = await import('../processes/run-program.ts');
   return create({ ...(await shellOf(world, isolation)), log: world.log });
 }
 

@@ -4,7 +4,7 @@ import type { ChosenAgent } from '../config/config.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../river/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import { createAgent, loadStepCommands, createVerifyCommands, openLogin } from './agent.ts';
-import type { AgentLogin } from './agents/login.ts';
+import type { AgentLogin } from './agents/agent-settings.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import { openHandoff } from './handoff.ts';

@@ -3,7 +3,7 @@ import { coAuthorsOf } from './agents/providers.ts';
 import type { Checkout } from '../git/checkout/checkout.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Remote } from '../ports/repository.ts';
-import type { RunIdentity } from '../runner/run-identity.ts';
+import type { RunIdentity } from '../runner/run-context.ts';
 import type { Isolated } from './isolation/isolated.ts';
 import type { Patience, World } from './world.ts';
 

@@ -1,12 +1,12 @@
 import { isAbsolute, relative } from 'node:path';
-import { sentence } from '../core/text/sentence.ts';
+import { sentence } from '../core/text/phrase.ts';
 import { asError, messageOf, UserError } from '../errors.ts';
-import { startWatchdog } from '../processes/watchdog.ts';
+import { startWatchdog } from '../processes/run-program.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { AgentConnection, Connections } from '../river/deps.ts';
 import { rememberActionFiles, type ActionFiles } from '../runner/action-files.ts';
-import type { RunnerFiles } from '../runner/runner-files.ts';
-import { MINUTE_MS } from '../core/time.ts';
+import type { RunnerFiles } from '../runner/workspace-files.ts';
+import { MINUTE_MS } from '../core/countdown.ts';
 import type { World } from './world.ts';
 
 /** What a run may need beyond `max-minutes`, for a last verification and for publishing; its lane is its own for longer. */

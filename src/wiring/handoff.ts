@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
 import { takeIntake } from '../river/jobs/parcels.ts';
-import type { RunIdentity } from '../runner/run-identity.ts';
+import type { RunIdentity } from '../runner/run-context.ts';
 
 /** The folder that the input names. */
 export async function openHandoff({ handoff }: Pick<Config, 'handoff'>): Promise<HandoffFolder> {

@@ -3,12 +3,11 @@ import { fromRoot } from '../core/folder.ts';
 import { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES } from '../core/others/left-circuit.ts';
 import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../river/deps.ts';
-import { writeRunRecord } from '../river/run-record.ts';
+import { writeRunRecord } from '../river/believed.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
-import { onCancel } from '../runner/cancellation.ts';
+import { onCancel, pause } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
-import { pause } from '../runner/pause.ts';
 import { endAgent } from './agent.ts';
 import type { World } from './world.ts';
 

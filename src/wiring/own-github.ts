@@ -1,4 +1,4 @@
-import type { GitHubCheckout, LookAtGitHub, Viewer } from '../cli/github.ts';
+import type { GitHubCheckout, LookAtGitHub, Viewer } from '../cli/arguments.ts';
 import { UserError } from '../errors.ts';
 import type { ForgeOptions } from '../github/client.ts';
 import type { Log } from '../ports/machine.ts';

@@ -6,9 +6,8 @@ import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import type { Pace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
 import type { RunDeps } from '../river/deps.ts';
-import { createLog, debug } from '../runner/log.ts';
-import { mask } from '../runner/results.ts';
-import type { RunIdentity } from '../runner/run-identity.ts';
+import { createLog, debug, mask } from '../runner/results.ts';
+import type { RunIdentity } from '../runner/run-context.ts';
 
 /** The environment of this process, and what is derived from it once. Composition is the entries' work: no other layer knows an adapter. */
 export interface World extends Omit<RunDeps, 'connect'> {

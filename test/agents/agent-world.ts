@@ -6,11 +6,10 @@ import type { Script } from '../../sandbox/scripted-model/step.ts';
 import { createCliAgent } from '../../src/agents/cli/agent.ts';
 import type { AgentCli } from '../../src/agents/cli/cli.ts';
 import { installCli } from '../../src/agents/cli/install.ts';
-import type { McpServer } from '../../src/core/mcp/server.ts';
+import type { McpServer } from '../../src/core/mcp/values.ts';
 import { listenOnLoopback } from '../../src/isolation/listening.ts';
 import type { Agent, AgentCall, AgentRun } from '../../src/ports/agent.ts';
-import type { ADAPTERS } from '../../src/wiring/agents/adapters.ts';
-import { loginFor } from '../../src/wiring/agents/login.ts';
+import { type ADAPTERS, loginFor } from '../../src/wiring/agents/agent-settings.ts';
 import {
   callOf,
   createMachine,

@@ -1,4 +1,4 @@
-import type { McpServer } from '../../src/core/mcp/server.ts';
+import type { McpServer } from '../../src/core/mcp/values.ts';
 
 /** One tool on standard input and output, which says what the server was given. */
 const PROGRAM = `

@@ -4,7 +4,7 @@ import { mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ACTION_FOLDER, TOOL_CACHE } from '../../sandbox/sandbox.ts';
-import { programAt, runAlone, type Program } from '../../src/processes/program.ts';
+import { programAt, runAlone, type Program } from '../../src/processes/collect-output.ts';
 import { clis, type Cli } from './clis.ts';
 
 declare module 'vitest' {

@@ -10,8 +10,7 @@ import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { roomEnvironment } from '../../src/core/isolation/environment.ts';
 import { openRoom } from '../../src/isolation/room/open-room.ts';
 import { collectOutput } from '../../src/processes/collect-output.ts';
-import { ADAPTERS } from '../../src/wiring/agents/adapters.ts';
-import { loginFor } from '../../src/wiring/agents/login.ts';
+import { ADAPTERS, loginFor } from '../../src/wiring/agents/agent-settings.ts';
 import { callOf, createMemoryLog } from '../integration/agents/agent-fixture.ts';
 
 // A runner's process, of root or of a user with sudo, that has a real CLI work in two rooms, one after the other. Its only

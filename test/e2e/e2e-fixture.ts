@@ -10,7 +10,8 @@ import { events, SANDBOX_KEY, startSandbox, TOKEN, type Sandbox, type SandboxJob
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import type { Performance } from '../../sandbox/workflow/performance.ts';
 import { playWorkflow, type Played } from '../../sandbox/workflow/play.ts';
-import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
+import { parseHiddenStatus } from '../../src/report/pages/status-json.ts';
+import type { RalphStatus } from '../../src/report/pages/status-schema.ts';
 import { startOwnMachine, type OwnMachine, type SudoUser } from '../own-machine.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 import { eventually } from '../eventually.ts';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { checkChain } from '../../src/core/journal/chain.ts';
-import { parseJournal, type Journal } from '../../src/core/journal/parse-journal.ts';
+import { checkChain, type Journal, parseJournal } from '../../src/core/journal/parse-journal.ts';
 import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
 import { createProject, loseState, runOnce, savedState, type Run } from './stage/river.ts';
 

@@ -59,7 +59,7 @@ function brokenBy(from: string, to: string): readonly string[] {
 }
 
 test.each<[string, string, readonly string[]]>([
-  ['agents/another/events/a.ts', 'core/analysis/transcript.ts', []],
+  ['agents/another/events/a.ts', 'core/analysis/analysis.ts', []],
   ['agents/another/output/a.ts', 'agents/another/events/a.ts', []],
   ['agents/another/events/a.ts', 'agents/reading/reader.ts', []],
   ['agents/reading/reader.ts', 'agents/another/events/a.ts', ['agents/reading-knows-only']],

@@ -5,10 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parseState, serializeState, STATE_VERSION, type LaneState } from '../../src/core/lane/state.ts';
 import { parseBudget, serializeUsage } from '../../src/core/sharing/budget.ts';
-import { migrated } from '../../src/core/snapshot/migration.ts';
-import { budgetIn, isSnapshotFile, laneIn } from '../../src/core/snapshot/snapshot.ts';
+import { budgetIn, isSnapshotFile, laneIn, migrated } from '../../src/core/snapshot/snapshot.ts';
 import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
-import { readRunRecord, writeRunRecord, type RunRecord } from '../../src/river/run-record.ts';
+import { readRunRecord, writeRunRecord, type RunRecord } from '../../src/river/believed.ts';
 import { ralph } from './cli/fixture.ts';
 
 // What real runs stored. A later version reads it as they meant it, and writes it back without loss.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { holds, interpolate } from '../../sandbox/workflow/expressions.ts';
 import { parseWorkflow } from '../../sandbox/workflow/workflow.ts';
-import { answerMarker } from '../../src/core/people/answer-marker.ts';
+import { answerMarker } from '../../src/core/people/command.ts';
 import { read } from './documents/pages.ts';
 
 const single = parseWorkflow(read('templates/workflows/ralph.yml'));

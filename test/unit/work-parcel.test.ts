@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { IsolationFacts } from '../../src/core/isolation/facts.ts';
-import type { HandedIntake } from '../../src/handover/handed.ts';
+import type { IsolationFacts } from '../../src/core/isolation/probe.ts';
+import type { HandedIntake } from '../../src/handover/intake.ts';
 import { lostWork, receiveWork, serializeWork } from '../../src/handover/work-parcel.ts';
 import { initialState } from '../../src/core/lane/state.ts';
 import { noon } from './core/core-fixtures.ts';

@@ -1,8 +1,47 @@
-import { allowsWebSearch } from '../../core/agents/web-search.ts';
-import { secretsAmong, type AccessOf } from '../cli/access.ts';
-import { brokerEnvironment, loginOf } from './login.ts';
-import { bedrockApi, messagesApi, vertexApi } from './messages/endpoints.ts';
-import { claudeProtocol } from './messages/protocol.ts';
+import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
+import { type AccessOf, type AwsKeys, noServerAddress, pastTheProxy, secretsAmong, serverAddress } from '../cli/cli.ts';
+import { bedrockApi, claudeProtocol, messagesApi, vertexApi } from './messages/protocol.ts';
+import { claudeProvider } from './provider.ts';
+
+/** How the agent reaches its model: through the broker, which holds the keys, or by itself. */
+type Login =
+  | BrokeredLogin
+  | { readonly kind: 'direct'; readonly environment: Environment }
+  | { readonly kind: 'unusable'; readonly problem: string };
+
+interface BrokeredLogin {
+  readonly kind: 'brokered';
+  readonly api: Api;
+  /** Without a slash at the end. */
+  readonly provider: string;
+  /** Name of the variable that gets the placeholder → key. */
+  readonly keys: Environment;
+  /** Sent with every request. */
+  readonly headers: Environment;
+  /** The agent's, without keys. */
+  readonly environment: Environment;
+}
+
+/** Whose API it is. */
+export type Api =
+  | { readonly kind: 'anthropic' }
+  | { readonly kind: 'bedrock'; readonly signing: AwsKeys | null }
+  /** `models`: path of the models of one project in one place. */
+  | { readonly kind: 'vertex'; readonly models: string };
+
+type Environment = Readonly<Record<string, string>>;
+
+const PROVIDER = 'https://api.anthropic.com';
+
+const ADDRESSES = {
+  anthropic: 'ANTHROPIC_BASE_URL',
+  bedrock: 'ANTHROPIC_BEDROCK_BASE_URL',
+  vertex: 'ANTHROPIC_VERTEX_BASE_URL',
+} as const;
+
+const HEADERS = 'ANTHROPIC_CUSTOM_HEADERS';
+
+const BEDROCK_KEY = 'AWS_BEARER_TOKEN_BEDROCK';
 
 /** Claude Code's way to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
 export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
@@ -27,3 +66,121 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
     signWith,
   };
 };
+
+/** Takes the keys out of the agent's environment. A cloud's login that is a file or the machine's own stays where it is. */
+export function loginOf(environment: Environment): Login {
+  if (environment['CLAUDE_CODE_USE_BEDROCK'] === '1') return bedrockLogin(environment);
+  if (environment['CLAUDE_CODE_USE_VERTEX'] === '1') return vertexLogin(environment);
+  const keys = Object.fromEntries(
+    claudeProvider.keys.flatMap((name): [string, string][] => {
+      const value = textOf(environment, name);
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
+  return Object.keys(keys).length === 0
+    ? { kind: 'direct', environment }
+    : brokered(environment, { api: { kind: 'anthropic' }, keys, standard: PROVIDER });
+}
+
+function bedrockLogin(environment: Environment): Login {
+  const key = textOf(environment, BEDROCK_KEY);
+  const [accessKeyId, secretAccessKey] = [
+    textOf(environment, 'AWS_ACCESS_KEY_ID'),
+    textOf(environment, 'AWS_SECRET_ACCESS_KEY'),
+  ];
+  const isSigned = key === '' && accessKeyId !== '' && secretAccessKey !== '';
+  if (key === '' && !isSigned) return { kind: 'direct', environment };
+  // As the CLI does without one.
+  const region = textOf(environment, 'AWS_REGION') || textOf(environment, 'AWS_DEFAULT_REGION') || 'us-east-1';
+  if (!/^[a-z]{2,}(?:-[a-z]+)+-\d{1,2}$/.test(region))
+    return { kind: 'unusable', problem: '`AWS_REGION` is not a region of AWS such as eu-west-1. Correct it.' };
+  const sessionToken = textOf(environment, 'AWS_SESSION_TOKEN');
+  return brokered(environment, {
+    api: { kind: 'bedrock', signing: isSigned ? { region, accessKeyId, secretAccessKey, sessionToken } : null },
+    keys: { [BEDROCK_KEY]: key },
+    standard: `https://bedrock-runtime.${region}.amazonaws.com`,
+  });
+}
+
+function vertexLogin(environment: Environment): Login {
+  const token = textOf(environment, 'CLOUDSDK_AUTH_ACCESS_TOKEN') || textOf(environment, 'GOOGLE_OAUTH_ACCESS_TOKEN');
+  if (token === '') return { kind: 'direct', environment };
+  const project = textOf(environment, 'ANTHROPIC_VERTEX_PROJECT_ID');
+  const region = textOf(environment, 'CLOUD_ML_REGION');
+  if (!/^[a-z0-9][\w.:-]*$/.test(project) || !/^[a-z0-9-]+$/.test(region))
+    return {
+      kind: 'unusable',
+      problem:
+        'Vertex AI needs `ANTHROPIC_VERTEX_PROJECT_ID` and `CLOUD_ML_REGION`, and one of them is missing or not a name. Add both to the `env` of the step.',
+    };
+  return brokered(environment, {
+    api: { kind: 'vertex', models: `/projects/${project}/locations/${region}/publishers/anthropic/models/` },
+    keys: { [HEADERS]: token },
+    standard: `https://${vertexHost(region)}/v1`,
+  });
+}
+
+function vertexHost(region: string): string {
+  if (region === 'global') return 'aiplatform.googleapis.com';
+  return region === 'us' || region === 'eu'
+    ? `aiplatform.${region}.rep.googleapis.com`
+    : `${region}-aiplatform.googleapis.com`;
+}
+
+/** `standard`: the address where the environment names none. */
+function brokered(
+  environment: Environment,
+  { api, keys, standard }: Pick<BrokeredLogin, 'api' | 'keys'> & { readonly standard: string },
+): Login {
+  const name = ADDRESSES[api.kind];
+  const given = textOf(environment, name);
+  const provider = serverAddress(given === '' ? standard : given);
+  if (provider === null) return noServerAddress(name);
+  const taken: readonly string[] = [
+    ...claudeProvider.keys,
+    ...claudeProvider.cloudKeys,
+    ...Object.values(ADDRESSES),
+    HEADERS,
+  ];
+  return {
+    kind: 'brokered',
+    api,
+    provider,
+    keys,
+    headers: headersIn(environment[HEADERS] ?? ''),
+    environment: Object.fromEntries(Object.entries(environment).filter(([variable]) => !taken.includes(variable))),
+  };
+}
+
+/** `Name: value` in each line, as the CLI reads them. */
+function headersIn(text: string): Record<string, string> {
+  const pairs = text.split('\n').flatMap((line): [string, string][] => {
+    const [, name = '', value = ''] = /^\s*([\w-]+)\s*:(.*)$/.exec(line) ?? [];
+    return name === '' ? [] : [[name.toLowerCase(), value.trim()]];
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** What the agent's CLI finds the broker by. Requests to this machine go past the proxy of the network. */
+export function brokerEnvironment(
+  { api, environment }: Pick<BrokeredLogin, 'api' | 'environment'>,
+  { address, placeholders }: { readonly address: string; readonly placeholders: Environment },
+): Record<string, string> {
+  return { ...credentials(api, placeholders), [ADDRESSES[api.kind]]: address, ...pastTheProxy(environment) };
+}
+
+function credentials(api: Api, placeholders: Environment): Environment {
+  switch (api.kind) {
+    case 'anthropic':
+      return placeholders;
+    case 'bedrock':
+      // Else it asks each model first whether it is there.
+      return { ...placeholders, CLAUDE_CODE_SKIP_BEDROCK_AUTH: '1' };
+    case 'vertex':
+      return { [HEADERS]: `Authorization: Bearer ${placeholders[HEADERS] ?? ''}`, CLAUDE_CODE_SKIP_VERTEX_AUTH: '1' };
+  }
+}
+
+function textOf(environment: Environment, name: string): string {
+  return (environment[name] ?? '').trim();
+}

@@ -1,14 +1,39 @@
-import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
-import { claudeArguments, claudeEnvironment, parseName } from './command-line.ts';
+import { join } from 'node:path';
+import type { McpServer } from '../../core/mcp/values.ts';
+import type { AgentName } from '../../ports/agent.ts';
+import { logLine } from '../../processes/log-line.ts';
+import type { CallEvent } from '../cli/stall-watch.ts';
+import type {
+  AgentCli,
+  CallListener,
+  CallReader,
+  CliCall,
+  CliPlace,
+  ExportedSession,
+  SessionPlace,
+} from '../cli/cli.ts';
+import { exportLines, leftBehind, mayBeSession, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
+import { asArray, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import type { MappedRules } from '../rules/shell-rules.ts';
 import { kindOfDenial } from './events/allow-rules.ts';
-import { classifyFailure, missingResult } from './events/failure.ts';
-import { usageLimitOf } from './events/usage-limit.ts';
-import { callEventOf } from './log-events.ts';
+import { classifyFailure, missingResult, usageLimitOf } from './events/failure.ts';
+import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
-import { claudeMcpServers } from './mcp-servers.ts';
+import { projectSlug } from './try-key.ts';
 import { CO_AUTHOR } from './provider.ts';
-import { mapRules } from './tool-rules.ts';
-import { exportSession, importSession } from './session-files.ts';
+
+/** What the command line of one call is made of. `alsoFolder`: another folder in which it may edit files; null: none. */
+type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
+
+/** Tools that make the CLI wait, start itself again, or fetch texts of strangers; each is left alone when the user allows it. */
+const NOT_UNASKED = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
+
+/** Longest line that an event adds to the log, in characters. */
+const MAX_LINE = 300;
+
+/** Of an error, such as `rate_limit`. */
+const NAME = /^\w{1,40}$/;
 
 /** Claude Code: stream-json on stdout. */
 export const cli: AgentCli = {
@@ -59,4 +84,156 @@ function openReader({ now, hear }: CallListener): CallReader {
       return succeeded ? { ...transcript, agentError: missingResult(transcript) } : transcript;
     },
   };
+}
+
+/** The rules are written in the CLI's own language. */
+export function mapRules(rules: readonly string[]): MappedRules<readonly string[]> {
+  return { own: rules, unmapped: [], allowsMore: null };
+}
+
+/** Servers as arguments of Claude Code, which puts its own variables in the place of `${NAME}`: no value of one is on its command line. */
+export function claudeMcpServers(servers: readonly McpServer[]): readonly string[] {
+  if (servers.length === 0) return [];
+  const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
+  // One argument: the option takes every word behind it.
+  return [`--mcp-config=${JSON.stringify({ mcpServers })}`];
+}
+
+function entryOf(server: McpServer): Readonly<Record<string, unknown>> {
+  if (server.kind === 'remote') return { type: server.transport, url: server.url, headers: server.headers };
+  return { type: 'stdio', command: server.command, args: server.args, env: server.env };
+}
+
+/** What an event of the stream means to who runs the CLI, with what a person who follows the job reads of it. */
+export function callEventOf(event: StreamEvent): CallEvent {
+  if (event.kind === 'servers' || event.kind === 'tasks') return { ...event, line: '' };
+  const line = logLine(describe(event), MAX_LINE);
+  if (event.kind === 'result') return { kind: 'result', line };
+  if (event.kind !== 'retry') return { kind: 'work', line };
+  const { status, error, delayMs } = event;
+  const cause = error !== null && NAME.test(error) ? error : null;
+  return { kind: 'retry', line, retry: { status, cause, waitMs: delayMs } };
+}
+
+function describe(event: StreamEvent): string {
+  switch (event.kind) {
+    case 'text':
+      return `${event.nested ? 'subagent: ' : ''}${event.text}`;
+    case 'tool-use':
+      return `${event.nested ? 'subagent: ' : ''}→ ${event.name} ${event.input}`;
+    case 'tool-result':
+      return event.failed ? '← failed' : '';
+    case 'denied':
+      return `denied: ${event.tool}`;
+    case 'unshown':
+    case 'servers':
+    case 'tasks':
+      return '';
+    case 'retry':
+      return `the API answered ${event.status ?? 'with an error'}: try ${event.attempt} of ${event.maxRetries}`;
+    case 'result':
+      return event.failed ? `agent failed: ${event.text}` : `agent done after ${event.turns ?? '?'} turns`;
+  }
+}
+
+/** Command line of Claude Code without a person beside it; the prompt goes to stdin, since one argument holds at most 128 KiB. */
+export function claudeArguments({
+  model,
+  allowedTools,
+  extraArgs,
+  resume,
+  alsoFolder,
+  budgetUsd,
+}: ClaudeRequest): string[] {
+  const disallowed = NOT_UNASKED.filter(
+    (tool) => !allowedTools.some((rule) => rule === tool || rule.startsWith(`${tool}(`)),
+  );
+  return [
+    '-p',
+    ...['--output-format', 'stream-json', '--verbose'],
+    ...['--permission-mode', 'acceptEdits'],
+    ...(allowedTools.length > 0 ? ['--allowedTools', allowedTools.join(',')] : []),
+    ...(disallowed.length > 0 ? ['--disallowedTools', disallowed.join(',')] : []),
+    // Settings, hooks and servers that the repository names would run with the key in their environment.
+    ...['--setting-sources', 'user', '--strict-mcp-config'],
+    ...['--settings', '{"attribution":{"commit":"","pr":""}}'],
+    ...(alsoFolder === null ? [] : ['--add-dir', alsoFolder]),
+    ...(model === null ? [] : ['--model', model]),
+    // Zero is refused by the CLI.
+    ...(budgetUsd !== null && budgetUsd > 0 ? ['--max-budget-usd', Math.max(budgetUsd, 0.0001).toFixed(4)] : []),
+    ...(resume !== null && isSessionId(resume) ? ['--resume', resume] : []),
+    ...extraArgs,
+  ];
+}
+
+/** The agent's environment: `given` may change how patient the CLI is, but not where it keeps its files or that it ends when it is done. */
+export function claudeEnvironment(
+  given: Readonly<Record<string, string>>,
+  configFolder: string,
+): Record<string, string> {
+  return {
+    CLAUDE_CODE_MAX_RETRIES: '3',
+    API_TIMEOUT_MS: '120000',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_TELEMETRY: '1',
+    ...given,
+    CLAUDE_CONFIG_DIR: configFolder,
+    DISABLE_AUTOUPDATER: '1',
+    // A background command would keep the process alive for up to 10 minutes after its result; a wake-up would prompt it again.
+    CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
+    CLAUDE_CODE_DISABLE_CRON: '1',
+  };
+}
+
+/** What `--version` prints: `2.1.330 (Claude Code)`, or anything else for another program. */
+export function parseName(printed: string): AgentName {
+  const [, version, name] = /^(\S+) \(([^)]+)\)$/.exec(printed) ?? [];
+  return version === undefined || name === undefined ? { name: printed, version: '' } : { name, version };
+}
+
+/**
+ * Reads a transcript, its secrets hidden; a long one begins at a later prompt, which `--resume` takes for the
+ * beginning (2.1.197 and 2.1.330): each line but the first names its parent, and the CLI takes one whose parent is gone
+ * for the first. Files of subagents and of long tool results are left behind: the conversation is whole without them, and
+ * names them by paths of this run only.
+ */
+export async function exportSession(
+  folders: SessionPlace,
+  { id, ...hiding }: { readonly id: string } & Hiding,
+): Promise<ExportedSession> {
+  if (!isSessionId(id)) return leftBehind('its id is not a UUID');
+  const path = join(folders.configFolder, ...(await transcriptFolders(folders)), `${id}.jsonl`);
+  return exportLines(path, hiding, { isMessage, isPrompt });
+}
+
+/** Puts a transcript where `--resume <id>` finds it; returns false if it is empty or too large, or if the id is not valid. */
+export async function importSession(
+  folders: SessionPlace,
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  if (!isSessionId(id) || !mayBeSession(content)) return false;
+  await placeFile(folders.configFolder, await transcriptFolders(folders), { name: `${id}.jsonl`, content });
+  return true;
+}
+
+/** An id comes out of an agent's output or stored state; only a UUID may become part of a path or an argument. */
+export function isSessionId(id: string): boolean {
+  return UUID.test(id);
+}
+
+async function transcriptFolders({ workFolder }: SessionPlace): Promise<readonly string[]> {
+  return ['projects', projectSlug(await realPathOfFolder(workFolder))];
+}
+
+function isMessage({ type }: JsonObject): boolean {
+  return type === 'user' || type === 'assistant';
+}
+
+/** A turn of ours. A tool's result is the user's turn as well, but without its call in front of it the API refuses it. */
+function isPrompt({ type, isSidechain, isMeta, message }: JsonObject): boolean {
+  if (type !== 'user' || isSidechain === true || isMeta === true) return false;
+  const content = asObject(message)?.['content'];
+  if (typeof content === 'string') return true;
+  const blocks = asArray(content);
+  return blocks.length > 0 && blocks.every((block) => asObject(block)?.['type'] === 'text');
 }

@@ -2,7 +2,7 @@ import { logLine } from '../../processes/log-line.ts';
 import type { AgentEvent, Dialect, Failure } from '../reading/agent-event.ts';
 import { classifyFailure, resetOf, usageLimitOf } from '../reading/failure.ts';
 import { createAgentReader } from '../reading/reader.ts';
-import type { CallEvent } from './call-event.ts';
+import type { CallEvent } from './stall-watch.ts';
 import type { AgentCli, CallListener, CallReader } from './cli.ts';
 
 /** Longest line that an event adds to the log, in characters. */

@@ -1,14 +1,26 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sentence } from '../../core/text/sentence.ts';
+import { cut, sentence } from '../../core/text/phrase.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
 import { UserError } from '../../errors.ts';
-import { describeCollected, type CollectedEnd } from '../../processes/collect-output.ts';
-import { programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
+import type { Room } from '../../ports/room.ts';
+import {
+  type CollectedEnd,
+  describeCollected,
+  type Program,
+  programAt,
+  runAlone,
+  versionOf,
+} from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { MINUTE_MS } from '../../core/time.ts';
-import { cut } from '../../core/text/cut.ts';
 import type { AgentCli, CliPackage } from './cli.ts';
+
+/** Runs something while the folder of conversations is ours: with the agent's user gone, and the folder that user's again behind it. */
+type Hands = <T>(work: (lend: Lend) => Promise<T>) => Promise<T>;
+
+/** Runs something of the agent's in between, for which the folder is its user's. */
+export type Lend = <T>(work: () => Promise<T>) => Promise<T>;
 
 interface Installation extends Pick<AgentCli, 'title' | 'source'> {
   /** Exact, e.g. `2.1.330`. */
@@ -21,8 +33,10 @@ interface Installation extends Pick<AgentCli, 'title' | 'source'> {
 }
 
 const INSTALL_MS = 5 * MINUTE_MS;
+
 const NPM_NEEDS =
   /^(PATH|HOME|USER|LANG|TMPDIR|(https?|no)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|npm_config_(registry|cache|userconfig|globalconfig|cafile))$/i;
+
 /** npm's own waits between tries, 10 s and 60 s, make a runner without a network look hung. */
 const NPM_RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'];
 
@@ -192,4 +206,25 @@ function reasonIn(stderr: string): string {
     .split('\n')
     .filter((line) => line.trim() !== '' && !/complete log of this run|npm (warn|notice)/i.test(line));
   return cut(lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '', 300);
+}
+
+/** Of a room, whose user is somebody else; null: all is ours at any time. */
+export function handsOf(room: Pick<Room, 'folders' | 'give' | 'takeBack'> | null): Hands {
+  if (room === null) return (work) => work((lent) => lent());
+  const { session } = room.folders;
+  return async (work) => {
+    if (!(await room.takeBack(session))) return work((lent) => lent());
+    try {
+      return await work(async (lent) => {
+        await room.give(session);
+        try {
+          return await lent();
+        } finally {
+          await room.takeBack(session);
+        }
+      });
+    } finally {
+      await room.give(session);
+    }
+  };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mapTexts } from '../../core/text/redact.ts';
-import { asObject, type JsonObject } from '../reading/json.ts';
+import { asObject, type JsonObject } from '../reading/agent-event.ts';
 
 /** What hides secrets in a transcript. */
 export interface Hiding {

@@ -1,12 +1,81 @@
-import type { AgentCli } from '../cli/cli.ts';
+import { rm } from 'node:fs/promises';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
+import { sentence } from '../../core/text/phrase.ts';
+import { UserError } from '../../errors.ts';
+import type { AgentName } from '../../ports/agent.ts';
+import { describeCollected } from '../../processes/collect-output.ts';
+import {
+  type AgentCli,
+  type CliCall,
+  type CliPlace,
+  type ExportedSession,
+  type SessionPlace,
+  TEMPORARY_FOLDER,
+} from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
-import { codexArguments, codexEnvironment, parseName } from './command-line.ts';
+import {
+  exportLines,
+  foldLines,
+  keepOnly,
+  leftBehind,
+  listPlainFiles,
+  mayBeSession,
+  placeFile,
+  type SessionForm,
+} from '../cli/jsonl-session.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
+import { asAmount, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { codexMcpServers } from './mcp-servers.ts';
-import { CO_AUTHOR } from './provider.ts';
-import { sandboxFor } from './sandbox.ts';
-import { exportSession, importSession, resetHome, tokensOf } from './session-files.ts';
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { CO_AUTHOR, STANDARD_ADDRESS } from './provider.ts';
+import { codexMcpServers, type CodexSandbox, kindOfDenial, mapRules } from './tool-rules.ts';
+
+/** What the command line of one call is made of. */
+type CodexRequest = Omit<CliCall, 'budgetUsd'> &
+  Pick<CliPlace, 'configFolder' | 'alsoFolder'> & {
+    /** What bounds the agent's commands; null: only what is around the process. */
+    readonly sandbox: CodexSandbox | null;
+  };
+
+/** Arguments by which the CLI tries its own sandbox. */
+const SANDBOX_PROBE: readonly string[] = [
+  'sandbox',
+  ...overrides({ sandbox_mode: 'workspace-write' }),
+  ...['--', 'true'],
+];
+
+/** What belongs to a person at a terminal, or reaches out to servers by itself. */
+const FEATURES_OFF = [
+  ...['apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'skill_mcp_dependency_install', 'memories', 'goals'],
+  ...['browser_use', 'browser_use_external', 'in_app_browser', 'computer_use', 'image_generation', 'multi_agent'],
+  // The broker reads what is sent.
+  'enable_request_compression',
+  // Without a network it would try for ever.
+  'unbounded_connection_retries',
+];
+
+type Settings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+const SESSIONS = 'sessions';
+
+/** Any day will do. */
+const IMPORTED = [SESSIONS, '2026', '01', '01'];
+
+const IMPORTED_AT = '2026-01-01T00-00-00';
+
+/** A run makes one or two; an agent that makes more is not followed into all of them. */
+const MAX_DAYS = 400;
+
+const form: SessionForm = {
+  isMessage: ({ type }) => type === 'response_item',
+  // Each prompt begins a turn.
+  isPrompt: (entry) => entry['type'] === 'event_msg' && asObject(entry['payload'])?.['type'] === 'task_started',
+  // It names the session.
+  needsFirst: true,
+};
+
+/** What is wrong with the sandbox here, found once for each run, whose config folder is its own. */
+const probes = new Map<string, Promise<string | null>>();
 
 /** OpenAI's Codex: `codex exec --json`. */
 export const cli: AgentCli = {
@@ -48,4 +117,210 @@ export const cli: AgentCli = {
 function tripleOf(os: string, cpu: string): string {
   const machine = cpu === 'arm64' ? 'aarch64' : 'x86_64';
   return os === 'darwin' ? `${machine}-apple-darwin` : `${machine}-unknown-linux-musl`;
+}
+
+/** The sandbox of a call by its rules; null: Codex can have none here, and the room around it is the limit. Throws UserError where that is no limit either. */
+export async function sandboxFor(
+  { allowedTools }: Pick<CliCall, 'allowedTools'>,
+  environment: CliCall['environment'],
+  place: Omit<CliPlace, 'inbox'>,
+): Promise<CodexSandbox | null> {
+  const { configFolder, workFolder, alsoFolder, isolated, run } = place;
+  const { own } = mapRules(allowedTools, { gitFolder: join(alsoFolder ?? workFolder, '.git') });
+  const problem = await (probes.get(configFolder) ?? remember(configFolder, probe(environment, run)));
+  if (problem === null) return own;
+  if (isolated && own.mode === 'workspace-write') return null;
+  throw new UserError('configuration', problemText(problem, isolated));
+}
+
+function remember(configFolder: string, probing: Promise<string | null>): Promise<string | null> {
+  probes.set(configFolder, probing);
+  return probing;
+}
+
+async function probe(environment: CliCall['environment'], run: CliPlace['run']): Promise<string | null> {
+  const { end, stderr } = await run(SANDBOX_PROBE, environment);
+  // Nothing is asked where the call is only shown.
+  if (end.kind === 'cancelled' || (end.kind === 'exited' && end.code === 0)) return null;
+  return `it ${sentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
+}
+
+function problemText(problem: string, isolated: boolean): string {
+  const what = `Codex cannot bound its commands on this machine: its sandbox does not start (${problem}).`;
+  return isolated
+    ? `${what} Where the agent may only read, the isolation of the action cannot take its place. Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or allow the agent to edit files.`
+    : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which bounds the agent in its place.`;
+}
+
+/** See exportLines: the rollout, which is all that `resume` needs (0.169). */
+export async function exportSession(
+  { configFolder }: SessionPlace,
+  { id, ...hiding }: { readonly id: string } & Hiding,
+): Promise<ExportedSession> {
+  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  const path = (await rolloutsOf(configFolder, id)).at(-1);
+  return path === undefined
+    ? leftBehind('it is missing, empty or not a plain file')
+    : exportLines(join(configFolder, ...path), hiding, form);
+}
+
+/** Puts a rollout where `resume <id>` finds it; false when it cannot be one, or the id is none. */
+export async function importSession(
+  { configFolder }: SessionPlace,
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  // A second one of the same session could be the one that is found.
+  for (const path of await rolloutsOf(configFolder, id)) await rm(join(configFolder, ...path), { force: true });
+  await placeFile(configFolder, IMPORTED, { name: `rollout-${IMPORTED_AT}-${id}.jsonl`, content });
+  return true;
+}
+
+/** Leaves nothing in the CLI's folder but conversations: instructions, variables and skills that an earlier call left there would count in this one. */
+export async function resetHome(configFolder: string): Promise<void> {
+  await keepOnly(configFolder, [SESSIONS]);
+}
+
+/** What a session has used so far; null: unknown. */
+export async function tokensOf(configFolder: string, id: string): Promise<number | null> {
+  if (!UUID.test(id)) return null;
+  const path = (await rolloutsOf(configFolder, id).catch(() => [])).at(-1);
+  return path === undefined
+    ? null
+    : foldLines<number | null>(join(configFolder, ...path), null, (last, entry) => totalIn(entry) ?? last);
+}
+
+/** Files `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, the newest last. */
+async function rolloutsOf(configFolder: string, id: string): Promise<readonly (readonly string[])[]> {
+  let folders: readonly (readonly string[])[] = [[SESSIONS]];
+  for (const digits of [/^\d{4}$/, /^\d\d$/, /^\d\d$/]) {
+    const inner = await below(configFolder, folders, 'folder');
+    folders = inner.filter((path) => digits.test(path.at(-1) ?? '')).slice(-MAX_DAYS);
+  }
+  const files = await below(configFolder, folders, 'file');
+  return files.filter((path) => {
+    const name = path.at(-1) ?? '';
+    return name.startsWith('rollout-') && name.endsWith(`-${id}.jsonl`);
+  });
+}
+
+async function below(
+  root: string,
+  folders: readonly (readonly string[])[],
+  kind: 'file' | 'folder',
+): Promise<readonly (readonly string[])[]> {
+  const found = await Promise.all(
+    folders.map(async (folder) => (await listPlainFiles(join(root, ...folder), kind)).map((name) => [...folder, name])),
+  );
+  return found.flat();
+}
+
+function totalIn({ type, payload }: JsonObject): number | null {
+  const event = asObject(payload);
+  if (type !== 'event_msg' || event?.['type'] !== 'token_count') return null;
+  const total = asObject(asObject(event['info'])?.['total_token_usage']);
+  const input = asAmount(total?.['input_tokens']);
+  const output = asAmount(total?.['output_tokens']);
+  return input === null && output === null ? null : (input ?? 0) + (output ?? 0);
+}
+
+/** Command line of Codex without a person beside it; the prompt goes to stdin. */
+export function codexArguments(request: CodexRequest): string[] {
+  const { model, servers, extraArgs, resume } = request;
+  // For anything but a UUID it would begin a new session without a word.
+  const session = resume !== null && UUID.test(resume) ? resume : null;
+  return [
+    'exec',
+    ...(session === null ? [] : ['resume']),
+    '--json',
+    '--skip-git-repo-check',
+    // What the agent wrote into the CLI's folder in an earlier call.
+    ...['--ignore-user-config', '--ignore-rules'],
+    ...(model === null ? [] : [`--model=${model}`]),
+    ...overrides(settingsOf(request)),
+    ...codexMcpServers(servers).own,
+    ...extraArgs,
+    ...(session === null ? [] : [session]),
+    '-',
+  ];
+}
+
+function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexRequest): Settings {
+  return {
+    // The built-in one tries another kind of connection first, and its retries cannot be set.
+    model_provider: 'ralph',
+    'model_providers.ralph.name': 'ralph',
+    'model_providers.ralph.base_url': environment['OPENAI_BASE_URL'] || STANDARD_ADDRESS,
+    'model_providers.ralph.wire_api': 'responses',
+    'model_providers.ralph.env_key': 'OPENAI_API_KEY',
+    'model_providers.ralph.request_max_retries': 1,
+    'model_providers.ralph.stream_max_retries': 2,
+    approval_policy: 'never',
+    sandbox_mode: sandbox?.mode ?? 'danger-full-access',
+    ...(sandbox?.mode === 'workspace-write' ? workspaceSettings(sandbox, environment, place) : {}),
+    ...shellVariables(environment, place.configFolder),
+    web_search: allowsWebSearch(allowedTools) ? 'live' : 'disabled',
+    // The repository's instructions and skills are texts of strangers.
+    project_doc_max_bytes: 0,
+    'skills.include_instructions': false,
+    'analytics.enabled': false,
+    check_for_update_on_startup: false,
+    ...Object.fromEntries(FEATURES_OFF.map((name) => [`features.${name}`, false])),
+  };
+}
+
+/** What its commands may do beside writing in the work folder and the temporary ones. */
+function workspaceSettings(
+  { writableRoots, networkAccess }: CodexSandbox,
+  environment: CliCall['environment'],
+  { configFolder, alsoFolder }: Pick<CliPlace, 'configFolder' | 'alsoFolder'>,
+): Settings {
+  const folders = [alsoFolder, ...writableRoots, hiddenTemporary(environment, configFolder)];
+  return {
+    'sandbox_workspace_write.writable_roots': folders.filter((folder) => folder !== null),
+    'sandbox_workspace_write.network_access': networkAccess,
+  };
+}
+
+/** What the process itself must have otherwise, its commands get back. */
+function shellVariables(environment: CliCall['environment'], configFolder: string): Settings {
+  const temporary = hiddenTemporary(environment, configFolder);
+  const zone = environment['TZ'] ?? '';
+  return {
+    ...(temporary === null ? {} : { 'shell_environment_policy.set.TMPDIR': temporary }),
+    ...(zone === '' ? {} : { 'shell_environment_policy.set.TZ': zone }),
+  };
+}
+
+/** JSON of a text, a number, a truth or a list of texts is TOML as well. */
+function overrides(settings: Settings): readonly string[] {
+  return Object.entries(settings).flatMap(([name, value]) => [
+    '-c',
+    // But for one character that JSON leaves alone.
+    `${name}=${JSON.stringify(value).replaceAll('\u007f', '\\u007f')}`,
+  ]);
+}
+
+/** The environment of the CLI; nothing that is given moves its files or the clock by which it names a reset. */
+export function codexEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
+  return {
+    NO_COLOR: '1',
+    ...given,
+    CODEX_HOME: configFolder,
+    TZ: 'UTC',
+    ...(hiddenTemporary(given, configFolder) === null ? {} : { TMPDIR: join(configFolder, TEMPORARY_FOLDER) }),
+  };
+}
+
+/** The temporary folder where the CLI must not know it: with its own folder below it, it runs no command at all. null: it may. */
+function hiddenTemporary(environment: CliCall['environment'], configFolder: string): string | null {
+  const temporary = resolve('/', environment['TMPDIR'] || '/tmp');
+  const way = relative(temporary, configFolder);
+  return way === '' || (way !== '..' && !way.startsWith('../') && !isAbsolute(way)) ? temporary : null;
+}
+
+/** What `--version` prints: `codex-cli 0.169.0`, or anything else for another program. */
+export function parseName(printed: string): AgentName {
+  const version = /^codex-cli (\S+)$/.exec(printed)?.[1];
+  return version === undefined ? { name: printed, version: '' } : { name: 'Codex', version };
 }

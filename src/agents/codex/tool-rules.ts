@@ -1,14 +1,26 @@
 import {
+  type CommandServer,
+  type Mapped,
+  type MappedServers,
+  mapServers,
+  type McpServer,
+  type RemoteServer,
+  soleVariable,
+  variablesIn,
+} from '../../core/mcp/values.ts';
+import {
   allowsEveryCommand,
   commandRules,
+  createKindOfDenial,
+  type MappedRules,
   moreEdits,
   moreOf,
+  parseToolRule,
   readsOutside,
+  refusedCommands,
   textsOfRules,
-  type MappedRules,
-} from '../rules/mapped-rules.ts';
-import { createKindOfDenial, refusedCommands } from '../rules/shell-rules.ts';
-import { parseToolRule, type ToolRule } from '../rules/tool-rule.ts';
+  type ToolRule,
+} from '../rules/shell-rules.ts';
 
 /** Codex, 0.169, knows no rules for commands or tools: a sandbox of the operating system holds all that it runs. */
 export interface CodexSandbox {
@@ -67,3 +79,77 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
 
 /** The CLI does not report what its sandbox refused; this is for its events of commands. */
 export const kindOfDenial = createKindOfDenial({ shell: ['command_execution'], question: null });
+
+/** Servers as `-c` overrides of Codex, which puts no variables into texts: it hands them on by name. */
+export function codexMcpServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
+  const { own, unmapped } = mapServers(servers, 'Codex', (server) =>
+    server.kind === 'command' ? commandOf(server) : remoteOf(server),
+  );
+  return { own: own.flatMap(({ name, entry }) => ['-c', `mcp_servers.${name}=${entry}`]), unmapped };
+}
+
+function commandOf({ command, args, env, tools }: CommandServer): Mapped<string> {
+  if ([command, ...args].some((value) => variablesIn(value).length > 0))
+    return { kind: 'unmapped', why: 'takes variables in `env` and in headers only' };
+  const entries = Object.entries(env);
+  const byName = entries.filter(([name, value]) => soleVariable(value) === name).map(([name]) => name);
+  const literal = entries.filter(([name]) => !byName.includes(name));
+  if (literal.some(([, value]) => variablesIn(value).length > 0))
+    return { kind: 'unmapped', why: 'hands variables on under their own names and without defaults only' };
+  return mapped({
+    command: tomlText(command),
+    args: tomlList(args),
+    env: tomlTable(literal),
+    env_vars: tomlList(byName),
+    ...common(tools),
+  });
+}
+
+function remoteOf({ transport, url, headers, tools }: RemoteServer): Mapped<string> {
+  if (transport === 'sse') return { kind: 'unmapped', why: 'speaks to servers of type http, not sse' };
+  const literal: [string, string][] = [];
+  const byName: [string, string][] = [];
+  let bearer: string | null = null;
+  for (const [name, value] of Object.entries(headers)) {
+    const [, token = ''] = /^Bearer (\$\{\w+\})$/.exec(value) ?? [];
+    const ofBearer = name.toLowerCase() === 'authorization' ? soleVariable(token) : null;
+    const variable = soleVariable(value);
+    if (ofBearer !== null) bearer = ofBearer;
+    else if (variable !== null) byName.push([name, variable]);
+    else if (variablesIn(value).length === 0) literal.push([name, value]);
+    else return { kind: 'unmapped', why: 'takes a header that is a variable or a text, or `Bearer ${NAME}`' };
+  }
+  return mapped({
+    url: tomlText(url),
+    http_headers: tomlTable(literal),
+    env_http_headers: tomlTable(byName),
+    ...(bearer === null ? {} : { bearer_token_env_var: tomlText(bearer) }),
+    ...common(tools),
+  });
+}
+
+/** Nobody is there to be asked about a call. */
+function common(tools: readonly string[]): Readonly<Record<string, string>> {
+  return {
+    ...(tools.length === 0 ? {} : { enabled_tools: tomlList(tools) }),
+    default_tools_approval_mode: tomlText('approve'),
+  };
+}
+
+function mapped(fields: Readonly<Record<string, string>>): Mapped<string> {
+  const written = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
+  return { kind: 'mapped', entry: `{${written.join(',')}}` };
+}
+
+/** A basic string of TOML: its escapes are those of JSON, once the character that JSON leaves alone is escaped too. */
+function tomlText(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
+}
+
+function tomlList(texts: readonly string[]): string {
+  return `[${texts.map(tomlText).join(',')}]`;
+}
+
+function tomlTable(entries: readonly (readonly [string, string])[]): string {
+  return `{${entries.map(([name, value]) => `${tomlText(name)}=${tomlText(value)}`).join(',')}}`;
+}

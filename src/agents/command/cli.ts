@@ -1,7 +1,7 @@
 import { kindOfDenial, mapRules } from './tool-rules.ts';
 import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
-import type { Transcript } from '../../core/analysis/transcript.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import type { Transcript } from '../../core/analysis/analysis.ts';
+import { oneLine } from '../../core/text/phrase.ts';
 import { createTail } from '../../processes/output-tail.ts';
 
 /** So much of what it prints is kept, from the end: that is where the status block is. */

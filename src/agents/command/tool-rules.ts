@@ -1,5 +1,5 @@
 import type { KindOfDenial } from '../../core/lane/denials.ts';
-import type { MappedRules } from '../rules/mapped-rules.ts';
+import type { MappedRules } from '../rules/shell-rules.ts';
 
 /** Of a program that only takes a prompt nothing is known that could hold it to rules; `Bash` as a whole allows all that a program can do. */
 export function mapRules(rules: readonly string[]): MappedRules<null> {

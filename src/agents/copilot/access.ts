@@ -1,6 +1,5 @@
-import { allowsWebSearch } from '../../core/agents/web-search.ts';
-import { messagesApi } from '../claude/messages/endpoints.ts';
-import { claudeProtocol } from '../claude/messages/protocol.ts';
+import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
+import { claudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
 import {
   pastTheProxy,
   secretsAmong,
@@ -9,7 +8,7 @@ import {
   type Access,
   type AccessOf,
   type Variables,
-} from '../cli/access.ts';
+} from '../cli/cli.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 import type { Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';

@@ -1,14 +1,48 @@
 import { randomUUID } from 'node:crypto';
-import type { AgentCli } from '../cli/cli.ts';
-import { timeOf } from '../reading/clock.ts';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { MappedServers, McpServer } from '../../core/mcp/values.ts';
+import type { AgentName } from '../../ports/agent.ts';
+import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
-import { UUID } from '../reading/session-id.ts';
-import { copilotArguments, copilotEnvironment, parseName, type Session } from './command-line.ts';
+import { exportLines, foldLines, leftBehind, mayBeSession, placeFile, type SessionForm } from '../cli/jsonl-session.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
+import { timeOf } from '../reading/capped-bytes.ts';
+import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { copilotMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
-import { exportSession, importSession, resetSettings, tokensSince } from './session-files.ts';
 import { kindOfDenial, mapRules } from './tool-rules.ts';
+
+/** The conversation of a call: its id is ours from the beginning. */
+interface Session {
+  readonly kind: 'new' | 'resumed';
+  /** A UUID. */
+  readonly id: string;
+}
+
+/** What the command line of one call is made of. */
+type CopilotRequest = Pick<CliCall, 'model' | 'allowedTools' | 'servers' | 'extraArgs'> &
+  Pick<CliPlace, 'alsoFolder'> & { readonly session: Session };
+
+/** Texts of strangers: skills of the repository, conversations that are not this one, pages of the CLI's maker. */
+const NOT_OFFERED = ['skill', 'session_store_sql', 'fetch_copilot_cli_documentation'];
+
+/** What is wanted of the CLI's settings. Its own line of thanks in commits would stand beside ours. */
+const SETTINGS = { includeCoAuthoredBy: false, memory: false, disableAllHooks: true } as const;
+
+/** Name of that folder. */
+const CACHE = 'cache';
+
+const SESSIONS = 'session-state';
+
+const EVENTS = 'events.jsonl';
+
+const form: SessionForm = {
+  isMessage: ({ type }) => type === 'user.message' || type === 'assistant.message',
+  isPrompt: ({ type }) => type === 'user.message',
+  // It names the session.
+  needsFirst: true,
+};
 
 /** GitHub Copilot CLI: JSON lines on stdout. */
 export const cli: AgentCli = {
@@ -52,4 +86,120 @@ export const cli: AgentCli = {
 
 function sessionOf(resume: string | null): Session {
   return resume !== null && UUID.test(resume) ? { kind: 'resumed', id: resume } : { kind: 'new', id: randomUUID() };
+}
+
+/** See exportLines: the session's events, which are all that `--resume` needs (1.0.102). */
+export async function exportSession(
+  { configFolder }: SessionPlace,
+  { id, ...hiding }: { readonly id: string } & Hiding,
+): Promise<ExportedSession> {
+  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  return exportLines(eventsOf(configFolder, id), hiding, form);
+}
+
+/** Puts events where `--resume <id>` finds them; false when they cannot be a session's, or the id is none. */
+export async function importSession(
+  { configFolder }: SessionPlace,
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  // What stands beside the events is read as well.
+  await rm(join(configFolder, SESSIONS, id), { recursive: true, force: true });
+  await placeFile(configFolder, [SESSIONS, id], { name: EVENTS, content });
+  return true;
+}
+
+/** Tokens that a session has used since an instant; null: unknown. */
+export function tokensSince(configFolder: string, id: string, since: number): Promise<number | null> {
+  return foldLines<number | null>(eventsOf(configFolder, id), null, (sum, entry) => {
+    const used = usedIn(entry, since);
+    return used === null ? sum : (sum ?? 0) + used;
+  });
+}
+
+/** Leaves nothing of what an agent may have put among the CLI's settings for its next start. A folder that is not there stays so. */
+export async function resetSettings(configFolder: string): Promise<void> {
+  const names = await readdir(configFolder).catch(() => null);
+  if (names === null) return;
+  for (const name of names)
+    if (name !== SESSIONS && name !== CACHE) await rm(join(configFolder, name), { recursive: true, force: true });
+  await placeFile(configFolder, [], { name: 'settings.json', content: JSON.stringify(SETTINGS) });
+}
+
+function eventsOf(configFolder: string, id: string): string {
+  return join(configFolder, SESSIONS, id, EVENTS);
+}
+
+/** Tokens of the cache are a part of the input. */
+function usedIn({ type, timestamp, data }: JsonObject, since: number): number | null {
+  if (type !== 'session.usage_record' || !(Date.parse(asString(timestamp) ?? '') >= since)) return null;
+  const usage = asObject(asObject(data)?.['usage']);
+  const input = asAmount(usage?.['inputTokens']);
+  const output = asAmount(usage?.['outputTokens']);
+  return input === null && output === null ? null : (input ?? 0) + (output ?? 0);
+}
+
+/** Command line of GitHub Copilot CLI without a person beside it; the prompt goes to stdin. */
+export function copilotArguments({
+  model,
+  allowedTools,
+  servers,
+  extraArgs,
+  alsoFolder,
+  session,
+}: CopilotRequest): string[] {
+  return [
+    ...['--output-format', 'json', '--stream', 'off', '--no-color', '--log-level', 'error'],
+    ...['--no-auto-update', '--no-ask-user', '--no-bash-env', '--no-remote', '--no-remote-export'],
+    ...['--disable-client-telemetry', '--disable-builtin-mcps'],
+    // The repository's are texts of strangers.
+    '--no-custom-instructions',
+    `--excluded-tools=${NOT_OFFERED.join(',')}`,
+    ...mapRules(allowedTools).own,
+    ...copilotMcpServers(servers).own,
+    '--secret-env-vars=COPILOT_GITHUB_TOKEN,COPILOT_PROVIDER_API_KEY,COPILOT_PROVIDER_BEARER_TOKEN',
+    ...(alsoFolder === null ? [] : [`--add-dir=${alsoFolder}`]),
+    ...(model === null ? [] : [`--model=${model}`]),
+    `--${session.kind === 'new' ? 'session-id' : 'resume'}=${session.id}`,
+    ...extraArgs,
+  ];
+}
+
+/** The environment of the CLI; nothing that is given moves its files, allows it more, or has it look for a newer version. */
+export function copilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
+  return {
+    // Where it unpacks itself: what another run left there would be run.
+    COPILOT_CACHE_HOME: join(configFolder, CACHE),
+    ...given,
+    COPILOT_HOME: configFolder,
+    COPILOT_ALLOW_ALL: 'false',
+    COPILOT_AUTO_UPDATE: 'false',
+    CI: 'true',
+  };
+}
+
+/** What `--version` prints: `GitHub Copilot CLI 1.0.102.`, or anything else for another program. */
+export function parseName(printed: string): AgentName {
+  const version = /^GitHub Copilot CLI (\S+?)\.?$/.exec(printed)?.[1];
+  return version === undefined ? { name: printed, version: '' } : { name: 'GitHub Copilot CLI', version };
+}
+
+/** Servers as arguments of GitHub Copilot CLI, which puts its own variables in the place of `${NAME}`: no value of one is on its command line. */
+export function copilotMcpServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
+  if (servers.length === 0) return { own: [], unmapped: [] };
+  const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
+  return {
+    own: [
+      ...['--additional-mcp-config', JSON.stringify({ mcpServers })],
+      // Of those tools that `tools` lets through.
+      ...servers.map(({ name }) => `--allow-tool=${name}`),
+    ],
+    unmapped: [],
+  };
+}
+
+function entryOf(server: McpServer): Readonly<Record<string, unknown>> {
+  const tools = server.tools.length === 0 ? ['*'] : server.tools;
+  if (server.kind === 'remote') return { type: server.transport, url: server.url, headers: server.headers, tools };
+  return { type: 'local', command: server.command, args: server.args, env: server.env, tools };
 }

@@ -1,15 +1,17 @@
 import {
   allowsEveryCommand,
   commandRules,
+  type Commands,
+  createKindOfDenial,
   editsOfPaths,
+  type MappedRules,
   moreEdits,
   moreOf,
+  parseToolRule,
   readsOutside,
   textsOfRules,
-  type MappedRules,
-} from '../rules/mapped-rules.ts';
-import { createKindOfDenial } from '../rules/shell-rules.ts';
-import { parseToolRule, type Commands, type ToolRule } from '../rules/tool-rule.ts';
+  type ToolRule,
+} from '../rules/shell-rules.ts';
 
 /** Rules as flags (Copilot CLI, 1.0.102). It reads inside the work tree, and runs commands that only read there, without any. */
 export function mapRules(rules: readonly string[]): MappedRules<readonly string[]> {

@@ -1,5 +1,5 @@
-import { allowsWebSearch } from '../../core/agents/web-search.ts';
-import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/access.ts';
+import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
+import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/cli.ts';
 import { geminiProtocol } from './messages/protocol.ts';
 
 const KEY = 'GEMINI_API_KEY';

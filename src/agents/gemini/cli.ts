@@ -1,11 +1,77 @@
-import type { AgentCli } from '../cli/cli.ts';
+import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type MappedServers, mapServers, type McpServer } from '../../core/mcp/values.ts';
+import { tryJson } from '../../core/text/try-json.ts';
+import type { AgentName } from '../../ports/agent.ts';
+import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
-import { geminiArguments, geminiEnvironment, geminiFiles, parseName, settingsWith } from './command-line.ts';
+import {
+  exportLines,
+  foldLines,
+  keepOnly,
+  leftBehind,
+  listPlainFiles,
+  mayBeSession,
+  placeFile,
+  readPlainFile,
+  realPathOfFolder,
+} from '../cli/jsonl-session.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
+import { asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { geminiMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
-import { exportSession, importSession, removeEmptyChats, resetHome } from './session-files.ts';
 import { kindOfDenial, mapRules } from './tool-rules.ts';
+
+/** The entries of `mcpServers` in settings.json. */
+type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** Where it keeps everything, folders of projects, and the name of the file in each that says whose it is. */
+const HOME = '.gemini';
+
+const FOLDERS = [HOME, 'tmp'];
+
+const OWNER = '.project_root';
+
+const CHATS = 'chats';
+
+const KEPT = ['settings.json', 'tmp', 'projects.json'];
+
+/** An agent can make as many as it likes. */
+const MAX_PROJECTS = 100;
+
+const MAX_HEAD_BYTES = 8 * 1024;
+
+/** What the command line of one call is made of. */
+type GeminiRequest = Pick<CliCall, 'model' | 'extraArgs' | 'resume'> & Pick<CliPlace, 'alsoFolder' | 'inbox'>;
+
+/** Below the inbox. */
+const RULES = 'gemini/rules.toml';
+
+const settings = {
+  security: {
+    auth: { selectedType: 'gemini-api-key', enforcedType: 'gemini-api-key' },
+    enablePermanentToolApproval: false,
+  },
+  general: {
+    enableAutoUpdate: false,
+    enableAutoUpdateNotification: false,
+    // Its own ten tries take four minutes; the loop has a clock of its own for a provider that fails.
+    maxAttempts: 2,
+    retryFetchErrors: false,
+    checkpointing: { enabled: false },
+    sessionRetention: { enabled: false },
+  },
+  privacy: { usageStatisticsEnabled: false },
+  telemetry: { enabled: false },
+  ide: { enabled: false },
+  skills: { enabled: false },
+  hooksConfig: { enabled: false },
+  admin: { extensions: { enabled: false }, mcp: { enabled: false }, skills: { enabled: false } },
+  // In a terminal of its own a command would outlive more than it does.
+  tools: { shell: { enableInteractiveShell: false } },
+  advanced: { ignoreLocalEnv: true },
+};
 
 /** Gemini CLI: stream-json on stdout. */
 export const cli: AgentCli = {
@@ -33,3 +99,180 @@ export const cli: AgentCli = {
   },
   judgeStall: judgeStallIn(dialect),
 };
+
+/** Command line of Gemini CLI without a person beside it; the prompt goes to stdin. */
+export function geminiArguments({ model, extraArgs, resume, alsoFolder, inbox }: GeminiRequest): string[] {
+  return [
+    ...['--output-format', 'stream-json'],
+    // Each in one argument: these take lists, and what follows would be read as more of it.
+    `--policy=${join(inbox, RULES)}`,
+    ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
+    ...['--approval-mode', 'default'],
+    // In a fresh home it does not start otherwise. Settings of the repository are read before this counts, and so never.
+    '--skip-trust',
+    ...(model === null ? [] : ['--model', model]),
+    ...(resume !== null && UUID.test(resume) ? ['--resume', resume] : []),
+    ...extraArgs,
+  ];
+}
+
+/** The agent's environment: `given` does not change where it keeps its files, what it obeys, or where its key goes. */
+export function geminiEnvironment(
+  given: Readonly<Record<string, string>>,
+  configFolder: string,
+): Record<string, string> {
+  return {
+    // A file `.env` of the repository would be asked next.
+    GOOGLE_GEMINI_BASE_URL: 'https://generativelanguage.googleapis.com',
+    NO_COLOR: '1',
+    // Whatever is set of its own could widen what it obeys.
+    ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
+    GEMINI_CLI_HOME: configFolder,
+    // Else it starts itself again, and a kill of the first process leaves the second one at work.
+    GEMINI_CLI_NO_RELAUNCH: 'true',
+    // `true` would start servers that the repository names.
+    GEMINI_CLI_TRUST_WORKSPACE: '',
+  };
+}
+
+/** Files that a call needs, by their path below the inbox. */
+export function geminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
+  return { [RULES]: mapRules(allowedTools).own };
+}
+
+/** What `--version` prints: `0.61.0`, or anything else for another program. */
+export function parseName(printed: string): AgentName {
+  return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Gemini CLI', version: printed } : { name: printed, version: '' };
+}
+
+/** The user's settings, with the servers of its tools: those of the machine count only in folders that belong to root. */
+function settingsWith(servers: CliCall['servers']): object {
+  const mcpServers = geminiMcpServers(servers).own;
+  const { admin } = settings;
+  return { ...settings, mcpServers, admin: { ...admin, mcp: { enabled: Object.keys(mcpServers).length > 0 } } };
+}
+
+/** Reads a transcript, its secrets hidden. Later lines change earlier ones, so a long one cannot be cut. */
+export async function exportSession(
+  place: SessionPlace,
+  { id, ...hiding }: { readonly id: string } & Hiding,
+): Promise<ExportedSession> {
+  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
+  let left = leftBehind('it is missing, empty or not a plain file');
+  for (const path of await chatsOf(folder, id)) {
+    const exported = await exportLines(path, hiding, { isMessage, isPrompt: null });
+    if (exported.kind === 'exported') return exported;
+    left = exported;
+  }
+  return left;
+}
+
+/**
+ * Removes files of a session without a message: a CLI that goes on with one writes into the file that it found, and leaves
+ * another behind that holds nothing but a newer date, by which the next start would take it.
+ */
+export async function removeEmptyChats(place: SessionPlace, id: string | null): Promise<void> {
+  if (id === null || !UUID.test(id)) return;
+  const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
+  for (const path of await chatsOf(folder, id))
+    if (await foldLines(path, true, (isEmpty, entry) => isEmpty && !isMessage(entry))) await rm(path, { force: true });
+}
+
+/** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
+export async function importSession(
+  place: SessionPlace,
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  const folder = [...FOLDERS, await projectFolder(place)];
+  await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
+  await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortOf(id)}.jsonl`, content });
+  // Of two files of one session the CLI takes the one that says it is newer.
+  const chats = join(place.configFolder, ...folder, CHATS);
+  const others = (await listPlainFiles(chats, 'any')).filter(
+    (name) => isOf(id, name) && !name.startsWith('session-imported-'),
+  );
+  await Promise.all(others.map((name) => rm(join(chats, name), { recursive: true, force: true })));
+  return true;
+}
+
+/** Leaves nothing in its folder but conversations and our settings: rules, hooks or servers that an earlier call left there would count in this one. */
+export async function resetHome(configFolder: string, settings: object): Promise<void> {
+  await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
+  await keepOnly(join(configFolder, HOME), KEPT);
+  // Programs of its own, and what it would remember of a project.
+  const projects = join(configFolder, ...FOLDERS);
+  for (const name of await listPlainFiles(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
+}
+
+/**
+ * The folder of the project by what says whose it is; one of ours where there is none. The CLI looks there as well before
+ * it makes a name of its own.
+ */
+async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
+  const owner = await realPathOfFolder(workFolder);
+  const root = join(configFolder, ...FOLDERS);
+  const names = (await listPlainFiles(root, 'folder')).slice(0, MAX_PROJECTS);
+  for (const name of names) if ((await textOf(join(root, name, OWNER)))?.trim() === owner) return name;
+  return `ralph-${createHash('sha256').update(owner).digest('hex').slice(0, 16)}`;
+}
+
+/** Paths of the files of a session, the newest first. */
+async function chatsOf(folder: string, id: string): Promise<readonly string[]> {
+  const names = (await listPlainFiles(folder, 'file')).filter((name) => isOf(id, name) && name.endsWith('.jsonl'));
+  const ids = await Promise.all(names.map((name) => sessionIdIn(join(folder, name))));
+  return names
+    .filter((_, at) => ids[at] === id)
+    .map((name) => join(folder, name))
+    .reverse();
+}
+
+/** A file of the session with this id, or of one whose id begins like it. */
+function isOf(id: string, name: string): boolean {
+  return (
+    name.startsWith('session-') && (name.endsWith(`-${shortOf(id)}.jsonl`) || name.endsWith(`-${shortOf(id)}.json`))
+  );
+}
+
+function shortOf(id: string): string {
+  return id.slice(0, 8);
+}
+
+/** What the first line says. */
+async function sessionIdIn(path: string): Promise<unknown> {
+  const [line = ''] = ((await textOf(path)) ?? '').split('\n');
+  return asObject(tryJson(line))?.['sessionId'];
+}
+
+/** The beginning of a file. */
+async function textOf(path: string): Promise<string | null> {
+  return readPlainFile(path, async (file, size) => {
+    const buffer = Buffer.alloc(Math.min(size, MAX_HEAD_BYTES));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  });
+}
+
+function isMessage({ type }: JsonObject): boolean {
+  return type === 'user' || type === 'gemini';
+}
+
+/** Servers for the settings of Gemini CLI, which puts its own variables in the place of `${NAME}`. */
+export function geminiMcpServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
+  const { own, unmapped } = mapServers(servers, 'Gemini CLI', (server) =>
+    // Its rules take what stands before the first _ for the server.
+    server.name.includes('_')
+      ? { kind: 'unmapped', why: 'takes no `_` in the name of a server: use `-`' }
+      : { kind: 'mapped', entry: settingsOf(server) },
+  );
+  return { own: Object.fromEntries(own.map(({ name, entry }) => [name, entry])), unmapped };
+}
+
+/** One entry; `trust`: nobody is there to be asked about a call. */
+function settingsOf(server: McpServer): Readonly<Record<string, unknown>> {
+  const { tools } = server;
+  const common = { ...(tools.length === 0 ? {} : { includeTools: tools }), trust: true };
+  if (server.kind === 'command') return { command: server.command, args: server.args, env: server.env, ...common };
+  return { [server.transport === 'http' ? 'httpUrl' : 'url']: server.url, headers: server.headers, ...common };
+}

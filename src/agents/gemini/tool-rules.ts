@@ -1,13 +1,16 @@
 import {
   allowsEveryCommand,
+  type Commands,
+  createKindOfDenial,
   editsOfPaths,
+  type MappedRules,
   moreEdits,
+  parseToolRule,
+  READERS,
   readsOutside,
   textsOfRules,
-  type MappedRules,
-} from '../rules/mapped-rules.ts';
-import { createKindOfDenial, READERS } from '../rules/shell-rules.ts';
-import { parseToolRule, type Commands, type ToolRule } from '../rules/tool-rule.ts';
+  type ToolRule,
+} from '../rules/shell-rules.ts';
 
 /** Rules as the text of a policy file for `--policy` (Gemini CLI, 0.61); it goes with `--approval-mode default`. */
 export function mapRules(rules: readonly string[]): MappedRules<string> {

@@ -1,12 +1,32 @@
 import { mostTokensIn, NOTHING, type Spent } from '../../core/spending/meter.ts';
 import { costOf, noPriceText, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../ports/broker.ts';
-import { asObject, asString, type JsonObject } from '../reading/json.ts';
-import { apiAt, asksForModels, TARGETS, type OpenAiApi, type Served } from './endpoints.ts';
-import { sentBody } from './fields.ts';
-import { forwardedHeaders } from './headers.ts';
+import { asObject, asString, type JsonObject } from '../reading/agent-event.ts';
 import { reachesOut } from './reaches-out.ts';
-import { createUsageReader, tokensIn, type TokenCounts } from './usage.ts';
+import {
+  apiAt,
+  asksForModels,
+  createUsageReader,
+  type OpenAiApi,
+  sentBody,
+  type Served,
+  TARGETS,
+  type TokenCounts,
+  tokensIn,
+} from './usage.ts';
+
+/**
+ * What Codex, OpenCode, Qwen Code and Copilot CLI say of themselves, of their session and of the form of a request.
+ * Everything else stays here: what could be a credential, and what says on whose account the request is made.
+ */
+const PASSED = new RegExp(
+  `^(?:${[
+    'accept|user-agent|originator|version|http-referer|x-title|x-initiator|x-interaction-type|x-client-request-id',
+    '(?:session|thread|conversation)[_-]id|x-session-(?:id|affinity)',
+    '(?:x-stainless|x-codex)-[a-z0-9-]+|x-openai-subagent|x-openai-internal-codex-responses-lite',
+    'x-dashscope-(?:cachecontrol|useragent)',
+  ].join('|')})$`,
+);
 
 interface ProtocolOptions extends Served {
   /** Sent with every request: the user's, for a gateway. */
@@ -18,10 +38,13 @@ interface ProtocolOptions extends Served {
 
 /** An answer may be eight times as long, and is not. */
 const USUAL_OUTPUT_TOKENS = 16_000;
+
 /** The output limit of the model that answers at greatest length. */
 const MAX_OUTPUT_TOKENS = 128_000;
+
 /** To one question, as far as the API goes. */
 const MAX_ANSWERS = 128;
+
 /** What the provider charges for its fast tier at most. */
 const PRIORITY = 2.5;
 
@@ -185,4 +208,31 @@ function written(sent: JsonObject): string | null {
   } catch {
     return null;
   }
+}
+
+/** The request's headers with the real key; null: it holds no placeholder. `own`: the user's, which win. */
+function forwardedHeaders(
+  given: AgentRequest['headers'],
+  secretFor: (placeholder: string) => string | null,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> | null {
+  const placeholder = /^Bearer (\S+)$/i.exec(textOf(given['authorization']))?.[1];
+  const key = placeholder === undefined ? null : secretFor(placeholder);
+  if (key === null) return null;
+  const passed = Object.entries(given).flatMap(([name, value]): [string, string][] =>
+    PASSED.test(name) && value !== undefined ? [[name, textOf(value)]] : [],
+  );
+  return {
+    ...Object.fromEntries(passed),
+    ...own,
+    authorization: `Bearer ${key}`,
+    // What the agent says of the body's encoding could make a gateway read another one than was checked.
+    'content-type': 'application/json',
+    // An answer that passes as it comes must not be packed.
+    'accept-encoding': 'identity',
+  };
+}
+
+function textOf(value: string | readonly string[] | undefined): string {
+  return typeof value === 'string' ? value : (value ?? []).join(', ');
 }

@@ -1,6 +1,45 @@
-import { createEventData } from '../reading/event-data.ts';
-import { asArray, asObject, asString, type JsonObject } from '../reading/json.ts';
-import type { OpenAiApi } from './endpoints.ts';
+import { asArray, asObject, asString, createEventData, type JsonObject } from '../reading/agent-event.ts';
+
+/** OpenAI's two APIs for conversations; other providers have the second one, and some both. */
+export type OpenAiApi = 'responses' | 'chat';
+
+/** What the agent's CLI was given. */
+export interface Served {
+  readonly apis: readonly OpenAiApi[];
+  /** Path of the address that it was given, without a slash at the end. */
+  readonly basePath: string;
+}
+
+/** Behind the provider's address. */
+export const TARGETS: Readonly<Record<OpenAiApi, string>> = { responses: '/responses', chat: '/chat/completions' };
+
+/** How the model is to answer: the same for both APIs, and what other providers add to that. */
+const COMMON = [
+  ...['model', 'tools', 'tool_choice', 'parallel_tool_calls', 'stream', 'stream_options', 'metadata', 'user'],
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'top_logprobs', 'repetition_penalty', 'service_tier', 'reasoning'],
+  ...['safety_identifier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
+  ...['thinking', 'enable_thinking', 'thinking_budget', 'preserve_thinking', 'chat_template_kwargs'],
+  // Whom a gateway may hand the request on to, and what those may keep of it.
+  'provider',
+];
+
+/** Fields that a request may have. Others are left out: among them are the ones by which some provider searches, stores or runs something. */
+const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
+  responses: new Set([
+    ...COMMON,
+    ...['input', 'instructions', 'include', 'text', 'truncation', 'context_management', 'client_metadata'],
+    ...['max_output_tokens', 'max_tool_calls'],
+  ]),
+  chat: new Set([
+    ...COMMON,
+    ...['messages', 'functions', 'function_call', 'response_format', 'reasoning_effort', 'verbosity', 'prediction'],
+    ...['max_tokens', 'max_completion_tokens', 'n', 'stop', 'seed', 'logit_bias', 'logprobs'],
+    ...['frequency_penalty', 'presence_penalty', 'usage', 'tool_stream', 'vl_high_resolution_images'],
+  ]),
+};
+
+/** In a conversation that it continues, Copilot CLI (1.0.102) sends along what it marks messages with for itself. */
+const MARKS: ReadonlySet<string> = new Set(['__copilotMessageSource', '__copilotUserShellOutput']);
 
 /** Tokens of one answer; what came from the cache is a part of the input, what was thought of the output. */
 export interface TokenCounts {
@@ -20,13 +59,14 @@ interface Told {
 }
 
 /** Reads the usage in an answer while it passes. */
-export interface UsageReader {
+interface UsageReader {
   push(text: string): void;
   told(): Told;
 }
 
 /** The last event of a Responses stream repeats the whole answer, the request's tools and instructions. */
 const MAX_CHARS = 8 * 1024 * 1024;
+
 /** Four characters are about a token. */
 const CHARS_PER_TOKEN = 4;
 
@@ -57,10 +97,14 @@ interface EventTold {
 }
 
 const SILENT: EventTold = { usage: null, chars: null, tier: null };
+
 // Within a text its quotation marks would be escaped: only events hold these.
 const RESPONSE_END = /"type": ?"response\.(?:completed|incomplete|failed)"/;
+
 const RESPONSE_DELTA = /"type": ?"response\.[a-z_.]+\.delta"/;
+
 const CHAT_USAGE = /"usage": ?\{/;
+
 const CHAT_DELTA = /"delta": ?\{/;
 
 function responseEvent(data: string): EventTold {
@@ -157,4 +201,46 @@ function parsed(text: string): JsonObject | null {
 function countOf(usage: JsonObject | null, ...names: readonly string[]): number {
   const counts = names.map((name) => usage?.[name]);
   return Math.max(0, ...counts.map((count) => (typeof count === 'number' && Number.isFinite(count) ? count : 0)));
+}
+
+/** The body as it is sent on. `mayWebSearch`: the user allows the provider's search. */
+export function sentBody(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
+  const isKept = (name: string): boolean =>
+    FIELDS[api].has(name) || (mayWebSearch && api === 'chat' && name === 'web_search_options');
+  const kept = Object.fromEntries(
+    Object.entries(body).flatMap(([name, value]): [string, unknown][] =>
+      isKept(name) ? [[name, name === 'messages' || name === 'input' ? withoutMarks(value) : value]] : [],
+    ),
+  );
+  // Stored, it could be asked for later, by whoever has the key.
+  if (api === 'responses') return { ...kept, store: false };
+  // Without, a stream does not tell what it comes to.
+  return isGiven(body['stream']) && body['stream'] !== false
+    ? { ...kept, stream_options: { ...asObject(body['stream_options']), include_usage: true } }
+    : kept;
+}
+
+function withoutMarks(messages: unknown): unknown {
+  if (!Array.isArray(messages)) return messages;
+  return (messages as readonly unknown[]).map((message) => {
+    const fields = asObject(message);
+    if (fields === null || !Object.keys(fields).some((name) => MARKS.has(name))) return message;
+    return Object.fromEntries(Object.entries(fields).filter(([name]) => !MARKS.has(name)));
+  });
+}
+
+/** Whether there is anything in a field. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+}
+
+/** The API that a request is for; null: none that the agent's CLI needs. */
+export function apiAt(method: string, target: string, { apis, basePath }: Served): OpenAiApi | null {
+  if (method !== 'POST') return null;
+  return apis.find((api) => target === `${basePath}${TARGETS[api]}`) ?? null;
+}
+
+/** Whether it asks what models there are, which every CLI can do without: the user names the model. */
+export function asksForModels(method: string, target: string, { basePath }: Served): boolean {
+  return method === 'GET' && target.startsWith(basePath) && /^\/models(?:[/?]|$)/.test(target.slice(basePath.length));
 }

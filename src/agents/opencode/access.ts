@@ -1,9 +1,8 @@
-import { allowsWebSearch } from '../../core/agents/web-search.ts';
+import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
 import type { Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
-import { messagesApi } from '../claude/messages/endpoints.ts';
-import { claudeProtocol } from '../claude/messages/protocol.ts';
-import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/access.ts';
+import { claudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
+import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/cli.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 import { GATEWAY_PATH, OWN_PATH } from './provider.ts';
 

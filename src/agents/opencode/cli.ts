@@ -1,13 +1,62 @@
-import type { AgentCli } from '../cli/cli.ts';
-import { placeFile } from '../cli/plain-files.ts';
+import { lstat, readdir } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
+import { tryJson } from '../../core/text/try-json.ts';
+import { UserError } from '../../errors.ts';
+import type { AgentName } from '../../ports/agent.ts';
+import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
-import { opencodeArguments, opencodeEnvironment, OWN_FOLDER, parseName } from './command-line.ts';
+import {
+  keepOnly,
+  leftBehind,
+  listPlainFiles,
+  mayBeSession,
+  placeFile,
+  readPlainFile,
+  removeFile,
+  SIGNED_SECRET,
+} from '../cli/jsonl-session.ts';
+import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
+import { asArray, asObject, type JsonObject } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { refusePlugins } from './plugins.ts';
-import { opencodeMcpServers } from './mcp-servers.ts';
-import { CO_AUTHOR } from './provider.ts';
-import { exportSession, importSession, resetHome, takeIn, writeDown } from './session-files.ts';
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { CO_AUTHOR, GATEWAY_PATH } from './provider.ts';
+import { kindOfDenial, mapRules, opencodeMcpServers } from './tool-rules.ts';
+
+/** Its folder for settings, below the config folder: made anew for each call. */
+const OWN_FOLDER = ['config', 'own'] as const;
+
+/** What it would load of the repository, or fetch; compaction asks again and again where a conversation is too long. */
+const NEVER = [
+  ...['PROJECT_CONFIG', 'CLAUDE_CODE', 'EXTERNAL_SKILLS', 'AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD'],
+  ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
+];
+
+/** `id`: as OpenCode names it. */
+interface Provider {
+  readonly id: string;
+  readonly key: string;
+  readonly address: string;
+  /** The code that speaks with it, where its id does not tell; null: it does. */
+  readonly npm: string | null;
+}
+
+/** All its conversations are in one database: what leaves it, and what is to come into it, lies beside it as files. */
+const EXPORTED = 'exported';
+
+const TO_IMPORT = 'to-import';
+
+/** Where its database is. */
+const DATA = ['data', 'opencode'] as const;
+
+type Variables = Readonly<Record<string, string>>;
+
+const SIGNED = Symbol('signed');
+
+const SETTINGS = ['opencode.json', 'opencode.jsonc', '.opencode/opencode.json', '.opencode/opencode.jsonc'];
+
+const PLUGINS = ['.opencode/plugin', '.opencode/plugins'];
+
+const MAX_SETTINGS_BYTES = 1024 * 1024;
 
 /** OpenCode: its own lines of JSON on stdout, without a result; failed tries on stderr. */
 export const cli: AgentCli = {
@@ -54,3 +103,248 @@ export const cli: AgentCli = {
   },
   judgeStall: judgeStallIn(dialect),
 };
+
+/**
+ * Throws where the repository holds a plugin, or may name one: OpenCode (1.18.33) runs it in spite of all flags, and so it
+ * would run what an agent has written that may edit files but run nothing.
+ */
+export async function refusePlugins({
+  workFolder,
+  alsoFolder,
+  tree,
+}: Pick<CliPlace, 'workFolder' | 'alsoFolder' | 'tree'>): Promise<void> {
+  const within = relative(alsoFolder ?? workFolder, workFolder);
+  for (const folder of foldersUp(join(tree, within), tree)) {
+    const found = await pluginIn(folder);
+    if (found !== null)
+      throw new UserError(
+        'configuration',
+        `The repository has plugins for OpenCode, or a file that may name some: \`${relative(tree, found)}\`. OpenCode would run them whatever its settings are. Remove it from the branch, or use another agent.`,
+      );
+  }
+}
+
+function foldersUp(from: string, to: string): readonly string[] {
+  const parent = dirname(from);
+  return from === to || parent === from ? [from] : [from, ...foldersUp(parent, to)];
+}
+
+async function pluginIn(folder: string): Promise<string | null> {
+  for (const path of PLUGINS.map((name) => join(folder, name))) {
+    const names = await readdir(path).catch(() => []);
+    if (names.some((name) => /\.[jt]s$/.test(name))) return path;
+  }
+  for (const path of SETTINGS.map((name) => join(folder, name))) if (await mayNamePlugins(path)) return path;
+  return null;
+}
+
+/** What is not a plain file of a usual size is not looked at, and may. */
+async function mayNamePlugins(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return false;
+  const text = await readPlainFile(path, async (file, size) =>
+    size > MAX_SETTINGS_BYTES ? null : (await file.readFile()).toString('utf8'),
+  );
+  // A name may be written with escapes.
+  return text === null ? found.size > 0 : /plugin|\\u/i.test(text);
+}
+
+/** Leaves nothing in the CLI's folder but conversations: settings, plugins and programs that an earlier call left there would count in this one. */
+export async function resetHome(configFolder: string): Promise<void> {
+  const [outer, inner] = DATA;
+  await keepOnly(configFolder, [EXPORTED, TO_IMPORT, outer]);
+  await keepOnly(join(configFolder, outer), [inner]);
+  const names = await listPlainFiles(join(configFolder, ...DATA), 'file');
+  await keepOnly(
+    join(configFolder, ...DATA),
+    names.filter((name) => /^opencode\.db(-\w+)?$/.test(name)),
+  );
+}
+
+/** Writes the session down, as the CLI itself does it. What goes wrong shows when nothing is there to be exported. */
+async function writeDown(
+  { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
+  id: string | null,
+  environment: Variables,
+): Promise<void> {
+  if (id === null || !isSessionId(id)) return;
+  await removeFile(configFolder, [EXPORTED], `${id}.json`);
+  const { end, stdout } = await run(['export', id, '--pure'], environment);
+  if (end.kind !== 'exited' || end.code !== 0 || !mayBeSession(stdout)) return;
+  await placeFile(configFolder, [EXPORTED], { name: `${id}.json`, content: stdout });
+}
+
+/** Brings what `importSession` has put down into the CLI's database. */
+async function takeIn(
+  { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
+  id: string | null,
+  environment: Variables,
+): Promise<void> {
+  if (id === null || !isSessionId(id)) return;
+  const path = join(configFolder, TO_IMPORT, `${id}.json`);
+  const isThere = await readPlainFile(path, () => Promise.resolve(true));
+  if (isThere === null) return;
+  await run(['import', path, '--pure'], environment);
+  await removeFile(configFolder, [TO_IMPORT], `${id}.json`);
+}
+
+/** Reads what was written down of a session, its secrets hidden. */
+export async function exportSession(
+  { configFolder }: SessionPlace,
+  { id, ...hiding }: { readonly id: string } & Hiding,
+): Promise<ExportedSession> {
+  if (!isSessionId(id)) return leftBehind('its id is not one of OpenCode');
+  const text = await readPlainFile(join(configFolder, EXPORTED, `${id}.json`), async (file, size) =>
+    size > MAX_SESSION_BYTES ? null : (await file.readFile()).toString('utf8'),
+  );
+  if (text === null) return leftBehind('it is missing, empty, too large or not a plain file');
+  const session = asObject(tryJson(text));
+  if (asObject(session?.['info'])?.['id'] !== id || asArray(session?.['messages']).length === 0)
+    return leftBehind('it contains no message');
+  const redacted = redactedText(text, session, hiding);
+  if (redacted === SIGNED) return leftBehind(SIGNED_SECRET);
+  const content = Buffer.from(redacted ?? '');
+  return redacted !== null && mayBeSession(content)
+    ? { kind: 'exported', isCut: false, content }
+    : leftBehind('it cannot be read without secrets');
+}
+
+/** Puts a session down for the next call that resumes it; false when it is empty or too large, or the id is none. */
+export async function importSession(
+  { configFolder }: SessionPlace,
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  if (!isSessionId(id) || !mayBeSession(content)) return false;
+  await placeFile(configFolder, [TO_IMPORT], { name: `${id}.json`, content });
+  return true;
+}
+
+/** Returns the text without secrets, null if nothing readable is left, or SIGNED if a secret is in signed content, which must not change. */
+function redactedText(text: string, session: JsonObject | null, hiding: Hiding): string | null | typeof SIGNED {
+  try {
+    const hidden = hideSecrets(session ?? {}, hiding);
+    if (hidden.kind === 'signed') return SIGNED;
+    if (hidden.kind === 'unchanged') return text;
+    return asObject(tryJson(hidden.json)) === null ? null : hidden.json;
+  } catch (error) {
+    // An agent may nest too deeply for us.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** Command line of OpenCode without a person beside it; the prompt goes to stdin. */
+export function opencodeArguments({
+  model,
+  extraArgs,
+  resume,
+  environment,
+}: Pick<CliCall, 'model' | 'extraArgs' | 'resume' | 'environment'>): string[] {
+  return [
+    'run',
+    ...['--format', 'json'],
+    // No plugins but its own.
+    '--pure',
+    // Nothing but this says that a try has failed, and why.
+    ...['--print-logs', '--log-level', 'ERROR'],
+    // Else it asks a model for one.
+    ...['--title', 'ralph-action'],
+    ...(model === null ? [] : ['--model', namedModel(model, providerOf(environment))]),
+    ...(resume !== null && isSessionId(resume) ? ['--session', resume] : []),
+    ...extraArgs,
+  ];
+}
+
+/** The agent's environment: `given` does not change where it keeps its files, what it obeys, or where its key goes. */
+export function opencodeEnvironment(
+  {
+    environment: given,
+    model,
+    allowedTools,
+    servers,
+  }: Pick<CliCall, 'environment' | 'model' | 'allowedTools' | 'servers'>,
+  configFolder: string,
+): Record<string, string> {
+  const { mcp, permission } = opencodeMcpServers(servers, given).own;
+  const flags = NEVER.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
+  return {
+    NO_COLOR: '1',
+    // Whatever is set of its own would be read beside ours, an empty folder as the work folder.
+    ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
+    ...Object.fromEntries(flags),
+    ...foldersIn(configFolder),
+    OPENCODE_CONFIG_DIR: join(configFolder, ...OWN_FOLDER),
+    OPENCODE_CONFIG_CONTENT: JSON.stringify({
+      autoupdate: false,
+      share: 'disabled',
+      snapshot: false,
+      mcp,
+      permission: permissionsWith(mapRules(allowedTools).own, permission),
+      ...providerSettings(providerOf(given), model),
+    }),
+  };
+}
+
+/** The last one that matches counts: those of servers come behind all others, also where a rule of the user's has the same name. */
+function permissionsWith(rules: Readonly<Record<string, unknown>>, ofServers: Variables): object {
+  const others = Object.entries(rules).filter(([name]) => !Object.hasOwn(ofServers, name));
+  return { ...Object.fromEntries(others), ...ofServers };
+}
+
+/** An id comes out of an agent's output or stored state; only one of its own form may become part of a path or an argument. */
+export function isSessionId(id: string): boolean {
+  return /^ses_[A-Za-z0-9]{26}$/.test(id);
+}
+
+/** What `--version` prints: `1.18.33`, or anything else for another program. */
+export function parseName(printed: string): AgentName {
+  return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'OpenCode', version: printed } : { name: printed, version: '' };
+}
+
+function foldersIn(configFolder: string): Variables {
+  return {
+    XDG_DATA_HOME: join(configFolder, 'data'),
+    XDG_CONFIG_HOME: join(configFolder, 'config'),
+    XDG_STATE_HOME: join(configFolder, 'state'),
+    XDG_CACHE_HOME: join(configFolder, 'cache'),
+  };
+}
+
+/** null: no key says which. */
+function providerOf(environment: Variables): Provider | null {
+  const of = (prefix: string) => ({
+    key: environment[`${prefix}_API_KEY`] ?? '',
+    address: environment[`${prefix}_BASE_URL`] ?? '',
+  });
+  const [anthropic, openai] = [of('ANTHROPIC'), of('OPENAI')];
+  if (anthropic.key !== '') return { id: 'anthropic', ...anthropic, npm: null };
+  if (openai.key === '') return null;
+  // With the id of OpenAI it would speak as OpenAI does, whatever code is named.
+  return openai.address.endsWith(GATEWAY_PATH)
+    ? { id: 'gateway', ...openai, npm: '@ai-sdk/openai-compatible' }
+    : { id: 'openai', ...openai, npm: null };
+}
+
+/** With the name of its provider, which is left out where there is but one. */
+function namedModel(model: string, provider: Provider | null): string {
+  return provider === null || model.startsWith(`${provider.id}/`) ? model : `${provider.id}/${model}`;
+}
+
+/** One provider, and no other: it has some of its own that ask for no key. */
+function providerSettings(provider: Provider | null, model: string | null): object {
+  if (provider === null) return {};
+  const { id, key, address, npm } = provider;
+  const named = model === null ? null : namedModel(model, provider);
+  return {
+    enabled_providers: [id],
+    ...(named === null ? {} : { model: named, small_model: named }),
+    provider: {
+      [id]: {
+        ...(npm === null ? {} : { npm, name: id }),
+        options: { baseURL: address, apiKey: key },
+        // One that it does not know is none to it; what it knows of others stays.
+        ...(named === null ? {} : { models: { [named.slice(id.length + 1)]: {} } }),
+      },
+    },
+  };
+}

@@ -1,11 +1,60 @@
-import type { AgentCli } from '../cli/cli.ts';
+import { join } from 'node:path';
+import { mapServers, type McpServer } from '../../core/mcp/values.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { tryJson } from '../../core/text/try-json.ts';
+import type { AgentName } from '../../ports/agent.ts';
+import { projectSlug } from '../claude/try-key.ts';
+import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
-import { parseName, qwenArguments, qwenEnvironment, qwenFiles } from './command-line.ts';
+import {
+  exportLines,
+  keepOnly,
+  leftBehind,
+  listPlainFiles,
+  mayBeSession,
+  placeFile,
+  readPlainFile,
+  realPathOfFolder,
+} from '../cli/jsonl-session.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
+import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { unmappedServers } from './mcp-servers.ts';
-import { CO_AUTHOR } from './provider.ts';
-import { exportSession, importSession, resetHome, tokensOf } from './session-files.ts';
+import { CO_AUTHOR, STANDARD_ADDRESS } from './provider.ts';
 import { kindOfDenial, mapRules } from './tool-rules.ts';
+
+const PROJECTS = 'projects';
+
+const CHATS = 'chats';
+
+const MAX_READ_BYTES = 64 * 1024 * 1024;
+
+/** Below the inbox: what the CLI takes as the settings of the machine, which win over all others. */
+const SETTINGS = 'qwen/settings.json';
+
+/** Tools that make the CLI wait, start itself again, or work in another folder, and the one that brings what the repository has of instructions. */
+const NOT_UNASKED = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'skill'];
+
+const settings = {
+  general: {
+    enableAutoUpdate: false,
+    gitCoAuthor: { commit: false, pr: false },
+    checkpointing: { enabled: false },
+    showSessionRecap: false,
+  },
+  privacy: { usageStatisticsEnabled: false },
+  telemetry: { enabled: false },
+  ide: { enabled: false },
+  ui: { enableFollowupSuggestions: false },
+  // Its own tries take minutes; the loop has a clock of its own for a provider that fails.
+  model: { generationConfig: { maxRetries: 1 } },
+  // Instructions of the repository are the prompt's to name; no repository can hold a file with this one.
+  context: { fileName: '.git/no-instructions' },
+  memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false, enableTeamMemory: false },
+  security: { folderTrust: { enabled: true } },
+  skills: { disabledLevels: ['project', 'user', 'extension', 'bundled'] },
+  disableAllHooks: true,
+  experimental: { cron: false },
+};
 
 /** Qwen Code: stream-json on stdout, with sums of the session. */
 export const cli: AgentCli = {
@@ -33,3 +82,138 @@ export const cli: AgentCli = {
   },
   judgeStall: judgeStallIn(dialect),
 };
+
+/** Why Qwen Code (0.24) gets none of the servers, as sentences: it starts none, not even ours, unless it obeys the repository's settings. */
+export function unmappedServers(servers: readonly McpServer[]): readonly string[] {
+  const none = {
+    kind: 'unmapped',
+    why: "starts servers only where it obeys the repository's settings as well",
+  } as const;
+  return mapServers(servers, 'Qwen Code', () => none).unmapped;
+}
+
+/** Command line of Qwen Code without a person beside it; the prompt goes to stdin. */
+export function qwenArguments({
+  model,
+  extraArgs,
+  resume,
+  alsoFolder,
+}: Pick<CliCall, 'model' | 'extraArgs' | 'resume'> & Pick<CliPlace, 'alsoFolder'>): string[] {
+  return [
+    ...['--output-format', 'stream-json'],
+    // Takes a list: what follows would be read as more of it.
+    ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
+    ...['--auth-type', 'openai'],
+    // What no rule allows is refused.
+    ...['--approval-mode', 'default'],
+    ...(model === null ? [] : ['--model', model]),
+    ...(resume !== null && UUID.test(resume) ? ['--resume', resume] : []),
+    ...extraArgs,
+  ];
+}
+
+/** The agent's environment: `given` does not change where it keeps its files, what it obeys, or where its key goes. */
+export function qwenEnvironment(
+  given: Readonly<Record<string, string>>,
+  { configFolder, inbox }: Pick<CliPlace, 'configFolder' | 'inbox'>,
+): Record<string, string> {
+  return {
+    // A file `.env` of the repository would be asked next.
+    OPENAI_BASE_URL: STANDARD_ADDRESS,
+    NO_COLOR: '1',
+    // Whatever is set of its own could widen what it obeys, or make it wait for a provider for hours.
+    ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('QWEN_'))),
+    QWEN_HOME: configFolder,
+    QWEN_CODE_SYSTEM_SETTINGS_PATH: join(inbox, SETTINGS),
+    QWEN_CODE_SYSTEM_DEFAULTS_PATH: join(inbox, 'qwen/no-defaults.json'),
+    // Else it starts itself again, and a signal to the first process leaves the others at work.
+    QWEN_CODE_NO_RELAUNCH: 'true',
+  };
+}
+
+/** Files that a call needs, by their path below the inbox. */
+export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
+  const { allow, deny } = mapRules(allowedTools).own;
+  const permissions = { allow, deny: [...deny, ...NOT_UNASKED] };
+  return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
+}
+
+/** What `--version` prints: `0.24.4`, or anything else for another program. */
+export function parseName(printed: string): AgentName {
+  return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Qwen Code', version: printed } : { name: printed, version: '' };
+}
+
+/** Reads a transcript, its secrets hidden. Each line names the one before it, back to the first: a long one is not cut. */
+export async function exportSession(
+  place: SessionPlace,
+  { id, ...hiding }: { readonly id: string } & Hiding,
+): Promise<ExportedSession> {
+  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  return exportLines(await transcriptPath(place, id), hiding, { isMessage, isPrompt: null });
+}
+
+/** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
+export async function importSession(
+  place: SessionPlace,
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  const folder = await realPathOfFolder(place.workFolder);
+  const text = movedTo(folder, Buffer.from(content).toString('utf8'));
+  if (text === null || !mayBeSession(Buffer.from(text))) return false;
+  await placeFile(place.configFolder, foldersFor(folder), { name: `${id}.jsonl`, content: text });
+  return true;
+}
+
+/** What the session had used before a call: the CLI prints sums. null: nothing, or unknown. */
+export async function tokensOf(place: SessionPlace, id: string | null): Promise<number | null> {
+  if (id === null || !UUID.test(id)) return null;
+  const text = await readPlainFile(await transcriptPath(place, id), async (file, size) =>
+    size > MAX_READ_BYTES ? null : (await file.readFile()).toString('utf8'),
+  );
+  return text === null ? null : text.split('\n').reduce((sum, line) => sum + tokensIn(line), 0);
+}
+
+/** Leaves nothing in its folder but conversations: settings, skills and extensions that an earlier call left there would count in this one. */
+export async function resetHome({ configFolder }: SessionPlace): Promise<void> {
+  await keepOnly(configFolder, [PROJECTS]);
+  // Beside the conversations of a project, what it would remember.
+  for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
+    await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
+}
+
+async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {
+  return join(configFolder, ...foldersFor(await realPathOfFolder(workFolder)), `${id}.jsonl`);
+}
+
+function foldersFor(workFolder: string): readonly string[] {
+  return [PROJECTS, projectSlug(workFolder), CHATS];
+}
+
+/** A session of another folder is not found, unless its lines name this one. */
+function movedTo(folder: string, text: string): string | null {
+  try {
+    const lines = text.split('\n').map((line) => {
+      const entry = asObject(tryJson(line));
+      const from = asString(entry?.['cwd']);
+      if (entry === null || from === null || from === folder || !/^\/./.test(from)) return line;
+      return JSON.stringify(mapTexts(entry, (value) => value.replaceAll(from, folder)));
+    });
+    return lines.join('\n');
+  } catch (error) {
+    // An agent may nest too deeply for us.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** One answer of the model is a line of its telemetry. */
+function tokensIn(line: string): number {
+  if (!line.includes('"qwen-code.api_response"')) return 0;
+  const payload = asObject(asObject(tryJson(line))?.['systemPayload']);
+  return asAmount(asObject(payload?.['uiEvent'])?.['total_token_count']) ?? 0;
+}
+
+function isMessage({ type }: JsonObject): boolean {
+  return type === 'user' || type === 'assistant';
+}

@@ -1,15 +1,17 @@
 import {
   allowsEveryCommand,
   commandRules,
+  type Commands,
+  createKindOfDenial,
   editsOfPaths,
+  type MappedRules,
   moreEdits,
   moreOf,
+  parseToolRule,
   readsOutside,
   textsOfRules,
-  type MappedRules,
-} from '../rules/mapped-rules.ts';
-import { createKindOfDenial } from '../rules/shell-rules.ts';
-import { parseToolRule, type Commands, type ToolRule } from '../rules/tool-rule.ts';
+  type ToolRule,
+} from '../rules/shell-rules.ts';
 
 /** For `permissions` of the user's settings (Qwen Code, 0.24); it goes with `--approval-mode default`. What no rule allows is refused without a person. */
 export interface QwenPermissions {

@@ -1,5 +1,10 @@
-import type { AgentError } from '../../core/analysis/analysis.ts';
-import type { JsonObject } from './json.ts';
+import type { AgentError, Denial } from '../../core/analysis/analysis.ts';
+import { capped } from '../../core/text/phrase.ts';
+
+const PREFIX = 'data:';
+
+/** Parsed JSON of unknown shape. */
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What an agent's CLI prints, in the words that all of them share. */
 export type AgentEvent =
@@ -58,3 +63,82 @@ export interface Dialect {
 
 /** A kind of error, and the texts that say it. */
 export type ErrorForm = readonly [kind: AgentError['kind'], form: RegExp];
+
+export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** Ids go back to the CLI as an argument, so only what can be one is taken. */
+export function sessionEvents(value: unknown, form: RegExp): readonly AgentEvent[] {
+  return typeof value === 'string' && form.test(value) ? [{ kind: 'session', id: value }] : [];
+}
+
+export function asObject(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+}
+
+export function asArray(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function asString(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A finite number that is not negative; null otherwise. */
+export function asAmount(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+/** Bounds of what one output may bring into the journal. */
+const MAX_DENIALS = 200;
+
+const MAX_COMMAND_CHARS = 2_000;
+
+/** The refused calls in the CLI's field `permission_denials`, in order. */
+export function parseDenials(value: unknown): readonly Denial[] {
+  return asArray(value)
+    .slice(0, MAX_DENIALS)
+    .flatMap((item) => {
+      const tool = asString(asObject(item)?.['tool_name']);
+      return tool === null ? [] : [createDenial(tool, asString(asObject(asObject(item)?.['tool_input'])?.['command']))];
+    });
+}
+
+/** `command` is null for a tool that takes none. */
+export function createDenial(tool: string, command: string | null): Denial {
+  return { tool: capped(tool, 200), command: command === null ? null : capped(command, MAX_COMMAND_CHARS) };
+}
+
+/** States of an MCP server in which an agent has none of its tools. */
+const FAILED = /^(?:failed|error|needs[-_]auth|not[-_]connected|disconnected)$/i;
+
+const MAX_SERVERS = 20;
+
+/** `docs (failed)`: the servers of a list that the agent cannot use, each `{ name, status }`. */
+export function failedServers(value: unknown): readonly string[] {
+  return asArray(value)
+    .flatMap((item) => {
+      const server = asObject(item);
+      const [name, status] = [asString(server?.['name']), asString(server?.['status'])];
+      return name !== null && status !== null && FAILED.test(status) ? [`${name.slice(0, 80)} (${status})`] : [];
+    })
+    .slice(0, MAX_SERVERS);
+}
+
+/** Takes the text of an event stream as it comes and gives the data of each event; a line of more than `maxChars` is left out. */
+export function createEventData(maxChars: number, take: (data: string) => void): (text: string) => void {
+  let line = '';
+  let isTooLong = false;
+  const add = (more: string): void => {
+    isTooLong ||= line.length + more.length > maxChars;
+    line = isTooLong ? '' : line + more;
+  };
+  return (text) => {
+    const [first = '', ...rest] = text.split('\n');
+    add(first);
+    for (const next of rest) {
+      if (!isTooLong && line.startsWith(PREFIX)) take(line.slice(PREFIX.length));
+      [line, isTooLong] = ['', false];
+      add(next);
+    }
+  };
+}

@@ -1,5 +1,18 @@
+/** An instant (ms), or what gives it when it is asked for: what an error says of times counts from when it was said. */
+export type Clock = number | (() => number);
+
+/** So many calls of tools are remembered until their denial is reported. */
+const MAX_PENDING_CALLS = 256;
+
+/** What is known of the newest calls of tools, by their id. */
+interface PendingCalls<Call> {
+  add(id: string, call: Call): void;
+  of(id: string | null): Call | null;
+}
+
 /** How much of one line, value or text is kept: what is longer loses its middle. */
 const HEAD_BYTES = 1024 * 1024;
+
 const TAIL_BYTES = 4 * 1024 * 1024;
 
 /** The kept bytes; `tail` is null when nothing was dropped between the two. */
@@ -73,6 +86,7 @@ function copy(from: Uint8Array, to: Uint8Array, at: number): void {
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 const SPACE = 0x20;
 
 /** Text of what was kept. A dropped middle is cut at blanks, so that a JSON string which lost it is still well-formed. */
@@ -94,4 +108,42 @@ function concat(...parts: readonly Uint8Array[]): Uint8Array {
     length += part.length;
   }
   return joined;
+}
+
+export const LINE_FEED = 0x0a;
+
+/** So far a loop is much faster than a call. */
+const NEAR_BYTES = 32;
+
+/** Index behind the line feed that ends the line at `from`; -1 when the line is not whole. */
+export function behindLine(bytes: Uint8Array, from: number): number {
+  const near = Math.min(from + NEAR_BYTES, bytes.length);
+  for (let at = from; at < near; at += 1) if (bytes[at] === LINE_FEED) return at + 1;
+  return bytes.indexOf(LINE_FEED, near) + 1 || -1;
+}
+
+const CLOSE_BRACE = 0x7d;
+
+/** Whether a line may be a whole object: a cheap look, so that no time is spent on parsing what is cut off. */
+export function endsObject({ head, tail }: Kept): boolean {
+  const bytes = tail ?? head;
+  let end = bytes.length - 1;
+  while (end > 0 && (bytes[end] ?? 0) <= SPACE) end -= 1;
+  return bytes[end] === CLOSE_BRACE;
+}
+
+export function createPendingCalls<Call>(): PendingCalls<Call> {
+  const calls = new Map<string, Call>();
+  return { add, of: (id) => calls.get(id ?? '') ?? null };
+
+  function add(id: string, call: Call): void {
+    calls.set(id, call);
+    const [oldest] = calls.keys();
+    if (calls.size > MAX_PENDING_CALLS && oldest !== undefined) calls.delete(oldest);
+  }
+}
+
+/** The instant that a clock shows. */
+export function timeOf(clock: Clock): number {
+  return typeof clock === 'number' ? clock : clock();
 }

@@ -1,8 +1,7 @@
 import type { AgentError, UsageLimit } from '../../core/analysis/analysis.ts';
 import { nextReset } from '../../core/analysis/reset-time.ts';
-import { capped } from '../../core/text/cut.ts';
+import { capped } from '../../core/text/phrase.ts';
 import type { Dialect, ErrorForm, Failure } from './agent-event.ts';
-import { kindOfStatus } from './status-kind.ts';
 
 const MAX_TEXT_CHARS = 2_000;
 
@@ -17,9 +16,11 @@ const LIMIT = new RegExp(
   ].join('|'),
   'i',
 );
+
 /** Limits that only a person can lift. Waiting does not help, even if the text names a time. */
 const BY_PERSON =
   /insufficient_quota|exceeded your current quota|\bbilling\b|\bspend(?:ing)?\b|\bcredits?\b|\bmonthly\b|\ballowance\b|\bno quota\b|\bupgrade\b|\bpurchase\b/i;
+
 /** Statuses with which a limit is reported; others have their own meaning, whatever the text. */
 const LIMIT_STATUSES: readonly (number | null)[] = [null, 400, 402, 403, 429];
 
@@ -104,3 +105,14 @@ function kindIn(forms: readonly ErrorForm[], text: string): AgentError['kind'] |
 const OF_NODE = /^\(node:\d+\) |^\(Use `node /;
 
 const COLOURS = new RegExp(String.raw`\u001b\[[0-9;]{0,16}m`, 'g');
+
+/** What an HTTP status of a model's provider amounts to; null where it says too little. */
+export function kindOfStatus(status: number | null): AgentError['kind'] | null {
+  if (status === null) return null;
+  if (status === 401 || status === 403) return 'auth';
+  if (status === 402) return 'billing';
+  if (status === 404) return 'model';
+  if (status === 413) return 'prompt-too-long';
+  if (status === 429) return 'rate-limit';
+  return status >= 500 ? 'server' : null;
+}

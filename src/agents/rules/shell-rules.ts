@@ -1,7 +1,57 @@
+import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
-import { shellParts } from './shell-parts.ts';
-import { parseToolRule, type Commands } from './tool-rule.ts';
+
+/** One rule of `allowed-tools`, the permission rule language of Claude Code, as far as agents differ in it. `text`: as the user wrote it. */
+export type ToolRule = { readonly text: string } & (
+  | { readonly kind: 'read' | 'edit'; readonly path: string | null }
+  | { readonly kind: 'command'; readonly commands: Commands }
+  | { readonly kind: 'web-fetch'; readonly domain: string | null }
+  /** `tool`: null stands for all of the server's; it may hold stars. */
+  | { readonly kind: 'mcp'; readonly server: string; readonly tool: string | null }
+  /** `bookkeeping`: tools that every agent has in some form and that reach nothing, such as its list of things to do. */
+  | { readonly kind: 'web-search' | 'subagent' | 'bookkeeping' | 'other' }
+);
+
+/** Which simple commands a rule names. `prefix`: its words, and any more behind them; in a `glob` each star is any text. */
+export type Commands =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'prefix'; readonly prefix: string }
+  | { readonly kind: 'exact'; readonly command: string }
+  | { readonly kind: 'glob'; readonly glob: string };
+
+/** A command rule among others. */
+type CommandRule = Extract<ToolRule, { kind: 'command' }>;
+
+const READS: ReadonlySet<string> = new Set(['Read', 'Glob', 'Grep', 'LS', 'NotebookRead']);
+
+/** The CLI applies a rule for one of them to all that change files. */
+const EDITS: ReadonlySet<string> = new Set(['Edit', 'Write', 'MultiEdit', 'NotebookEdit']);
+
+const SUBAGENTS: ReadonlySet<string> = new Set(['Task', 'Agent']);
+
+const BOOKKEEPING: ReadonlySet<string> = new Set([
+  ...['TodoWrite', 'TodoRead', 'TaskCreate', 'TaskGet', 'TaskList', 'TaskUpdate', 'TaskOutput', 'TaskStop'],
+  ...['BashOutput', 'KillBash', 'KillShell', 'ExitPlanMode', 'EnterPlanMode', 'ToolSearch'],
+]);
+
+/** What a shell command is made of, as far as it can be known without running a shell. */
+type ShellParts =
+  /** Simple commands; `compound`: more than one, a redirection, or several lines. */
+  | { readonly kind: 'parts'; readonly parts: readonly string[]; readonly compound: boolean }
+  /** Substitutions, groups, here-documents, background jobs, redirections to files: not judged. */
+  | { readonly kind: 'opaque' };
+
+const MAX_CHARS = 10_000;
+
+const opaque: ShellParts = { kind: 'opaque' };
+
+const HARMLESS_REDIRECTION = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
+
+/** Goes on in the next line; not in a comment. */
+const CONTINUATION = '\\\n';
+
+const SEPARATOR = /^(?:&&|\|\||;|\||\n)/;
 
 /** Commands that only read; Claude Code allows them without a rule, inside the work tree, and so rules leave them out. */
 export const READERS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
@@ -85,4 +135,139 @@ function matchesGlob(text: string, pattern: string): boolean {
     at = found + piece.length;
   }
   return text.length - last.length >= at && text.endsWith(last);
+}
+
+/** Splits a command line at `&&`, `||`, `;`, `|` and line ends outside quotes, without its comments; whatever is not plainly understood is opaque. */
+export function shellParts(command: string): ShellParts {
+  if (command.length > MAX_CHARS) return opaque;
+  const text = command.replaceAll('\r\n', '\n').trim();
+  const parts: string[] = [];
+  let part = '';
+  let compound = text.replaceAll(CONTINUATION, '').includes('\n');
+  let at = 0;
+  while (at < text.length) {
+    const rest = text.slice(at, at + 64);
+    const operator = SEPARATOR.exec(rest)?.[0];
+    const redirection = HARMLESS_REDIRECTION.exec(rest)?.[0];
+    const quoted = quotedText(text, at);
+    if (operator !== undefined) {
+      parts.push(part);
+      part = '';
+      compound = true;
+      at += operator.length;
+    } else if (redirection !== undefined) {
+      compound = true;
+      at += redirection.length;
+    } else if (rest.startsWith(CONTINUATION)) {
+      at += CONTINUATION.length;
+    } else if (rest.startsWith('#') && /(?:^|\s)$/.test(part)) {
+      // A comment ends with its line, whatever that ends with.
+      const lineEnd = text.indexOf('\n', at);
+      at = lineEnd === -1 ? text.length : lineEnd;
+    } else if (quoted !== null) {
+      part += quoted;
+      at += quoted.length;
+    } else if (/[`$(){}<>&'"\\#!]/.test(text.charAt(at))) {
+      return opaque;
+    } else {
+      part += text.charAt(at);
+      at += 1;
+    }
+  }
+  const named = [...parts, part].map((piece) => piece.trim()).filter((piece) => piece !== '');
+  return { kind: 'parts', parts: named, compound };
+}
+
+/** The quoted string that starts at `at`, quotes included; null when there is none, or a shell would change it. */
+function quotedText(text: string, at: number): string | null {
+  const quote = text.charAt(at);
+  if (quote !== "'" && quote !== '"') return null;
+  const end = text.indexOf(quote, at + 1);
+  if (end === -1) return null;
+  const quoted = text.slice(at, end + 1);
+  return quote === '"' && /[$`\\]/.test(quoted) ? null : quoted;
+}
+
+/** Reads a rule; a tool that is not known is `other`. */
+export function parseToolRule(rule: string): ToolRule {
+  const text = rule.trim();
+  const [, tool = '', specifier] = /^([^()]+)(?:\(([^]*)\))?$/.exec(text) ?? [];
+  const inner = specifier?.trim() ?? null;
+  if (inner === '') return { kind: 'other', text };
+  if (tool === 'Bash') return { kind: 'command', text, commands: parseCommands(inner) };
+  if (READS.has(tool)) return { kind: 'read', text, path: restricting(inner) };
+  if (EDITS.has(tool)) return { kind: 'edit', text, path: restricting(inner) };
+  if (tool === 'WebFetch') return parseWebFetch(text, restricting(inner));
+  if (tool === 'WebSearch') return { kind: 'web-search', text };
+  if (tool.startsWith('mcp__') && inner === null) return parseMcp(text);
+  if (inner === null && SUBAGENTS.has(tool)) return { kind: 'subagent', text };
+  return { kind: BOOKKEEPING.has(tool) ? 'bookkeeping' : 'other', text };
+}
+
+/** The commands that the inside of `Bash(...)` names; null: the rule is `Bash` alone. */
+function parseCommands(inner: string | null): Commands {
+  if (inner === null || inner === '*') return { kind: 'any' };
+  const prefix = /^([^*]*?)(?::\*| \*)$/.exec(inner)?.[1];
+  if (prefix !== undefined) return { kind: 'prefix', prefix };
+  return inner.includes('*') ? { kind: 'glob', glob: inner } : { kind: 'exact', command: inner };
+}
+
+/** `Read(*)` and `Read(**)` are `Read`. */
+function restricting(inner: string | null): string | null {
+  return inner === '*' || inner === '**' ? null : inner;
+}
+
+function parseWebFetch(text: string, inner: string | null): ToolRule {
+  if (inner === null) return { kind: 'web-fetch', text, domain: null };
+  const domain = /^domain:\s*([\w*.-]+)$/.exec(inner)?.[1]?.toLowerCase();
+  if (domain === undefined) return { kind: 'other', text };
+  return { kind: 'web-fetch', text, domain: domain === '*' ? null : domain };
+}
+
+function parseMcp(text: string): ToolRule {
+  const [, server, tool] = /^mcp__([A-Za-z0-9.-]+(?:_[A-Za-z0-9.-]+)*)(?:__([\w*.-]+))?$/.exec(text) ?? [];
+  if (server === undefined) return { kind: 'other', text };
+  return { kind: 'mcp', text, server, tool: tool === undefined || tool === '*' ? null : tool };
+}
+
+/** A user's rules in an agent's own form. */
+export interface MappedRules<Own> extends RulesGap {
+  readonly own: Own;
+}
+
+/** The command rules among others, in order. */
+export function commandRules(rules: readonly ToolRule[]): readonly CommandRule[] {
+  return rules.filter((rule) => rule.kind === 'command');
+}
+
+/** Whether some rule allows every command. */
+export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
+  return commandRules(rules).some(({ commands }) => commands.kind === 'any');
+}
+
+/** The rules as the user wrote them, each once. */
+export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
+  return [...new Set(rules.map(({ text }) => text))];
+}
+
+/** `Edit(src/**)`, for agents whose own rules know no paths: they may change any file of the repository. */
+export function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
+  if (rules.some((rule) => rule.kind === 'edit' && rule.path === null)) return [];
+  return rules.filter(({ kind }) => kind === 'edit');
+}
+
+/** Reading inside the repository needs no rule in Claude Code, and so none here; what leads out of it cannot be given to other agents. */
+export function readsOutside(rules: readonly ToolRule[]): readonly ToolRule[] {
+  return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));
+}
+
+/** What the agent may do beyond its rules, as one text; null: nothing. */
+export function moreOf(parts: readonly (string | null)[]): string | null {
+  const said = parts.filter((part) => part !== null);
+  return said.length === 0 ? null : said.join(', and ');
+}
+
+/** For `moreOf`. */
+export function moreEdits(rules: readonly ToolRule[]): string | null {
+  return editsOfPaths(rules).length === 0 ? null : 'change every file of the repository';
 }

@@ -1,12 +1,59 @@
+import { z } from 'zod';
+import { checks, type Finding, findingKinds } from '../../core/doctor/finding.ts';
+import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { parseArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import { plainLine } from '../plain-line.ts';
-import type { Diagnosis } from './doctor-schema.ts';
-import { renderDiagnosis } from './doctor-text.ts';
-import type { Examine } from './examine.ts';
-import { LISTED } from '../listing.ts';
-import { printedSettings } from '../settings-schema.ts';
+import { setUpLines, setUpResult } from '../../report/sentences/set-up.ts';
+import { answeredSettingsSchema, parseArguments, plainLine, printedSettings } from '../arguments.ts';
+import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+
+/** A checkout to examine; `remote`: as given, null: origin. `verify`: whether its verify commands are run as well. */
+export interface AskedExamination {
+  readonly folder: string;
+  readonly remote: string | null;
+  readonly verify: boolean;
+  readonly log: (line: string) => void;
+}
+
+/** `repository`: as `acme/shop`, null: GitHub was not asked. `missing`: there is no checkout, as a sentence. */
+type Examination =
+  | {
+      readonly kind: 'examined';
+      readonly repository: string | null;
+      readonly findings: readonly Finding[];
+      readonly settings: readonly AnsweredSettings[];
+    }
+  | { readonly kind: 'missing'; readonly why: string };
+
+/** Looks at a checkout, at this machine and at GitHub, and changes nothing. */
+export type Examine = (asked: AskedExamination) => Promise<Examination>;
+
+/** What `ralph doctor --json` prints. A change that breaks readers needs a new major version. */
+const doctorSchema = z.object({
+  at: z.iso.datetime(),
+  repository: z.string().nullable().describe('`owner/name`; null: GitHub was not asked.'),
+  findings: z.array(
+    z.object({
+      check: z.enum(checks),
+      kind: z
+        .enum(findingKinds)
+        .describe(
+          '`ok`: ✓. `warning`: ⚠, runs work, but not as well as they could. `problem`: ✗, runs fail. `unchecked`: ⚠, it could not be checked from here.',
+        ),
+      where: z.string().nullable().describe('The workflow file; null: the repository or this machine.'),
+      says: z.string(),
+      fix: z
+        .object({
+          text: z.string(),
+          paste: z.string().nullable().describe('A command, or lines for the workflow.'),
+          link: z.string().nullable().describe('The page where it is done.'),
+        })
+        .nullable(),
+    }),
+  ),
+  settings: z.array(answeredSettingsSchema).describe('The settings of each workflow.'),
+});
+
+type Diagnosis = z.infer<typeof doctorSchema>;
 
 const MAX_LINE_CHARS = 1_000;
 
@@ -66,4 +113,20 @@ async function diagnose(args: readonly string[], terminal: Terminal, examine: Ex
   );
   terminal.out(isJson ? `${JSON.stringify(clean, null, 2)}\n` : renderDiagnosis(clean));
   return clean.findings.some(({ kind }) => kind === 'problem') ? 'different' : 'done';
+}
+
+/** The diagnosis as a person reads it: a line for each check, with its fix below. */
+function renderDiagnosis({ repository, findings }: Diagnosis): string {
+  return [
+    ...(repository === null ? [] : [repository, '']),
+    ...setUpLines(findings.map(({ fix, ...found }) => ({ ...found, cure: fix }))),
+    '',
+    setUpResult(findings),
+    '',
+  ].join('\n');
+}
+
+/** The published JSON Schema of `Diagnosis`. */
+export function doctorJsonSchema(): object {
+  return { title: 'ralph doctor --json', ...z.toJSONSchema(doctorSchema) };
 }

@@ -1,15 +1,28 @@
-import { READ_AGENTS, type ReadAgent } from '../../core/agent-names.ts';
-import { printedAnalysis } from '../../core/analysis/analysis.ts';
 import { z } from 'zod';
+import { READ_AGENTS, type ReadAgent } from '../../core/agent-names.ts';
+import { type Analysis, printedAnalysis, type Signal, type TranscriptReader } from '../../core/analysis/analysis.ts';
 import { analyze } from '../../core/analysis/analyze.ts';
 import { KNOWN_SIGNALS } from '../../core/analysis/done-signals.ts';
-import type { TranscriptReader } from '../../core/analysis/transcript.ts';
+import { type CleanedText, cleanedTextSchema } from '../../core/text/cleaned.ts';
+import { andMore } from '../../core/text/phrase.ts';
 import { nearest } from '../../core/text/nearest.ts';
-import { renderAnalysis } from './analysis-text.ts';
-import { parseArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import { openInput, reasonOf } from '../input.ts';
-import { LISTED } from '../listing.ts';
+import { parseArguments, plainLine } from '../arguments.ts';
+import { type Command, type CommandEnd, LISTED, openInput, reasonOf, type Terminal, UsageError } from '../command.ts';
+
+const CLEAN_HELP = `Usage: ralph clean [FILE|-] [--json]
+
+Prints the text of a task (FILE; stdin for - or without FILE) as a prompt gets it: what a reader sees on the page that
+GitHub renders, still as Markdown. The error output counts what was removed.
+
+  --json  prints one JSON object instead, described by schemas/ralph-clean.schema.json
+
+Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for a missing file or wrong arguments.
+`;
+
+/** `ralph clean`: the text of a task without what nobody sees. */
+export const cleanCommand: Command = { ...LISTED.clean, help: CLEAN_HELP, run: clean };
+
+const MAX_ITEMS = 20;
 
 const HELP = `Usage: ralph analyze [FILE|-] [--agent NAME] [--json] [--now ISO]
 
@@ -70,4 +83,137 @@ async function analyzeOutput(openReader: OpenReader, args: readonly string[], te
 function unknownAgent(name: string): string {
   const meant = nearest(name, READ_AGENTS);
   return `--agent: ${JSON.stringify(name)} is not one of ${READ_AGENTS.join(', ')}.${meant === null ? '' : ` Did you mean ${meant}?`}`;
+}
+
+/** An analysis as a person reads it: a line per finding. */
+function renderAnalysis(analysis: Analysis, fencedBlock: boolean): string {
+  const { format, agentError, usageLimit, errors, denials, turns, tokens, costUsd, sessionId } = analysis;
+  const facts: readonly (readonly [string, string])[] = [
+    ['format', format],
+    ['signal', describeSignal(analysis.signal)],
+    ...(fencedBlock
+      ? [['note', 'the message ends in a status block in a code fence, which does not count'] as const]
+      : []),
+    ...(analysis.signal.unreadable.length > 0
+      ? [['unreadable', analysis.signal.unreadable.map((field) => plainLine(field)).join(', ')] as const]
+      : []),
+    ...ownWords(analysis.signal),
+    [
+      'completion',
+      `${analysis.completionIndicator ? 'indicated' : 'not indicated'}, confidence ${String(analysis.confidence)}`,
+    ],
+    ['kind', kindsOf(analysis).join(', ') || 'nothing special'],
+    ['agent error', agentError === null ? 'none' : `${agentError.kind}: ${plainLine(agentError.text)}`],
+    [
+      'usage limit',
+      usageLimit === null
+        ? 'none'
+        : `${usageLimit.window}, ${usageLimit.resumeAt === null ? 'reset time unknown' : `resets at ${usageLimit.resumeAt}`}`,
+    ],
+    ...listed(
+      'error',
+      errors.map(({ text }) => text),
+    ),
+    ...listed(
+      'denied',
+      denials.map(({ tool, command }) => (command === null ? tool : `${tool}: ${command}`)),
+    ),
+    [
+      'usage',
+      `${known(turns)} turns, ${known(tokens)} tokens, ${costUsd === null ? 'unknown cost' : `$${costUsd.toFixed(4)}`}`,
+    ],
+    ['session', sessionId ?? 'unknown'],
+  ];
+  return facts.map(([name, value]) => `${`${name}:`.padEnd(13)}${value}\n`).join('');
+}
+
+function describeSignal({
+  from,
+  status,
+  exitSignal,
+  testsStatus,
+  workType,
+  tasksCompleted,
+  filesModified,
+}: Signal): string {
+  if (from === 'none') return 'no status block, and no phrase that indicates anything';
+  if (from === 'phrases') return 'no status block; read from phrases';
+  const fields = {
+    STATUS: status,
+    EXIT_SIGNAL: exitSignal,
+    TESTS_STATUS: testsStatus,
+    WORK_TYPE: workType,
+    TASKS_COMPLETED_THIS_LOOP: tasksCompleted,
+    FILES_MODIFIED: filesModified,
+  };
+  const read = Object.entries(fields).filter(([, value]) => value !== null);
+  return `status block${read.length === 0 ? '' : ` with ${read.map(([name, value]) => `${name} ${String(value)}`).join(', ')}`}`;
+}
+
+function ownWords({ summary, asks, recommendation }: Signal): readonly (readonly [string, string])[] {
+  const words = [
+    ['summary', summary],
+    ['asks', asks],
+    ['recommends', recommendation],
+  ] as const;
+  return words.flatMap(([name, text]) => (text === null ? [] : [[name, plainLine(text)] as const]));
+}
+
+function kindsOf({ testOnly, noWork, question }: Analysis): readonly string[] {
+  return [
+    ...(testOnly ? ['tests only'] : []),
+    ...(noWork ? ['no work found'] : []),
+    ...(question ? ['a question'] : []),
+  ];
+}
+
+function listed(name: string, texts: readonly string[]): readonly (readonly [string, string])[] {
+  const shown = texts.slice(0, MAX_ITEMS).map((text) => [name, plainLine(text)] as const);
+  return texts.length > MAX_ITEMS ? [...shown, [name, andMore(texts.length - MAX_ITEMS).trim()]] : shown;
+}
+
+function known(count: number | null): string {
+  return count === null ? 'unknown' : String(count);
+}
+
+async function clean(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+  const given = parseArguments(args, { json: 'flag' }, { name: 'FILE', min: 0, max: 1 });
+  const name = given.positionals[0] ?? '-';
+  const input = await openInput(name, terminal);
+  if (given.problems.length > 0 || input.kind === 'missing')
+    throw new UsageError([...given.problems, ...(input.kind === 'missing' ? [input.why] : [])]);
+
+  // A byte order mark is one of the characters that nobody sees.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let text = '';
+  try {
+    for await (const chunk of input.bytes) text += decoder.decode(chunk, { stream: true });
+  } catch (error) {
+    terminal.error(`ralph clean: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
+    return 'failed';
+  }
+  // The Markdown parser is loaded by those who need it.
+  const { cleanMarkdown } = await import('../../core/text/clean.ts');
+  const cleaned = cleanMarkdown(text + decoder.decode());
+  if (given.has('json')) {
+    terminal.out(`${JSON.stringify(cleaned, null, 2)}\n`);
+    return 'done';
+  }
+  terminal.out(cleaned.text === '' || cleaned.text.endsWith('\n') ? cleaned.text : `${cleaned.text}\n`);
+  terminal.error(`${describeRemoved(cleaned)}\n`);
+  return 'done';
+}
+
+/** `removed 12 characters: html-comment 10, invisible 2`, the most frequent kind first. */
+function describeRemoved({ removed, kinds }: CleanedText): string {
+  if (removed === 0) return 'removed nothing';
+  const counts = Object.entries(kinds)
+    .sort(([, a], [, b]) => b - a)
+    .map(([kind, count]) => `${kind} ${String(count)}`);
+  return `removed ${String(removed)} ${removed === 1 ? 'character' : 'characters'}: ${counts.join(', ')}`;
+}
+
+/** The published JSON Schema of `ralph clean --json`. */
+export function cleanJsonSchema(): object {
+  return { title: 'ralph clean --json', ...z.toJSONSchema(cleanedTextSchema) };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { answerKinds } from '../../core/feedback/memory.ts';
 import { verdictSchema } from '../../core/lane/verdict.ts';
-import type { Immutable } from '../../core/immutable.ts';
+import type { Immutable } from '../../core/policy.ts';
 import { outcomeSchema } from '../../core/outcome.ts';
 
 const count = z.number().int().nonnegative();

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { answeredSettingsSchema } from '../settings-schema.ts';
-import type { Immutable } from '../../core/immutable.ts';
+import { answeredSettingsSchema } from '../arguments.ts';
+import type { Immutable } from '../../core/policy.ts';
 import { answerKinds, askedKinds } from '../../core/feedback/memory.ts';
-import { transitionSubjects } from '../../core/lane/transitions.ts';
+import { transitionSubjects } from '../../core/lane/session.ts';
 import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 

@@ -1,23 +1,46 @@
-import { emptyBudget, windowsFor, type Budget, type ParsedBudget } from '../../core/sharing/budget.ts';
+import { initialState, type LaneState } from '../../core/lane/state.ts';
+import { type Budget, emptyBudget, type ParsedBudget, windowsFor } from '../../core/sharing/budget.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
-import { mapTexts } from '../../core/text/redact.ts';
-import { initialState, type LaneState } from '../../core/lane/state.ts';
 import { judgeRecord } from '../../core/snapshot/judged.ts';
 import { budgetIn, laneIn } from '../../core/snapshot/snapshot.ts';
-import type { ReadSnapshot, RestoredState } from '../../ports/state.ts';
-import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
-import { plainLine } from '../plain-line.ts';
-import type { StatePlace } from './state-places.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
-import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { sentence } from '../../core/text/phrase.ts';
+import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
+import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../../ports/state.ts';
+import { plainLine } from '../arguments.ts';
+import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
+
+/** A place that keeps lanes' states: `ref` on the remote, `directory` in the checkout. */
+export interface StatePlace {
+  readonly name: string;
+  readonly store: Pick<StateStore, 'read' | 'update'>;
+  /** The lanes of which it keeps anything, or that have a branch there. */
+  lanes(): Promise<FoundLanes>;
+}
+
+/** `trace`: another text whenever a state or a branch there is another one. */
+type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[]; readonly trace: string } | Unavailable;
+
+/** What the state commands have of a checkout: its top folder, its places, at least one but for `ralph status`, and the name of who asks. */
+export type OpenedPlaces =
+  | { readonly kind: 'open'; readonly folder: string; readonly places: readonly StatePlace[]; readonly person: string }
+  /** `folder`: the top of a checkout of which nothing is kept yet, and nothing was named that should be there; null: anything else. */
+  | { readonly kind: 'missing'; readonly folder: string | null; readonly why: string };
+
+/** Finds the places of the checkout that holds `folder`; `remote` is the name that was given, null: origin, if there is one. Asks no server. */
+export type OpenPlaces = (checkout: {
+  readonly folder: string;
+  readonly remote: string | null;
+}) => Promise<OpenedPlaces>;
 
 const SHOWN_TRANSITIONS = 10;
 
 /** Room for what a server said and what to do about it. */
 const MAX_TEXT_CHARS = 600;
+
 /** The last instant whose year has four digits. */
 const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 

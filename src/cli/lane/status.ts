@@ -1,13 +1,12 @@
-import type { Command, CommandEnd, Terminal } from '../command.ts';
-import type { LookAtGitHub } from '../github.ts';
-import { LANE_OPTIONS_HELP, readLaneArguments } from './lane-arguments.ts';
+import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import { type LookAtGitHub, printedSettings } from '../arguments.ts';
+import { type Command, type CommandEnd, LISTED, type Terminal } from '../command.ts';
 import type { LaneReport } from './lane-schema.ts';
-import { renderLane } from './lane-text.ts';
-import { readLane } from './read-lane.ts';
-import type { ReadEffective } from './effective.ts';
-import type { OpenPlaces } from './state-places.ts';
-import { LISTED } from '../listing.ts';
-import { printedSettings } from '../settings-schema.ts';
+import { LANE_OPTIONS_HELP, readLaneArguments, renderLane } from './lane-text.ts';
+import { type OpenPlaces, readLane } from './read-lane.ts';
+
+/** The settings with which the runs of a checkout's workflows work, or `ralph run` where there are none. `folder`: its top. */
+export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
 
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]

@@ -1,16 +1,23 @@
-import type { Terminal } from '../command.ts';
-import { giveOrder, type Given } from './give-order.ts';
+import { createOrderCommands } from '../lane/orders.ts';
+import type { OpenPlaces } from '../lane/read-lane.ts';
+import { type Command, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
-import type { Screen } from './screen-port.ts';
+import type { Screen } from './terminal-world.ts';
 import type { Source } from './source.ts';
 import { renderScreen } from './view/screen.ts';
-import { initialSession, pressKey, said, type OrderOfKey } from './view/session.ts';
+import { initialSession, type OrderOfKey, pressKey, said } from './view/session.ts';
+
+/** What came of an order, as a sentence. */
+interface Given {
+  readonly kind: 'kept' | 'failed';
+  readonly text: string;
+}
 
 /** How often files are looked at. */
 const POLL_MS = 500;
 
 /** What the screen follows. */
-export interface Followed {
+interface Followed {
   readonly source: Source;
   readonly screen: Screen;
   readonly shows: Picture['shows'];
@@ -50,4 +57,54 @@ export async function follow(followed: Followed, terminal: Terminal): Promise<vo
     session = { ...said(session, given.text, given.kind === 'kept' ? 'good' : 'bad'), isOrdering: false };
     return given;
   }
+}
+
+/** Gives an order by the command that a person would type, to the one place that the key was meant for. */
+async function giveOrder(
+  { words: [name, ...args], lane, place }: OrderOfKey,
+  { open, folder, remote }: { readonly open: OpenPlaces; readonly folder: string; readonly remote: string | null },
+  now: () => number,
+): Promise<Given> {
+  const openOne: OpenPlaces = async (checkout) => {
+    const opened = await open(checkout);
+    if (opened.kind === 'missing') return opened;
+    const places = opened.places.filter((each) => each.name === place);
+    return places.length === 0
+      ? { kind: 'missing', folder: null, why: `the ${place} is no longer there.` }
+      : { ...opened, places };
+  };
+  const command = createOrderCommands(openOne).find((each) => each.name === name);
+  if (command === undefined) return { kind: 'failed', text: `There is no order ${name}.` };
+  const options = ['--lane', lane, '--dir', folder, ...(remote === null ? [] : ['--remote', remote])];
+  return run(command, [...args, ...options], now);
+}
+
+async function run(command: Command, args: readonly string[], now: () => number): Promise<Given> {
+  let out = '';
+  let error = '';
+  try {
+    const end = await command.run(args, {
+      stdin: nothing(),
+      out: (text) => {
+        out += text;
+      },
+      error: (text) => {
+        error += text;
+      },
+      now,
+    });
+    return end === 'done' ? { kind: 'kept', text: firstLine(out) } : { kind: 'failed', text: firstLine(error || out) };
+  } catch (thrown) {
+    // Whatever happens to an order, the picture stays.
+    const text = thrown instanceof UsageError ? thrown.problems.join(' ') : String(thrown);
+    return { kind: 'failed', text: `${command.name}: ${text}` };
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {
+  // Orders read no input.
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n')[0] ?? '';
 }

@@ -2,7 +2,7 @@ import { tasksDone } from '../../core/tasks/queue.ts';
 import type { Terminal } from '../command.ts';
 import { conditionOf, laneWait, nameOfLaneAt } from '../overview/overview-text.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
-import type { MonitorWorld } from './screen-port.ts';
+import type { MonitorWorld } from './terminal-world.ts';
 import type { Source } from './source.ts';
 import type { Line } from './view/columns.ts';
 import { isGoingOn, localFacts } from './view/facts.ts';

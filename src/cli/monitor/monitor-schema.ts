@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { isLaneId, QUEUE, type LaneId } from '../../core/tasks/ids.ts';
-import { agentProgressSchema, otherRunSchema } from '../../core/local/found-status.ts';
-import type { Immutable } from '../../core/immutable.ts';
-import { runStatusSchema } from '../../core/local/run-status.ts';
+import { agentProgressSchema, otherRunSchema, runStatusSchema } from '../../core/local/status-document.ts';
+import type { Immutable } from '../../core/policy.ts';
 import { laneReportSchema } from '../lane/lane-schema.ts';
-import { overviewSchema } from '../overview/overview-schema.ts';
+import { overviewSchema } from '../overview/lane-waits.ts';
 
 const instant = z.iso.datetime();
 

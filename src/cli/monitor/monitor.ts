@@ -1,11 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { parseArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import type { LookAtGitHub } from '../github.ts';
-import type { OpenPlaces } from '../lane/state-places.ts';
-import { LISTED } from '../listing.ts';
+import { type LookAtGitHub, parseArguments } from '../arguments.ts';
+import type { OpenPlaces } from '../lane/read-lane.ts';
+import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
-import type { MonitorWorld } from './screen-port.ts';
+import type { MonitorWorld } from './terminal-world.ts';
 
 const HELP = `Usage: ralph monitor [--all] [--once] [--json] [--dir FOLDER] [--remote NAME]
 

@@ -1,16 +1,14 @@
 import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
-import type { LookAtGitHub } from '../github.ts';
-import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
-import type { OpenedPlaces, OpenPlaces } from '../lane/state-places.ts';
+import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
+import type { OpenedPlaces, OpenPlaces } from '../lane/read-lane.ts';
 import { readOverview } from '../overview/read-overview.ts';
-import type { Overview } from '../overview/overview-schema.ts';
-import { plainLine } from '../plain-line.ts';
-import { findLocalFolder, type LocalFolder } from './local/local-folder.ts';
-import { readLocal } from './local/read-local.ts';
+import type { Overview } from '../overview/lane-waits.ts';
+import { type LookAtGitHub, plainLine } from '../arguments.ts';
+import { findLocalFolder, type LocalFolder, readLocal } from './local/read-local.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
-import type { MonitorWorld } from './screen-port.ts';
+import type { MonitorWorld } from './terminal-world.ts';
 
 /** What the monitor shows, read again when it may have changed. */
 export interface Source {

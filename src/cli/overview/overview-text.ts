@@ -1,9 +1,9 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
-import { moreLine } from '../../core/text/lists.ts';
+import { moreLine } from '../../core/text/phrase.ts';
 import { count, formatInstantFrom } from '../../report/format.ts';
 import { spendBars, spendSummary } from '../../report/sentences/spend.ts';
-import { formatInstant } from '../../core/time.ts';
-import type { Overview, OverviewLane, Wait } from './overview-schema.ts';
+import { formatInstant } from '../../core/countdown.ts';
+import type { Overview, OverviewLane, Wait } from './lane-waits.ts';
 
 const SHOWN_TASKS = 8;
 

@@ -2,24 +2,27 @@ import type { LedgerDay } from '../../core/lane/ledger.ts';
 import { initialState } from '../../core/lane/state.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
-import { isIssueTask, issueOfId, QUEUE, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
+import { fileSources, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../core/tasks/task.ts';
-import { fileSources } from '../../core/tasks/task-sources.ts';
-import type { FileTask } from '../../core/tasks/files/file-task.ts';
+import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { askedIn } from '../../report/sentences/feedback.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { sentence } from '../../core/text/phrase.ts';
 import { DEFAULT_BRANCH_PREFIX, DEFAULT_OPTIONAL_SECTIONS, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
-import type { LookAtGitHub, Viewer } from '../github.ts';
-import { laneAt, newer } from '../lane/read-lane.ts';
-import type { StatePlace } from '../lane/state-places.ts';
-import { plainLine } from '../plain-line.ts';
+import { laneAt, newer, type StatePlace } from '../lane/read-lane.ts';
+import { type LookAtGitHub, plainLine, type Viewer } from '../arguments.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
-import { laneOption, nameOfKnownTask, waitsOf, type KnownTask } from './lane-waits.ts';
-import type { Overview, OverviewLane } from './overview-schema.ts';
+import {
+  type KnownTask,
+  laneOption,
+  nameOfKnownTask,
+  type Overview,
+  type OverviewLane,
+  waitsOf,
+} from './lane-waits.ts';
 
 const MAX_TEXT_CHARS = 300;
 /** Issues that are closed or have lost their label are asked for one by one. */

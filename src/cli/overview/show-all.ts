@@ -1,5 +1,5 @@
 import type { CommandEnd, Terminal } from '../command.ts';
-import { plainLine } from '../plain-line.ts';
+import { plainLine } from '../arguments.ts';
 import { renderOverview } from './overview-text.ts';
 import { readOverview, type Looked } from './read-overview.ts';
 

@@ -1,11 +1,68 @@
-import { limitModes } from '../../core/policy.ts';
-import { wantedIsolations } from '../../core/isolation/level.ts';
+import { z } from 'zod';
+import { wantedIsolations } from '../../core/isolation/probe.ts';
+import { outcomeKinds } from '../../core/outcome.ts';
 import { MAX_NAME_CHARS } from '../../core/people/named-task.ts';
-import { cut } from '../../core/text/cut.ts';
+import { limitModes } from '../../core/policy.ts';
+import { cut } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import { LISTED } from '../listing.ts';
-import type { AskedRun, RunHere } from './run-world.ts';
+import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+
+const count = z.number().int().nonnegative();
+
+/** What `ralph run --json` prints. A change that breaks readers needs a new major version. */
+export const runSchema = z.object({
+  outcome: z.enum(outcomeKinds as readonly [string, ...string[]]).describe('Why the run ended.'),
+  reason: z.string().describe('In more detail, as in the output `reason` of the action.'),
+  iterations: count.describe('Of this run.'),
+  tasksDone: count.describe('In all.'),
+  tasks: count.describe('In all.'),
+  branch: z.string().nullable().describe('The branch in this checkout; null when the run did not get so far.'),
+  head: z.string().nullable().describe('Its newest commit; null when there is none.'),
+  costUsd: z.number().nonnegative().nullable().describe('Of this run, in US dollars; null: not known.'),
+  tokens: count.describe('Of this run.'),
+  resumeAt: z.iso.datetime().nullable().describe('When parked work can continue; null otherwise.'),
+  pushed: z.boolean().nullable().describe('Whether the branch was pushed; null without --push.'),
+});
+
+/** What a person asks of a run at home. */
+export interface AskedRun {
+  readonly folder: string;
+  /** Inputs of the action that were given, by name. */
+  readonly inputs: Readonly<Record<string, string>>;
+  /** The one task, by its id or by the name under which it is shown; null: all tasks. */
+  readonly task: string | null;
+  readonly dryRun: boolean;
+  /** Whether the branch goes to the remote `origin` at the end. */
+  readonly push: boolean;
+  readonly json: boolean;
+}
+
+/** How a run ended, as it is printed with `--json`. */
+export interface EndedRun {
+  readonly outcome: string;
+  readonly reason: string;
+  readonly iterations: number;
+  readonly tasksDone: number;
+  readonly tasks: number;
+  readonly branch: string | null;
+  readonly head: string | null;
+  /** null: the cost is not known. */
+  readonly costUsd: number | null;
+  readonly tokens: number;
+  /** An ISO instant; null: nothing is waited for. */
+  readonly resumeAt: string | null;
+  /** Whether the branch was pushed; null: nobody asked for it. */
+  readonly pushed: boolean | null;
+}
+
+/** `failed`: the outcome is one of `fail-on`, or the branch could not be pushed. */
+export interface RunAnswer {
+  readonly ended: EndedRun;
+  readonly failed: boolean;
+}
+
+/** Runs the loop on this machine. Throws a UsageError for what can be seen to make no sense before anything begins. */
+export type RunHere = (asked: AskedRun, terminal: Terminal) => Promise<RunAnswer>;
 
 const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task TASK] [--model MODEL] [--json] [OPTIONS]
 
@@ -127,4 +184,9 @@ function notAmong(name: string, value: string | undefined, words: readonly strin
   return value === undefined || words.includes(value)
     ? []
     : [`--${name} ${JSON.stringify(value)}: must be one of ${words.join(', ')}.`];
+}
+
+/** The published JSON Schema of `ralph run --json`. */
+export function runJsonSchema(): object {
+  return { title: 'ralph run --json', ...z.toJSONSchema(runSchema) };
 }

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { READ_AGENTS } from '../../core/agent-names.ts';
 import { parseArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import { LISTED } from '../listing.ts';
+import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 /** How the sandbox ended; `missing`: why it cannot be started, as a sentence. */
 type SandboxEnd =

@@ -1,8 +1,7 @@
 import { access, constants, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { FileChange } from '../../core/setup/ownership.ts';
-import { readCheckoutFile, writeCheckoutFile, type CheckoutFile } from '../checkout-file.ts';
-import { reasonOf } from '../input.ts';
+import { type CheckoutFile, readCheckoutFile, reasonOf, writeCheckoutFile } from '../command.ts';
 
 /** Files of a checkout by their path in it. */
 export type FilesRead = ReadonlyMap<string, CheckoutFile>;

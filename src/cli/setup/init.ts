@@ -5,7 +5,6 @@ import { removing, writing, type FileChange } from '../../core/setup/ownership.t
 import type { Project } from '../../core/setup/project.ts';
 import { callsWorkflow, verifyOfStacks, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
 import { leftToFile, type LeftToFile } from './left-to-file.ts';
@@ -13,7 +12,7 @@ import type { SetupReport } from './setup-schema.ts';
 import { byHandText, foundText, previewText } from './setup-text.ts';
 import type { Checkout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
-import { LISTED } from '../listing.ts';
+import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--key KIND] [--workflow FORM] [--prompt] [--remove] [--json]
 

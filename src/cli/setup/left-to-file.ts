@@ -1,7 +1,7 @@
 import { inputProblems } from '../../config/inputs.ts';
 import { readRunSettings, settingsPaths } from '../../config/settings/run-texts.ts';
 import { placeName } from '../../config/settings/settings.ts';
-import type { FoundSetting } from '../../core/settings/found-setting.ts';
+import type { FoundSetting } from '../../core/settings/effective.ts';
 import type { FilesRead } from './checkout-files.ts';
 
 /** The settings file of another Ralph that runs read, and the inputs that it sets. `problems`: sentences with file and line. */

@@ -1,8 +1,8 @@
 import { diffOf } from '../../core/setup/preview.ts';
 import { SETUP_PATHS } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
-import { namesOf } from '../../core/text/lists.ts';
-import { plainLine } from '../plain-line.ts';
+import { namesOf } from '../../core/text/phrase.ts';
+import { plainLine } from '../arguments.ts';
 import type { SetupReport } from './setup-schema.ts';
 
 /** What was found in the repository, for a person. */

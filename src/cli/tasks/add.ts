@@ -1,13 +1,65 @@
-import { stat } from 'node:fs/promises';
-import type { NewTask } from '../../core/tasks/files/new-task.ts';
-import type { AddReport } from './add-schema.ts';
-import { addTask, targets, type Target } from './add-task.ts';
-import { parseArguments, type ParsedArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { readdir, stat } from 'node:fs/promises';
+import { z } from 'zod';
+import {
+  type AddedTask,
+  holdsPrd,
+  isRootPlan,
+  type NewTask,
+  ROOT_PLAN,
+  ROOT_PRD,
+  taskFilePaths,
+} from '../../core/tasks/files/form/root-plan.ts';
 import { priorityWords } from '../../core/tasks/priority.ts';
-import { plainLine } from '../plain-line.ts';
-import { sentence } from '../../core/text/sentence.ts';
-import { LISTED } from '../listing.ts';
+import type { FileSource } from '../../core/tasks/ids.ts';
+import { taskStates } from '../../core/tasks/task.ts';
+import { sentence } from '../../core/text/phrase.ts';
+import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
+import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
+import {
+  type CheckoutFile,
+  type Command,
+  type CommandEnd,
+  LISTED,
+  readCheckoutFile,
+  type Terminal,
+  UsageError,
+  writeCheckoutFile,
+} from '../command.ts';
+
+const position = { file: z.string().describe('Relative to the checkout.'), line: z.int().positive() };
+
+/** What can come of adding one task. */
+export const addReportOptions = [
+  z.object({ kind: z.literal('added'), id: z.string(), ...position }),
+  z
+    .object({ kind: z.literal('there'), id: z.string(), ...position, state: z.enum(taskStates) })
+    .describe('A task of this title is there already: nothing was written.'),
+  z
+    .object({
+      kind: z.literal('refused'),
+      file: position.file,
+      line: z.int().positive().nullable(),
+      column: z.int().positive().nullable(),
+      message: z.string(),
+    })
+    .describe('The file cannot be added to: nothing was written.'),
+] as const;
+
+/** What `ralph add --json` prints. */
+const addReportSchema = z.discriminatedUnion('kind', addReportOptions);
+
+type AddReport = z.infer<typeof addReportSchema>;
+
+/** In the order in which a file is looked for: the plan is worked before the prd. */
+const targets = ['plan', 'prd'] as const satisfies readonly FileSource[];
+
+export type Target = (typeof targets)[number];
+
+interface FoundFile {
+  readonly target: Target;
+  readonly path: string;
+  readonly file: CheckoutFile;
+}
 
 const HELP = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
 
@@ -31,7 +83,9 @@ export const addCommand: Command = { ...LISTED.add, help: HELP, run: add };
 
 /** Longer texts are cut where tasks are read. */
 const MAX_TITLE_CHARS = 200;
+
 const MAX_BODY_CHARS = 20_000;
+
 const MAX_BODY_BYTES = 1024 * 1024;
 
 async function add(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
@@ -143,4 +197,82 @@ function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTas
 
 function shown(value: string): string {
   return JSON.stringify(plainLine(value, 80));
+}
+
+/** Adds a task to a file of the checkout `folder`; `to` null: to the one that is there, to the plan when both or none are. */
+export async function addTask(
+  { folder, to }: { readonly folder: string; readonly to: Target | null },
+  wanted: NewTask,
+): Promise<AddReport> {
+  return addTo(folder, await fileFor(folder, to === null ? targets : [to]), wanted);
+}
+
+/** The first file that is there, or else the first that could be. */
+async function fileFor(folder: string, wanted: readonly Target[]): Promise<FoundFile> {
+  const paths = wanted.flatMap((target) => taskFilePaths[target].map((path) => ({ target, path })));
+  const beside = await readdir(folder).catch(() => []);
+  const found: FoundFile[] = [];
+  for (const { target, path } of paths) found.push({ target, path, file: await readCheckoutFile(folder, path) });
+  return (
+    found.find(({ path, file }) => file.kind !== 'absent' && !isOtherFile({ path, file }, beside)) ??
+    found[0] ?? { target: 'plan', path: '', file: { kind: 'refused', line: null, why: 'there is no place for it' } }
+  );
+}
+
+function isOtherFile({ path, file }: Pick<FoundFile, 'path' | 'file'>, beside: readonly string[]): boolean {
+  if (path === ROOT_PLAN) return !isRootPlan(beside);
+  return path === ROOT_PRD && file.kind !== 'refused' && file.kind !== 'absent' && !holdsPrd(file.text);
+}
+
+async function addTo(folder: string, { target, path, file }: FoundFile, wanted: NewTask): Promise<AddReport> {
+  const refused = (message: string, line: number | null = null): AddReport => ({
+    kind: 'refused',
+    file: path,
+    line,
+    column: null,
+    message,
+  });
+  if (file.kind === 'refused') return refused(file.why, file.line);
+  const text = file.kind === 'absent' ? '' : file.text;
+  const added =
+    target === 'plan'
+      ? (await import('../../core/tasks/files/plan-edit.ts')).addToPlan(
+          { path, text, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') },
+          wanted,
+        )
+      : await addToPrd(folder, { path, text }, wanted);
+  if (added.kind === 'refused') return { kind: 'refused', ...added.problem };
+  if (added.kind === 'there') return { kind: 'there', id: added.id, file: path, line: added.line, state: added.state };
+  const obstacle = await writeCheckoutFile(file, added.text);
+  return obstacle === null
+    ? { kind: 'added', id: added.id, file: path, line: added.line }
+    : refused(`it cannot be written: ${obstacle}`);
+}
+
+async function addToPrd(
+  folder: string,
+  { path, text }: { readonly path: string; readonly text: string },
+  wanted: NewTask,
+): Promise<AddedTask> {
+  const [edit, { PRD_ARCHIVE_PATH }] = await Promise.all([
+    import('../../core/tasks/files/prd-edit.ts'),
+    import('../../core/tasks/files/prd-archive.ts'),
+  ]);
+  const archive = await readCheckoutFile(folder, PRD_ARCHIVE_PATH);
+  if (archive.kind === 'refused')
+    return {
+      kind: 'refused',
+      problem: {
+        file: PRD_ARCHIVE_PATH,
+        line: archive.line,
+        column: null,
+        message: `the ids in it are not known: it ${archive.why}`,
+      },
+    };
+  return edit.addToPrd(path, { prd: text, archive: archive.kind === 'absent' ? null : archive.text }, wanted);
+}
+
+/** The published JSON Schema of `AddReport`. */
+export function addJsonSchema(): object {
+  return { title: 'ralph add --json', ...z.toJSONSchema(addReportSchema) };
 }

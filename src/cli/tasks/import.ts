@@ -1,14 +1,67 @@
 import { stat } from 'node:fs/promises';
+import { z } from 'zod';
 import type { FoundTask } from '../../core/tasks/files/requirements.ts';
-import { addTask, type Target } from './add-task.ts';
-import { parseArguments, type ParsedArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import type { ImportedTask, ImportReport } from './import-schema.ts';
-import type { ImportWorld, OpenImport } from './import-world.ts';
-import { openInput } from '../input.ts';
-import { plainLine } from '../plain-line.ts';
-import { sentence } from '../../core/text/sentence.ts';
-import { LISTED } from '../listing.ts';
+import { sentence } from '../../core/text/phrase.ts';
+import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
+import { type Command, type CommandEnd, LISTED, openInput, type Terminal, UsageError } from '../command.ts';
+import { addReportOptions, addTask, type Target } from './add.ts';
+
+/** What `ralph import` has of the world. Neither throws for what a server or an agent does. */
+export interface ImportWorld {
+  /** Gives the agent a folder with the document alone in it, and returns what it wrote to the answer's file. */
+  askAgent(
+    asked: AskedAgent,
+  ): Promise<{ readonly kind: 'answer'; readonly text: string } | { readonly kind: 'failed'; readonly why: string }>;
+  /** The open issues of the checkout's repository that have the label, as tasks whose titles end in their numbers. */
+  issues(
+    asked: AskedIssues,
+  ): Promise<
+    { readonly kind: 'tasks'; readonly tasks: readonly FoundTask[] } | { readonly kind: 'failed'; readonly why: string }
+  >;
+}
+
+export interface AskedAgent {
+  readonly document: { readonly name: string; readonly text: string };
+  readonly answerName: string;
+  readonly prompt: string;
+  /** null: `claude` on the PATH. */
+  readonly agentPath: string | null;
+  /** null: the CLI's choice. */
+  readonly model: string | null;
+  readonly maxCostUsd: number;
+  readonly log: (line: string) => void;
+}
+
+export interface AskedIssues {
+  /** The checkout, whose remote `origin` names the repository. */
+  readonly folder: string;
+  readonly label: string;
+  readonly log: (line: string) => void;
+}
+
+/** Loaded by the command alone: the others start without agent, git and network. */
+export type OpenImport = () => Promise<ImportWorld>;
+
+const title = z.string();
+
+const [added, there, refused] = addReportOptions;
+
+/** What `ralph import --json` prints. */
+const importReportSchema = z.object({
+  tasks: z.array(
+    z.discriminatedUnion('kind', [
+      added.extend({ title }),
+      there.extend({ title }),
+      refused.extend({ title }),
+      z.object({ kind: z.literal('found'), title }).describe('With --dry-run: nothing was written.'),
+    ]),
+  ),
+  problems: z.array(z.string()).describe('What was left out, as sentences.'),
+});
+
+type ImportReport = z.infer<typeof importReportSchema>;
+
+type ImportedTask = ImportReport['tasks'][number];
 
 const HELP = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [--json] [OPTIONS]
        ralph import --issues [--label LABEL] [OPTIONS]
@@ -218,4 +271,9 @@ async function readDocument(
   } catch {
     return problem(`${JSON.stringify(name)} is not UTF-8 text.`);
   }
+}
+
+/** The published JSON Schema of `ImportReport`. */
+export function importJsonSchema(): object {
+  return { title: 'ralph import --json', ...z.toJSONSchema(importReportSchema) };
 }

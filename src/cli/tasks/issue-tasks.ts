@@ -10,7 +10,7 @@ import {
   type WaitQuestion,
 } from '../../core/tasks/waiting.ts';
 import type { Issue } from '../../ports/forge.ts';
-import type { Viewer } from '../github.ts';
+import type { Viewer } from '../arguments.ts';
 
 /** The open issues with the label as tasks that know what they wait for, and what people should correct. Nobody is asked who approved them: their labels say what runs found. */
 export async function readIssueTasks(

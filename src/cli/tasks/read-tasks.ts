@@ -1,13 +1,61 @@
-import { lstat, readdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
+import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
-import { isRootPlan, ROOT_PLAN, withoutOtherPlan } from '../../core/tasks/files/form/root-plan.ts';
-import type { FileSource } from '../../core/tasks/task-sources.ts';
-import { promptPlaces } from '../../core/prompt/places.ts';
-import type { Task } from '../../core/tasks/task.ts';
+import { z } from 'zod';
 import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
-import { readCheckoutFile } from '../checkout-file.ts';
+import { promptPlaces } from '../../core/prompt/places.ts';
+import { type EffectiveSetting, renderSettings } from '../../core/settings/effective.ts';
+import {
+  type FileTask,
+  isRootPlan,
+  PRD_ARCHIVE_PATH,
+  ROOT_PLAN,
+  taskFilePaths,
+  type TaskProblem,
+  withoutOtherPlan,
+} from '../../core/tasks/files/form/root-plan.ts';
+import {
+  type FileSource,
+  isIssueTask,
+  keyOfEntry,
+  nameOfTaskId,
+  type TaskId,
+  taskSourceKinds,
+} from '../../core/tasks/ids.ts';
+import { nameOfTask, type Task, taskStates } from '../../core/tasks/task.ts';
+import { firstNames } from '../../core/text/phrase.ts';
+import { plainLine } from '../arguments.ts';
+import { readCheckoutFile } from '../command.ts';
+
+const taskRow = z.object({
+  id: z.string(),
+  title: z.string(),
+  source: z.enum(taskSourceKinds),
+  state: z
+    .enum(taskStates)
+    .describe('As the file has it, `todo` for an issue; `ralph status` says what runs made of it.'),
+  priority: z.int().positive().describe('1 is highest.'),
+  optional: z.boolean().describe('Never blocks completion.'),
+  dependsOn: z.array(z.string()).describe('Ids; those of issues are `issue-N`.'),
+});
+
+const problem = z.object({
+  file: z
+    .string()
+    .describe('Relative to the checkout; `issues` for those on GitHub, `settings` for what runs are set to.'),
+  line: z.int().positive().nullable().describe('From 1; null: of the file as a whole.'),
+  message: z.string(),
+});
+
+/** What `ralph tasks --json` prints. A change that breaks readers needs a new major version. */
+const tasksReportSchema = z.object({
+  tasks: z.array(taskRow).describe('In the order in which they would be worked.'),
+  problems: z.array(problem).describe('What a person should correct.'),
+});
+
+export type TasksReport = z.infer<typeof tasksReportSchema>;
+
+const MAX_NAMED = 3;
 
 /** The tasks in the files of a checkout, as they stand there, and what is wrong with these files. */
 export async function readCheckoutTasks(
@@ -137,4 +185,83 @@ async function allBelow(folder: string, below: string): Promise<readonly string[
     .map((entry) => ({ entry, path: `${below}/${entry.name}` }))
     .map(async ({ entry, path }) => (entry.isDirectory() ? allBelow(folder, path) : entry.isFile() ? [path] : []));
   return (await Promise.all(found)).flat();
+}
+
+/** Tasks, problems and the settings that somebody set, as a person reads them: a line each. */
+export function renderTasks(
+  tasks: readonly FileTask[],
+  {
+    problems,
+    looked,
+    settings,
+  }: {
+    readonly problems: TasksReport['problems'];
+    readonly looked: readonly string[];
+    readonly settings: readonly EffectiveSetting[];
+  },
+): string {
+  const problemLines = problems.map(
+    ({ file, line, message }) =>
+      `  ${plainLine(line === null ? file : `${file}:${line}`)}: ${plainLine(message, 400)}\n`,
+  );
+  const heading =
+    tasks.length === 0 ? `No tasks found in ${looked.join(', ') || 'any file'}.\n` : `${summary(tasks)}\n\n`;
+  const settingLines = renderSettings(settings).map((line) => `  ${plainLine(line, 400)}\n`);
+  return [
+    heading,
+    ...renderRows(tasks),
+    ...(problemLines.length === 0 ? [] : ['\nProblems:\n', ...problemLines]),
+    ...(settingLines.length === 0 ? [] : ['\nSettings:\n', ...settingLines]),
+  ].join('');
+}
+
+function summary(tasks: readonly FileTask[]): string {
+  const open = tasks.filter(({ state }) => state !== 'done');
+  const optional = open.filter(({ task }) => task.optional).length;
+  return `${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${tasks.length - open.length} done, ${open.length} open${optional === 0 ? '' : ` (${optional} of them optional)`}`;
+}
+
+function renderRows(tasks: readonly FileTask[]): readonly string[] {
+  const open = new Map(
+    tasks.filter(({ state }) => state !== 'done').map(({ task }) => [task.id, plainLine(nameOfTask(task))]),
+  );
+  const known = new Set(tasks.map(({ task }) => task.id));
+  const rows = tasks.map(({ task, state }) => {
+    const waits =
+      state === 'done'
+        ? []
+        : task.dependsOn.flatMap((id) => open.get(id) ?? (known.has(id) ? [] : plainLine(nameOfMissing(id))));
+    const notes = [
+      ...(task.optional ? ['optional'] : []),
+      ...(waits.length === 0 ? [] : [`waits for ${firstNames(waits, MAX_NAMED)}`]),
+    ];
+    return [
+      state,
+      String(task.priority),
+      plainLine(task.id),
+      plainLine(nameOfTask(task)),
+      `${plainLine(task.title, 100)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`,
+    ];
+  });
+  const all = [['state', 'priority', 'id', 'where', 'title'], ...rows];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((cells) => cells[column]?.length ?? 0)));
+  return tasks.length === 0
+    ? []
+    : all.map(
+        (cells) =>
+          `  ${cells
+            .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+            .join('  ')
+            .trimEnd()}\n`,
+      );
+}
+
+/** What a file calls a task that it does not have; an issue is on GitHub. */
+function nameOfMissing(id: TaskId): string {
+  return isIssueTask(id) ? nameOfTaskId(id) : `${keyOfEntry(id)}, which does not exist`;
+}
+
+/** The published JSON Schema of `TasksReport`. */
+export function tasksJsonSchema(): object {
+  return { title: 'ralph tasks --json', ...z.toJSONSchema(tasksReportSchema) };
 }

@@ -1,19 +1,39 @@
 import { stat } from 'node:fs/promises';
+import { listField } from '../../config/fields.ts';
 import { inputProblems } from '../../config/inputs.ts';
-import { taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
-import { ROOT_PLAN } from '../../core/tasks/files/form/root-plan.ts';
-import { nameOfTask } from '../../core/tasks/task.ts';
-import { isFileSource } from '../../core/tasks/task-sources.ts';
+import { taskSources } from '../../config/input-schema.ts';
+import { isExpression } from '../../core/doctor/workflow.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
-import type { LookAtGitHub } from '../github.ts';
-import { parseArguments } from '../arguments.ts';
-import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import { plainLine } from '../plain-line.ts';
-import { taskSettings, type ReadFolderSettings } from './task-settings.ts';
-import { readPromptTask, readCheckoutTasks } from './read-tasks.ts';
-import type { TasksReport } from './tasks-schema.ts';
-import { renderTasks } from './tasks-text.ts';
-import { LISTED } from '../listing.ts';
+import type { AnsweredSettings, EffectiveSetting } from '../../core/settings/effective.ts';
+import { type FileTask, ROOT_PLAN, taskFilePaths, type TaskProblem } from '../../core/tasks/files/form/root-plan.ts';
+import { isFileSource, type TaskSourceName } from '../../core/tasks/ids.ts';
+import { nameOfTask } from '../../core/tasks/task.ts';
+import { type LookAtGitHub, parseArguments, plainLine } from '../arguments.ts';
+import { DEFAULT_OPTIONAL_SECTIONS, DEFAULT_PROMPT_FILE, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
+import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
+
+/** The settings of runs whose tasks are in a folder. */
+type ReadFolderSettings = (folder: string) => Promise<AnsweredSettings>;
+
+/** What runs look for tasks with. */
+interface TaskSettings {
+  readonly sources: readonly TaskSourceName[];
+  readonly label: string;
+  readonly optionalSections: readonly string[];
+  readonly promptFile: string;
+  /** Those of them that somebody set. */
+  readonly set: readonly EffectiveSetting[];
+  /** What is wrong with them, as sentences. */
+  readonly problems: readonly string[];
+}
+
+const DEFAULTS = {
+  'task-sources': DEFAULT_SOURCES,
+  'task-label': DEFAULT_TASK_LABEL,
+  'optional-sections': DEFAULT_OPTIONAL_SECTIONS,
+  'prompt-file': DEFAULT_PROMPT_FILE,
+};
 
 const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL] [--json]
 
@@ -35,7 +55,7 @@ Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong ar
 `;
 
 /** What `ralph tasks` asks of git and of GitHub. */
-export interface TasksWorld {
+interface TasksWorld {
   readonly look: LookAtGitHub;
   readonly readSettings: ReadFolderSettings;
   /** Those of a folder's files that the last commit does not have; `ignored`: because git ignores them. */
@@ -90,7 +110,7 @@ async function listTasks(
     readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);
   const [{ inWorkOrder }, { promptBeside }] = await Promise.all([
-    import('../../core/tasks/work-order.ts'),
+    import('../../core/tasks/queue.ts'),
     import('../../core/open-ended/prompt-task.ts'),
   ]);
   const listed = [...onGitHub.tasks, ...inFiles.tasks];
@@ -183,4 +203,40 @@ function rowOf({ task, state }: FileTask): TasksReport['tasks'][number] {
 
 function problemRow({ file, line, column, message }: TaskProblem): TasksReport['problems'][number] {
   return { file, line, message: column === null ? message : `column ${column}: ${message}` };
+}
+
+/** The answer of the settings in force. `given`: what the command line says, which comes first and is usable. */
+function taskSettings(
+  { settings, problems }: AnsweredSettings,
+  given: Readonly<Partial<Record<'task-sources' | 'task-label', string>>>,
+): TaskSettings {
+  const found = settings.filter(
+    ({ input, origin }) => Object.hasOwn(DEFAULTS, input) && !Object.hasOwn(given, input) && origin !== 'default',
+  );
+  const unusable = found.flatMap((setting) => {
+    const why = whyUnusable(setting);
+    return why === null ? [] : [{ setting, why }];
+  });
+  const set = found.filter((one) => unusable.every(({ setting }) => setting !== one));
+  const texts = { ...DEFAULTS, ...Object.fromEntries(set.map(({ input, text }) => [input, text.trim()])), ...given };
+  return {
+    sources: taskSources.parse(texts['task-sources']),
+    label: texts['task-label'],
+    optionalSections: listField().parse(texts['optional-sections']),
+    promptFile: texts['prompt-file'],
+    set,
+    problems: [
+      ...problems,
+      // Those of others are among the problems already.
+      ...unusable
+        .filter(({ setting }) => setting.origin === 'input')
+        .map(({ setting: { input, where }, why }) => `${where}: \`${input}\` ${why}; its default is used here.`),
+    ],
+  };
+}
+
+/** As a predicate; null: it is usable. */
+function whyUnusable({ input, text }: EffectiveSetting): string | null {
+  if (isExpression(text)) return 'is an expression, which only a run knows';
+  return inputProblems({ [input]: text.trim() })[0]?.why ?? null;
 }

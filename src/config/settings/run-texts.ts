@@ -1,12 +1,15 @@
-import { fromRoot, type Folder } from '../../core/folder.ts';
-import type { FoundSetting } from '../../core/settings/found-setting.ts';
-import { NO_SETTINGS, type ConfigTexts } from '../inputs.ts';
+import { type Folder, fromRoot } from '../../core/folder.ts';
+import { type AnsweredSettings, effectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
+import { KEY_INPUTS } from '../agent-inputs.ts';
+import { workingFolderOf } from '../fields.ts';
+import { type ConfigTexts, inputProblems, NO_SETTINGS } from '../inputs.ts';
 import {
   describeSettings,
-  readSettingsOfOthers,
-  settleInputs,
+  placeName,
   type ReadSettings,
+  readSettingsOfOthers,
   type SettingsFile,
+  settleInputs,
 } from './settings.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
@@ -20,7 +23,7 @@ export function settingsPaths(within: Folder): readonly string[] {
 }
 
 /** What the environment and the base branch say, as far as it is known. */
-export interface RunSettings {
+interface RunSettings {
   readonly read: ReadSettings;
   /** Settings files behind the one that counts. */
   readonly others: readonly SettingsFile[];
@@ -69,4 +72,37 @@ export function textsWithFound(
 ): ConfigTexts {
   const { texts, settings: counting } = settleInputs(given, found, defaults);
   return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: [] };
+}
+
+/** A step with the action as its workflow has it, and what the base branch and action.yml say. */
+interface SettingsQuestion {
+  readonly workflow: string;
+  readonly inputs: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string>>;
+  /** null: nobody knows what the base branch has. */
+  readonly files: {
+    readonly texts: Readonly<Record<string, string>>;
+    readonly unread: Readonly<Record<string, string>>;
+  } | null;
+  readonly defaults: Readonly<Record<string, string>>;
+}
+
+/** Inputs that say who and where somebody is, and not how a run works. */
+const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, 'phase', 'handoff-path', 'handoff-digest'];
+
+/** Answers what a step would run with; an expression counts as given. */
+export function answerSettings({ workflow, inputs, environment, files, defaults }: SettingsQuestion): AnsweredSettings {
+  const given = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
+  const run = readRunSettings(environment, files, workingFolderOf(inputs));
+  const { counting, problems } = textsWith({ ...defaults, ...given }, run, defaults);
+  const wrong = counting.flatMap(({ input, text, places }) =>
+    inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),
+  );
+  const shown = (texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(texts).filter(([name]) => !NOT_SHOWN.includes(name)));
+  return {
+    workflow,
+    settings: effectiveSettings({ given: shown(given), workflow }, counting, shown(defaults)),
+    problems: [...problems, ...wrong, ...(run.unknown === null ? [] : [run.unknown])],
+  };
 }

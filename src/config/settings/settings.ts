@@ -1,6 +1,5 @@
-import type { FoundSetting, Place } from '../../core/settings/found-setting.ts';
-import { firstNames, firstLines } from '../../core/text/lists.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import type { FoundSetting, Place } from '../../core/settings/effective.ts';
+import { firstLines, firstNames, oneLine } from '../../core/text/phrase.ts';
 import { KEYS, keyOf, meantBy, type Key } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 

@@ -17,3 +17,8 @@ export function mayBeTheConversation({
   if (agentError !== null) return !SAME_WITHOUT_IT.includes(agentError.kind);
   return end.kind !== 'exited' || end.code !== 0;
 }
+
+/** Whether a user's rules allow the tool that searches on the provider's servers. */
+export function allowsWebSearch(rules: readonly string[]): boolean {
+  return rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
+}

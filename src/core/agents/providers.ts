@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
-import type { Immutable } from '../immutable.ts';
-import { count, instant } from '../numbers.ts';
-import { oneLine } from '../text/one-line.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { count, type Immutable, instant } from '../policy.ts';
+import { oneLine } from '../text/phrase.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
 /** The longest limit of a provider is weekly; a reset later than this is not believed. */
 export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;

@@ -1,6 +1,5 @@
-import type { IsolationFacts } from '../isolation/facts.ts';
-import { firstNames } from '../text/lists.ts';
-import { oneLine } from '../text/one-line.ts';
+import type { IsolationFacts } from '../isolation/probe.ts';
+import { firstNames, oneLine } from '../text/phrase.ts';
 
 /** How an agent's own rules differ from the user's. */
 export interface RulesGap {

@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
+import type { Immutable } from '../policy.ts';
+import { capped } from '../text/phrase.ts';
 
 const amount = z.number().nonnegative().nullable();
 
 /** What the fields of a status block may say. */
 export const claimedStatuses = ['IN_PROGRESS', 'COMPLETE', 'BLOCKED'] as const;
+
 export const claimedTestsStatuses = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
+
 export const offeredWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
+
 /** OTHER: any word that is not offered. */
 const claimedWorkTypes = [...offeredWorkTypes, 'OTHER'] as const;
 
@@ -81,14 +85,19 @@ export const analysisSchema = z.object({
 
 /** What one agent output says. `null` means absent or unreadable throughout. */
 export type Analysis = Immutable<z.infer<typeof analysisSchema>>;
+
 /** What the agent claims of itself. */
 export type Signal = Analysis['signal'];
+
 /** How the agent's CLI itself failed. */
 export type AgentError = NonNullable<Analysis['agentError']>;
+
 /** An error in the final message; its fingerprint is the same when it comes again. */
-export type FingerprintedError = Analysis['errors'][number];
+type FingerprintedError = Analysis['errors'][number];
+
 /** A tool call that was refused; `command` is null for a tool that takes none. */
 export type Denial = Analysis['denials'][number];
+
 /** The provider's limit that ended a call; `resumeAt` is an ISO instant. */
 export type UsageLimit = NonNullable<Analysis['usageLimit']>;
 
@@ -104,4 +113,153 @@ export function printedAnalysis(analysis: Analysis): object {
 /** The published JSON Schema of `ralph analyze --json`. */
 export function analysisJsonSchema(): object {
   return { title: 'ralph analyze --json', ...z.toJSONSchema(printedSchema) };
+}
+
+/** What one process of an agent printed, whichever agent it was; `null` means that the agent did not say. */
+export interface Transcript extends Pick<
+  Analysis,
+  'format' | 'agentError' | 'denials' | 'usageLimit' | 'sessionId' | 'turns' | 'tokens' | 'costUsd'
+> {
+  readonly finalMessage: string;
+  /** Whether it came to its end: it holds the agent's result, or in plain text any word. */
+  readonly finished: boolean;
+  /** Whether the agent turned to a person with a tool made for that. */
+  readonly askedPerson: boolean;
+}
+
+/** Turns the bytes that an agent's process prints into a transcript, in one pass; never throws for what they are. */
+export interface TranscriptReader {
+  push(chunk: Uint8Array): void;
+  /** To be called once, after the last chunk. */
+  end(): Transcript;
+}
+
+const MAX_ERRORS = 20;
+
+const MAX_LINE_CHARS = 1_000;
+
+const MAX_TEXT_CHARS = 300;
+
+/** The real error forms in a text without code, one entry per fingerprint, in order. */
+export function findErrors(prose: string): readonly FingerprintedError[] {
+  const found = new Map<string, FingerprintedError>();
+  for (const line of prose.split('\n')) {
+    const text = errorIn(line.slice(0, MAX_LINE_CHARS));
+    if (text === null) continue;
+    const fingerprint = fingerprintOf(text);
+    if (!found.has(fingerprint)) found.set(fingerprint, { text: capped(text, MAX_TEXT_CHARS), fingerprint });
+    if (found.size === MAX_ERRORS) break;
+  }
+  return [...found.values()];
+}
+
+/** Where an error starts: each form is a report of a program, not a word of a sentence or the name of a field. */
+const FORMS: readonly RegExp[] = [
+  // `Error: …`, `TypeError [ERR_X]: …`, `java.io.IOException: …`, `FATAL: …`, also behind a few words of prose.
+  /(?:^|[\s("'[*])((?:(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)|(?:API )?Error|Exception|ERROR|FATAL|Fatal error|PANIC)(?:\s?\[[A-Z][A-Z0-9_]{1,60}\]|\s?\[?[A-Z_]{0,20}\d{1,6}\]?)?:\s.*)/,
+  // `error: …`, `error[E0308]: …`, `error TS2322: …`, `fatal: …`, `panic: …` at the start of a line or behind a position in a file.
+  /(?:^[\s*_+-]*|[\])\d]:\s?|:\d{1,9} - )((?:fatal error|error|fatal|panic)(?:\s?\[?[A-Za-z]{1,10}\d{1,6}\]?)?:\s.*)/i,
+  /^[\s*_+-]*((?:npm (?:ERR!|error)|\[(?:ERROR|FATAL)\]) .*)/i,
+  /^\s*(Exception in thread "[^"]{1,100}" .*|thread '[^']{1,100}' (?:\(\d{1,20}\) )?panicked at .*|ERROR in \S{0,200}[./\\]\S.*|g?make(?:\[\d{1,4}\])?: \*\*\* .*)/,
+  /\b((?:failed with error|error occurred)\b.*)/i,
+  // `Link: error 404`, `[worker]: error while reading`: no box of a list, and not what was done about errors.
+  new RegExp(
+    String.raw`(?:\[[^\[\]]{2,60}\]|\blink):\s(error\b(?![:-])(?! (?:${[
+      'handl|messag|bound|state|case|type|class|page|recover|report|log|track|code path|path|text|check|test|toast|dialog',
+    ].join('|')})).*)`,
+    'i',
+  ),
+];
+
+/** Words in front that make it the error somebody fixed, or the thing somebody talks about. */
+const MENTIONED =
+  /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
+
+/** `**Error:** handling of timeouts is done`: a label in a report, not an error. */
+const DONE_LABEL =
+  /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:(?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)|now \w{1,30}ed|\w{1,30}ed now)\W*$/i;
+
+/** Bold marks; the three stars of make are not. */
+const BOLD = /(?<!\*|: )\*{2,3}/g;
+
+/** `Error: none` reports that there is nothing to report; `error: Error` declares a field. */
+const NO_REPORT = new RegExp(
+  String.raw`:\s*(?:${[
+    'n/a|0|false|true|nil|no|none',
+    String.raw`(?:none|no|0) (?:(?:errors?|issues?|problems?|failures?)(?: (?:was|were))? ?)?(?:found|reported|detected|seen|occurred|so far)?`,
+    String.raw`(?:null|undefined|string|unknown|any|boolean|never|error)(?:\s*\|\s*\w{1,60})*`,
+  ].join('|')})\W*$`,
+  'i',
+);
+
+const WORTH_A_LOOK = /error|exception|fatal|panic|ERR!|: \*\*\* /i;
+
+function errorIn(markdown: string): string | null {
+  if (!WORTH_A_LOOK.test(markdown) || DONE_LABEL.test(markdown)) return null;
+  const line = markdown.replace(BOLD, '');
+  for (const form of FORMS) {
+    const report = form.exec(line)?.[1];
+    if (report === undefined || MENTIONED.test(line.slice(0, line.length - report.length))) continue;
+    const text = report.replace(/[\s*_]+$/, '');
+    if (!NO_REPORT.test(text)) return text;
+  }
+  return null;
+}
+
+/** What is the same when an error comes again: times, addresses, paths, hex and numbers are taken out. A hash, so that no agent prose gets into the state. */
+export function fingerprintOf(text: string): string {
+  let essence = text.slice(0, MAX_LINE_CHARS).toLowerCase();
+  for (const [pattern, stand] of PLACEHOLDERS) essence = essence.replace(pattern, stand);
+  essence = essence.replace(/\s+/g, ' ').trim();
+  return hash(essence, 0x811c9dc5) + hash(essence, 0x9747b28c);
+}
+
+const NAME = String.raw`[\p{L}\p{M}\p{N}_.@~+$%#-]`;
+
+/** A step of a path; routers name directories `(group)` and `[id]`. */
+const STEP = String.raw`(?:${NAME}|\(${NAME}{1,80}\)|\[{1,2}${NAME}{1,80}\]{1,2}){1,200}`;
+
+/** Only these make a word with a dot a file: `list.map` is a method. */
+const FILE_ENDING = String.raw`(?:[cm]?[jt]sx?|json[5cl]?|mdx?|txt|ya?ml|toml|lock|py|rb|rs|go|java|kts?|c|h|cc|cpp|hpp|cs|php|swift|sh|sql|html?|s?css|less|vue|svelte|xml|csv|log|ini|cfg|conf|ipynb|png|jpe?g|svg|gif|pdf|zip|tar|t?gz|exe|dll|so|snap|tmp|bak)`;
+
+const MONTH = String.raw`(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?`;
+
+/** In this order: what stands for a path or a time must not be read as a number first. */
+const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
+  [/\b[a-z][a-z+.-]{1,15}:\/\/[^\s"'`)\]>,]+/g, '<path>'],
+  [/\b\d{1,4}[/.]\d{1,2}[/.]\d{4}\b|\b\d{4}\/\d{1,2}\/\d{1,2}\b/g, '<time>'],
+  // Between quotation marks a path may hold blanks.
+  [/(?<!\w)(['"`])[^'"`\\/\n]{0,200}[\\/][^'"`\n]{0,400}\1(?!\w)/g, '$1<path>$1'],
+  [/\b[a-z]:[\\/]{1,2}(?:[^\\/:*?"'`<>|\n]{1,100}[\\/]{1,2}){0,40}[^\s\\/:*?"'`<>|,;)]{0,200}/g, '<path>'],
+  [new RegExp(String.raw`(?<!${NAME})${NAME}{0,200}(?:[\\/]{1,2}${STEP})+[\\/]?`, 'gu'), '<path>'],
+  [
+    new RegExp(
+      String.raw`(?<!${NAME})${NAME}{1,200}\.${FILE_ENDING}(?![\p{L}\p{N}_(]|\.\w| is not (?:a|an|defined|iterable)\b)`,
+      'gu',
+    ),
+    '<path>',
+  ],
+  [/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, ''],
+  // A place in a file, as parsers give it: a line and a column, not a time.
+  [/\(\d{1,9}:\d{1,9}\)/g, '<place>'],
+  [/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
+  [/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b/g, '<time>'],
+  [
+    new RegExp(
+      String.raw`\b(?:${MONTH}\s+\d{1,2}(?:st|nd|rd|th)?(?:,?\s+\d{4})?|\d{1,2}\s+${MONTH}(?:\s+\d{4})?)\b`,
+      'g',
+    ),
+    '<time>',
+  ],
+  [/\b(?:mon|tue(?:s)?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s+(?=<time>)/g, ''],
+  [/<time>(?:,?\s+(?:<time>|\d{4}\b|utc\b|gmt\b|[+-]\d{4}\b))+/g, '<time>'],
+  [/\b(?:0x[\da-f]+|[\da-f]{8}-[\da-f-]{9,27}|(?=[a-f]{0,40}\d)[\da-f]{7,64})\b/g, '<hex>'],
+  [/(?:(?<![\w>)])[-+−])?\bv?\d[\d.,]*(?:e[+-]?\d{1,4}\b|[a-z]{1,3}\b|%)?/g, '<n>'],
+];
+
+/** FNV-1a over UTF-16 units, 32 bits, as eight hex digits. */
+function hash(text: string, seed: number): string {
+  let value = seed;
+  for (let i = 0; i < text.length; i += 1) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  return (value >>> 0).toString(16).padStart(8, '0');
 }

@@ -1,10 +1,127 @@
-import type { Analysis, Signal } from './analysis.ts';
-import { oneLine } from '../text/one-line.ts';
-import { findErrors } from './errors.ts';
-import { markEnds, proseOf, type MarkedLine } from './markdown-code.ts';
-import { CONFIDENT, NO_PHRASES, findPhrases } from './phrases.ts';
+import { oneLine } from '../text/phrase.ts';
+import { type Analysis, findErrors, type Signal, type Transcript } from './analysis.ts';
+import { type MarkedLine, markEnds, proseOf } from './markdown-code.ts';
 import { findStatusBlock } from './status-block.ts';
-import type { Transcript } from './transcript.ts';
+
+/** What the words of a message without a status block suggest. */
+interface Phrases {
+  /** Whether any phrase was found at all. */
+  readonly found: boolean;
+  /** 0–95: never as sure as a status block. */
+  readonly confidence: number;
+  readonly noWork: boolean;
+  readonly testOnly: boolean;
+  readonly question: boolean;
+}
+
+const NO_PHRASES: Phrases = { found: false, confidence: 0, noWork: false, testOnly: false, question: false };
+
+/** A completion indicator counts from here. */
+const CONFIDENT = 60;
+
+/** Only the end of a message speaks of its outcome; this bounds the work as well. */
+const MAX_CHARS = 64 * 1024;
+
+const MAX_SENTENCE_CHARS = 1_000;
+
+const ALL = String.raw`(?:all|every|each)(?: (?:of|the|my|our|\d{1,5}|remaining|required|open|planned|requested)){0,3}`;
+
+const WORK = String.raw`(?:tasks?|items?|stories|story|work|requirements?|features?|boxes|criteria|goals?|steps?|todos?)`;
+
+/** `in the plan`, `in fix_plan.md`. */
+const PLACE = String.raw`(?: (?:in|of|on|from) (?:the |my |our |this )?(?:plan|list|queue|file|issue|project|backlog|[\w/-]{1,60}\.\w{1,8}|${'`…`'})){0,2}`;
+
+const IS = String.raw`(?: (?:is|are|has been|have been|was|were|now|fully|successfully|all)){0,4}`;
+
+const DONE = String.raw`(?:complete|completed|done|finished|implemented)`;
+
+const LEFT_OVER = String.raw`(?:open|remaining|more|further|outstanding)`;
+
+const COMPLETION: readonly RegExp[] = [
+  new RegExp(String.raw`\b${ALL} ${WORK}${PLACE}${IS} ${DONE}\b`),
+  new RegExp(String.raw`\b(?:i|we)(?: have|'ve)? (?:completed|finished|implemented) (?:all|everything|every)\b`),
+  new RegExp(
+    String.raw`\b(?:project|plan|implementation|everything|^the work|all work) (?:is|are|has been|was)${IS} ${DONE}\b`,
+  ),
+  new RegExp(String.raw`^(?:project|implementation|everything|all) ${DONE}\b`),
+  /\bready for (?:review|merge|merging|release)\b/,
+  new RegExp(
+    String.raw`\bno (?:${LEFT_OVER} )?(?:tasks|work|items)(?: are| is)? (?:left|remaining|remain|remains|open)\b`,
+  ),
+  new RegExp(String.raw`^(?:there (?:is|are) )?no ${LEFT_OVER} (?:tasks|work|items)(?=\W*$)`),
+  /^(?:the )?project(?: is)?(?: now)? ready(?=\W*$)/,
+  /^(?:everything|the (?:whole )?project) is (?:now |already )?up to date(?=\W*$)/,
+];
+
+/** The whole message: the first Ralphs stopped at one of these words. As the opening of a report it says nothing of the project. */
+const LONE_DONE =
+  /^[^\p{L}\p{N}?]*(?:all |(?:the |my )?(?:work|task|job)(?: is|'s)?(?: now)? )?(?:done|complete|completed|finished)[^\p{L}\p{N}?]*$/u;
+
+const NO_WORK: readonly RegExp[] = [
+  /\bnothing(?: \w{1,20})? to (?:do(?! with\b)|change|implement|fix)\b/,
+  /\bno (?:code |file |further |more |additional )?changes? (?:(?:were|was|are|is) )?(?:needed|required|necessary|made)\b/,
+  /\bno (?:more |further |remaining )?work (?:(?:is|was) )?(?:needed|left|remaining|required|to do)\b/,
+  /\balready (?:fully )?(?:implemented|complete|completed|done|up to date|in place)\b/,
+  /^(?:(?:all|all of it|everything|it all|the (?:whole )?(?:project|code|codebase)) (?:is|are) )?(?:now )?up to date(?=\W*$)/,
+];
+
+/** What a test run that is only wished for, or asked about, is said with. */
+const INTENTION =
+  /\?$|\b(?:will|would|should|shall|could|can|must|going to|(?:need|want|plan|try|have) to|next|please|let me|let's|if|once|when|unless|until)\b|'ll\b/;
+
+/** What makes an absence of work a mere case. */
+const CONDITION = /\?$|\b(?:if|when|once|unless|until|whether|in case)\b/;
+
+/** A test run: the sentence says both that something ran and that it was tests. */
+const TEST_RUN: readonly RegExp[] = [
+  /\b(?:ran|run|running|runs|re-?ran|re-?running|executed|executing)(?: [\w.'/-]{1,40}){0,6} (?:tests?|test-suite|pytest|jest|vitest|mocha|bats|ctest|rspec|phpunit|tox)\b/,
+  /\btests? (?:are |were )?(?:ran|run|running|executed)\b/,
+];
+
+const MAKING: readonly RegExp[] = [
+  /(?<!already (?:fully )?)\b(?:added|implemented|created|wrote|built|fixed|changed|updated|refactored|modified|removed|deleted|edited|introduced|renamed|replaced|extended|rewrote|committed|documented|moved|adding|implementing|creating|writing|fixing|changing|updating|refactoring|modifying|removing|editing)\b/,
+];
+
+/** Whatever else was done: past forms that are not those of looking and testing. */
+const OTHER_WORK: readonly RegExp[] = [
+  /\b(?!(?:passed|failed|skipped|executed|tested|verified|checked|confirmed|reviewed|inspected|looked|needed|expected|required|succeeded|exited|started|timed|ignored|related|existing)\b)[a-z]{2,30}ed\b/,
+  /\b(?:made|wrote|built|rewrote|cut|put|set up|split|sped)\b/,
+];
+
+const STUCK: readonly RegExp[] = [
+  /\b(?:i am|i'm|we are|am) (?:completely |totally )?(?:stuck|blocked)\b/,
+  /\b(?:can't|cannot|can not|unable to|not able to|could not|couldn't) (?:proceed|continue|go on|make progress|complete|finish)\b/,
+  /\bblocked (?:by|on)\b/,
+];
+
+const ASKING_SOMEBODY =
+  /\b(?:should (?:i|we)|shall (?:i|we)|(?:can|could|may|must) (?:i|we)|do you|would you|could you|can you|will you|are you|how should|how do|where should|is it (?:ok|okay|fine|alright)|am i|want me to|prefer)\b/;
+
+const WAITING_FOR_ANSWER: readonly RegExp[] = [
+  /\bplease (?:confirm|clarify|advise|tell me|let me know|answer|decide|choose)\b/,
+  /\blet me know (?:if|whether|which|how|what) (?:you|i|to)\b/,
+  /\b(?:waiting|await|awaiting) (?:for )?(?:your|an? answer|confirmation|clarification|instructions|feedback)\b/,
+  /\bi need (?:your|clarification|confirmation|more information)\b/,
+];
+
+/** Words that make a completion one that would be, has exceptions, or is somebody else's claim. */
+const HEDGE = new RegExp(
+  // An open box, and `2/10`, are among them.
+  String.raw`\?\W*$|\[[^x\]]\]|\b(\d{1,6}) ?(?:/|of|out of) ?(?!\1\b)\d|\b(?:${[
+    'if|once|when|until|unless|before|after|will|would|should|could|must|make sure|ensure|so that|in order to|getting|to be|want|wants|needs?|expect(?:ed|s)?|goal|target|todo|to do',
+    'unable|rarely|seldom|scarcely|instead|rather than|except|apart from|other than|besides|almost|nearly|partly|partially|mostly|most of|half|some of|part of|so far|far from|only|but|however|though|although|yet|still|remains?|pending|missing|open|fail(?:s|ed|ing|ures?)?|broken|blocked',
+    'doubt(?:s|ed|ful)?|claim(?:s|ed|ing)?|sa(?:id|ys?|ying)|think|thinks|thought|believe[sd]?|guess|assum(?:e|es|ed|ing)|hope|hopefully|seems?|appears?|maybe|perhaps|might|may|supposed(?:ly)?|allegedly|pretend(?:s|ed)?|wrong(?:ly)?|false(?:ly)?|untrue',
+    'aber|außer|fast|mais|sauf|presque|pero|excepto|casi|quasi|mas|maar|bijna|men',
+  ].join('|')})\b`,
+);
+
+/** Negators of the languages that issues are often written in; those without blanks between words stand anywhere. */
+const NEGATION =
+  /(?<![\p{L}\p{N}_])(?:not|no|none|never|neither|nor|without|cannot|hardly|barely|incomplete|unfinished|nothing|nobody|no one|isnt|arent|nicht|nichts|kein\p{L}{0,2}|nie|niemals|ohne|pas|non|ne|jamais|aucune?|sans|ninguna?|nunca|sin|tampoco|não|nem|sem|nessuna?|senza|mai|niet|geen|nooit|inte|ingen|ikke|ei|eivät|не|ни|нет|нельзя|без|ні|nie|není|nejsou|nem|nincs|nu|değil|yok|لا|لم|ليس|नहीं|không|chưa|tidak|belum|bukan|δεν|δε|μην?|όχι|χωρίς|ούτε|κανένα|τίποτα|לא|אין|אינ\p{L}{1,2}|בלי|ללא|טרם|نه|نیست|هیچ|بدون|هنوز|ن(?:می|شد|کرد|بود|دار)\p{L}{0,12})(?![\p{L}\p{N}_])|n't\b|\bn'(?:est|a|ont|sont|y)\b|[不没沒未無无非]|ไม่|มิได้|ยัง|ない|ません|않|없|못|아니/u;
+
+/** Negations that speak well of the work. */
+const GOOD_NEWS =
+  /\b(?:with )?(?:no|without|zero|0) (?:\w{1,20} )?(?:errors?|warnings?|failures?|issues?|problems?|regressions?|failed|failing)\b|\bnothing (?:is |else |more )*(?:left|remains|remaining|to do)\b(?: to do)?/g;
 
 /** An analysis, and what of the final message is no part of it. */
 export interface AnalyzedTranscript {
@@ -63,6 +180,7 @@ const MAX_WORDS_CHARS = 500;
 
 /** Longer than any message of a model; it bounds memory when something else was printed. */
 const MAX_HEAD_CHARS = 64 * 1024;
+
 const MAX_TAIL_CHARS = 192 * 1024;
 
 const NO_SIGNAL: Omit<Signal, 'from'> = {
@@ -77,3 +195,110 @@ const NO_SIGNAL: Omit<Signal, 'from'> = {
   asks: null,
   unreadable: [],
 };
+
+/** Reads phrases as whole words, un-negated. `prose` is the message without code and quotes, `doneTexts` what says by agreement that everything is done. Of two errors it prefers to miss what was said. */
+export function findPhrases(prose: string, doneTexts: readonly string[]): Phrases {
+  const sentences = sentencesOf(prose);
+  const isAnyStated = (patterns: readonly RegExp[], unless?: RegExp): boolean =>
+    sentences.some(
+      (sentence) => unless?.test(sentence) !== true && patterns.some((pattern) => isStated(sentence, pattern)),
+    );
+
+  // As it is written, emphasis included: `__DONE__` is not the word alone.
+  const isAgreed = linesOf(prose).some((line) =>
+    doneTexts.some((text) =>
+      [line, withoutEmphasis(line)].some(
+        (read) => read.includes(flat(text)) && isPlainlyStated(read, wholeWords(text)),
+      ),
+    ),
+  );
+  const complete = sentences.some((sentence) => COMPLETION.some((pattern) => isPlainlyStated(sentence, pattern)));
+  const [only = ''] = sentences;
+  const isLoneDone = sentences.length === 1 && LONE_DONE.test(only);
+  const noWork = isAnyStated(NO_WORK, CONDITION) && !isAnyStated(MAKING);
+  const testOnly = isAnyStated(TEST_RUN, INTENTION) && !isAnyStated(MAKING) && !isAnyStated(OTHER_WORK);
+  const stuck = isAnyStated(STUCK);
+  const question =
+    sentences.some((sentence, index) => isAsked(sentence, index === sentences.length - 1)) ||
+    isAnyStated(WAITING_FOR_ANSWER);
+  const said = isAgreed ? 95 : complete ? 80 : isLoneDone ? CONFIDENT : 0;
+  const score = Math.min(95, said + (noWork ? 40 : 0));
+  return {
+    found: isAgreed || complete || isLoneDone || noWork || testOnly || stuck || question,
+    confidence: stuck ? Math.min(score, 40) : score,
+    noWork,
+    testOnly,
+    question,
+  };
+}
+
+/** Whether the sentence contains the phrase and nothing before it, in the same clause, negates it. */
+function isStated(sentence: string, phrase: RegExp): boolean {
+  const match = phrase.exec(sentence);
+  if (match === null) return false;
+  const before = sentence.slice(0, match.index);
+  const clause = before.slice(before.search(/[^,;:(]*$/));
+  return !NEGATION.test(clause);
+}
+
+/** Whether the sentence contains the phrase and nothing at all, before or behind it, takes something back. */
+function isPlainlyStated(sentence: string, phrase: RegExp): boolean {
+  const match = phrase.exec(sentence);
+  if (match === null) return false;
+  const rest = `${sentence.slice(0, match.index)} … ${sentence.slice(match.index + match[0].length)}`.replace(
+    GOOD_NEWS,
+    '',
+  );
+  return !HEDGE.test(rest) && !NEGATION.test(rest);
+}
+
+/** A question to somebody; `What changed?` is one only if no answer follows. */
+function isAsked(sentence: string, isLast: boolean): boolean {
+  return (
+    /\?[^\p{L}\p{N}]*$/u.test(sentence) &&
+    (ASKING_SOMEBODY.test(sentence) || (isLast && /\b(?:which|what)\b/.test(sentence)))
+  );
+}
+
+/** Lines of the message's end, in lower case, with single blanks. */
+function linesOf(prose: string): readonly string[] {
+  return prose
+    .slice(-MAX_CHARS)
+    .split('\n')
+    .map((line) => flat(line).slice(0, MAX_SENTENCE_CHARS));
+}
+
+function flat(text: string): string {
+  return text.toLowerCase().replace(/\s+/g, ' ').trim();
+}
+
+function withoutEmphasis(text: string): string {
+  return text.replace(/[*_]{2,3}/g, '').trim();
+}
+
+/** The text where no letter or digit goes on before or behind it. */
+function wholeWords(text: string): RegExp {
+  const literal = flat(text).replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+  return new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, 'u');
+}
+
+/** Sentences of the message's end, in lower case. A sentence may go on in the next line, but not in the next list item. */
+function sentencesOf(prose: string): readonly string[] {
+  return prose
+    .slice(-MAX_CHARS)
+    .toLowerCase()
+    .replace(/~~[^~\n]{1,500}~~/g, '')
+    .replace(/[’‘]/g, "'")
+    .replace(/[*_]{1,3}/g, '')
+    .replace(/？/g, '? ')
+    .replace(/[。！]/g, '. ')
+    .split(/(?<=[.!?]["')\]»”]{0,3})\s+|\n(?=[^\S\n]*(?:\n|[-+•#|]|\d{1,9}[.)]|$))/)
+    .map((sentence) =>
+      sentence
+        .replace(/\s+/g, ' ')
+        .trim()
+        .replace(/^(?:[-+•#|]+|\d{1,9}[.)]) /, '')
+        .slice(0, MAX_SENTENCE_CHARS),
+    )
+    .filter((sentence) => sentence !== '');
+}

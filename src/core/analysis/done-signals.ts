@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
+import type { Immutable } from '../policy.ts';
 
 const MAX_TEXTS = 20;
 const MAX_TEXT_CHARS = 200;

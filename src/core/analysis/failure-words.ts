@@ -1,5 +1,5 @@
 import type { AgentEnd } from '../evidence.ts';
-import { oneLine } from '../text/one-line.ts';
+import { oneLine } from '../text/phrase.ts';
 import type { Analysis } from './analysis.ts';
 
 const MAX_WORDS_CHARS = 300;

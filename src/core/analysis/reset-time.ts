@@ -1,33 +1,82 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
-import { ANNOUNCES, relativeReset } from './relative-reset.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
+
+/** What announces a time from which calls are taken again. */
+const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|back)\b`;
+
+const SECOND_MS = 1_000;
+
+/** Later than this is no reset. */
+const MAX_RELATIVE_MS = 400 * DAY_MS;
+
+const UNITS: readonly (readonly [RegExp, number])[] = [
+  [/^(?:ms|msecs?|milliseconds?)$/i, 1],
+  [/^(?:s|secs?|seconds?)$/i, SECOND_MS],
+  [/^(?:m|mins?|minutes?)$/i, MINUTE_MS],
+  [/^(?:h|hrs?|hours?)$/i, HOUR_MS],
+  [/^(?:d|days?)$/i, DAY_MS],
+  [/^(?:w|weeks?)$/i, 7 * DAY_MS],
+];
+
+const UNIT = String.raw`(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w)`;
+
+/** Without blanks, too: `14h32m10s`. */
+const PARTS = String.raw`\d{1,9}(?:\.\d{1,9})?\s?${UNIT}(?:(?:,? and |, ?| ?)\d{1,9}(?:\.\d{1,9})?\s?${UNIT})*(?![a-z])`;
+
+const SPAN = new RegExp(
+  String.raw`${ANNOUNCES}[^\n\d]{0,40}?(?:\b(?:in|after|for|about|another)\b ?)?(?:about |approximately |~ ?)?(${PARTS})`,
+  'i',
+);
+
+const ONE_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})(?![a-z])`, 'gi');
+
+const GLUED_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})`, 'gi');
+
+/** One `an hour`, `a minute`. */
+const ONE = new RegExp(
+  String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:an?|one) (minute|hour|day|week)\b`,
+  'i',
+);
+
+/** A field of the provider, or a header. */
+const FIELD =
+  /["']?\b(?:(resets?_in|reset_after|resets?_in_seconds|resets?_after_seconds|retry[-_]after|retryDelay|retry_after_seconds)|(retry[-_]after[-_]ms))["']?\s{0,4}[:=]\s{0,4}["']?(\d{1,12}(?:\.\d{1,9})?)(s|ms)?["']?(?![\w:-])/i;
 
 /** The first three letters of the months, and of the days of the week. */
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
 /** A 29 February comes again within eight years. */
 const MAX_YEARS = 8;
+
 /** Later instants have no ISO form of four-digit years, and are no reset time. */
 const YEAR_10000 = 253_402_300_800_000;
 
 /** `5pm`, `5:30 pm`, `17:30`, `noon`, `midnight`. */
 const CLOCK = String.raw`(?:(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::\d{2})?)?\s?(?<half>[ap]\.?m\b\.?)?(?![\w:])|(?<word>noon|midnight)\b)`;
+
 /** `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `tomorrow`. */
 const DATE = String.raw`(?:(?:(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?|(?<tomorrow>tomorrow))`;
+
 const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s(?<shortZone>UTC|GMT|Z|PT|PST|PDT|Pacific(?: [Tt]ime)?)\b)?`;
+
 const RESET = new RegExp(
   String.raw`${ANNOUNCES}(?: (?:at|on|by|until|time(?: is)?:?))*:? ?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
   'i',
 );
+
 /** A day without an hour begins at its midnight. */
 const RESET_DAY = new RegExp(
   String.raw`${ANNOUNCES}(?: (?:at|on|by|until))*:? (?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\b\.?(?:,? (?<thenYear>\d{4})\b)?)${ZONE}`,
   'i',
 );
+
 /** `2026-12-01 at 00:00 UTC`, `2026-11-27T09:00:00Z`, `2026-12-01`. */
 const RESET_ISO = new RegExp(
   String.raw`(?:${ANNOUNCES}|\bresets?_?at\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?)?`,
   'i',
 );
+
 /** A field of the provider: seconds, or ms where that is too large for seconds. */
 const RESET_EPOCH = /["']?\bresets?(?:_?at|_time)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
 
@@ -188,4 +237,31 @@ function instantsOf(zone: Zone, wall: number): readonly number[] {
   const after = wall - offsetAt(wall + DAY_MS);
   const shown = [...new Set([before, after])].filter((instant) => instant + offsetAt(instant) === wall);
   return (shown.length > 0 ? shown : [before]).map((instant) => Math.round(instant / MINUTE_MS) * MINUTE_MS);
+}
+
+/** How long the text says to wait, in ms: `in 58 hours`, `reset after 14h32m10s`, `5 days 22 hours`, `retry-after: 30`; null: it does not. */
+function relativeReset(text: string): number | null {
+  const field = FIELD.exec(text);
+  if (field !== null) {
+    const [, , inMs, number, unit] = field;
+    return bounded(Number(number) * (inMs !== undefined || unit === 'ms' ? 1 : SECOND_MS));
+  }
+  const spans = SPAN.exec(text)?.[1];
+  if (spans !== undefined) return bounded(sumOf(spans));
+  const one = ONE.exec(text)?.[1];
+  return one === undefined ? null : unitMs(one);
+}
+
+function sumOf(spans: string): number {
+  const apart = [...spans.matchAll(ONE_PART)];
+  const parts = apart.length === [...spans.matchAll(/\d+(?:\.\d+)?/g)].length ? apart : [...spans.matchAll(GLUED_PART)];
+  return parts.reduce((sum, [, number, unit = '']) => sum + Number(number) * unitMs(unit), 0);
+}
+
+function unitMs(unit: string): number {
+  return UNITS.find(([form]) => form.test(unit))?.[1] ?? 0;
+}
+
+function bounded(ms: number): number | null {
+  return Number.isFinite(ms) && ms <= MAX_RELATIVE_MS ? ms : null;
 }

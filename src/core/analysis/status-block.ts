@@ -1,7 +1,8 @@
 import { grouped } from '../grouped.ts';
+import { capped } from '../text/phrase.ts';
 import { claimedStatuses, claimedTestsStatuses, offeredWorkTypes, type Signal } from './analysis.ts';
-import { capped } from '../text/cut.ts';
 import type { MarkedLine } from './markdown-code.ts';
+import { BULLET, type Field, FIELD_NAMES, type FieldName, knownName, parseField, visible } from './status-fields.ts';
 
 /** What a status block says: a signal without its origin. */
 export type StatusBlock = Omit<Signal, 'from'>;
@@ -42,31 +43,18 @@ export function renderStatusBlock(block: StatusBlock): string {
   ].join('\n');
 }
 
-const FIELD_NAMES = [
-  'STATUS',
-  'TASKS_COMPLETED_THIS_LOOP',
-  'FILES_MODIFIED',
-  'TESTS_STATUS',
-  'WORK_TYPE',
-  'EXIT_SIGNAL',
-  'RECOMMENDATION',
-  'SUMMARY',
-  'QUESTION',
-] as const;
-type FieldName = (typeof FIELD_NAMES)[number];
-
 /** The fields in the agent's own words, which may speak of anything. */
 const WORDS: readonly FieldName[] = ['RECOMMENDATION', 'SUMMARY', 'QUESTION'];
+
 const MAX_WORDS_CHARS = 2_000;
 
-const BULLET = String.raw`(?:(?:[-*+•◦▪‣]|\d{1,9}[.)])\s+)?`;
 const BOLD = String.raw`(?:\*\*|__)?`;
+
 const START = new RegExp(`^${BULLET}${BOLD}-{3,} ?RALPH_STATUS ?-{3,}${BOLD}$`, 'i');
+
 const END = new RegExp(`^${BULLET}${BOLD}-{3,} ?END_RALPH_STATUS ?-{3,}${BOLD}$`, 'i');
+
 const YAML_START = new RegExp(`^${BULLET}${BOLD}RALPH_STATUS${BOLD}:${BOLD}(?:\\s+#.*)?$`, 'i');
-const LABEL = new RegExp(`^${BULLET}([*_\`"'“‘]*)(.*)$`, 'su');
-/** Longer ones are prose. */
-const MAX_LABEL_CHARS = 200;
 
 /** The text below a start marker. `inside` is the block's; `behind` only follows it. */
 interface Passage {
@@ -148,41 +136,11 @@ function endOf(lines: readonly MarkedLine[], holds: (line: MarkedLine) => boolea
   return end === -1 ? lines.length : end;
 }
 
-/** `name`, as it is written, is one of ours or another; marks of Markdown around it, and escapes in it, are no part of it. */
-interface Field {
-  readonly name: string;
-  readonly value: string;
-}
-
-function knownName({ name }: Field): FieldName | undefined {
-  return FIELD_NAMES.find((known) => known === name.toUpperCase());
-}
-
-function parseField(line: string): Field | null {
-  const colon = line.search(/[:：]/);
-  if (colon === -1 || colon > MAX_LABEL_CHARS) return null;
-  const [, opening = '', label = ''] = LABEL.exec(visible(line.slice(0, colon)).trim()) ?? [];
-  const name = label.replace(/[\\*`"'“”‘’]/g, '').replace(/^[\s_]+|[\s_]+$/g, '');
-  if (!/^[A-Z][A-Z_]*$/.test(name.toUpperCase())) return null;
-  const rest = line.slice(colon + 1);
-  return { name, value: opening === '' || /[*_`"'”’]$/.test(label) ? rest.trim() : withoutClosing(rest, opening) };
-}
-
-/** What a name's opening marks enclose ends behind the colon, or with the line. */
-function withoutClosing(rest: string, marks: string): string {
-  if (rest.startsWith(marks)) return rest.slice(marks.length).trim();
-  const value = rest.trim();
-  return value.endsWith(marks) ? value.slice(0, -marks.length).trim() : value;
-}
-
-/** What a reader sees: wide and styled letters as plain ones, nothing that has no width. */
-function visible(text: string): string {
-  return /^[\t -~]*$/.test(text) ? text : text.normalize('NFKC').replace(/\p{DI}/gu, '');
-}
-
 /** EXIT_SIGNAL however it is written, with letters of other scripts that look alike. */
 const MENTION = mentionPattern(['eеε', 'xхχ', 'iіιӏıl1', 'tтτ'], ['sѕ', 'iіιӏıl1', 'gԍɡ', 'nνпո', 'aаα', 'lӏιi1']);
+
 const ASSIGNMENT = new RegExp(`${MENTION.source}[^\\p{L}\\p{N}]{0,4}[:=]`, 'u');
+
 const DISGUISE = new RegExp(`^${MENTION.source}$`, 'u');
 
 function mentionPattern(...words: readonly (readonly string[])[]): RegExp {
@@ -310,7 +268,9 @@ function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean 
 }
 
 const NUMBER_OFFER = /^<number>$/i;
+
 const WORDS_OFFER = /^<[^<>]*>$/;
+
 const TEMPLATE: Record<FieldName, RegExp> = {
   STATUS: offerOf(claimedStatuses),
   TASKS_COMPLETED_THIS_LOOP: NUMBER_OFFER,

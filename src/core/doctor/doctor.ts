@@ -1,13 +1,29 @@
-import { answerFindings } from './answer-findings.ts';
-import { namesOf } from '../text/lists.ts';
-import type { ActionRules, Facts } from './facts.ts';
-import { checks, cure, fine, problem, warning, type Finding } from './finding.ts';
+import { type AnsweredSettings, renderSettings } from '../settings/effective.ts';
+import { namesOf, sentence } from '../text/phrase.ts';
+import type { ActionRules, Facts, PipelineTrial } from './facts.ts';
+import { checks, cure, type Finding, fine, noted, problem, refused, unchecked, warning } from './finding.ts';
 import { keyFinding, machineFindings } from './machine-findings.ts';
-import { pipelineFindings } from './pipeline-findings.ts';
 import { repositoryFindings } from './repository-findings.ts';
-import { settingFindings } from './setting-findings.ts';
-import { inputOf, stepFindings } from './step-findings.ts';
-import type { Workflow } from './workflow.ts';
+import { hasOwnToken, inputOf, type LookedAt, READS, stepFindings } from './step-findings.ts';
+import { callsRalph, isExpression, type Workflow } from './workflow.ts';
+
+const REVIEWS: readonly string[] = ['pull_request_review', 'pull_request_review_comment'];
+
+const CHECKS: readonly string[] = ['workflow_run', 'check_suite', 'status'];
+
+/** The schedule looks at the queue's pull request, and at others where work is left. */
+const OWN_LANES =
+  "On an issue's own pull request it waits until somebody continues with the issue, such as by `/ralph run` there.";
+
+/** What does not work without a right. */
+const EFFECT: Readonly<Record<(typeof READS)[number], string>> = {
+  checks: 'failed checks cannot be seen',
+  statuses: 'failed commit statuses cannot be seen',
+  actions: 'the logs of failed jobs cannot be read',
+};
+
+/** Branches of a pull request or a check, as the job's condition compares them. */
+const BRANCH_CONDITION = /startsWith\(\s*[^()']*\bhead(?:\.ref|_branch)\b[^()]*?,\s*'((?:[^']|'')*)'\s*\)/g;
 
 /** What would stop runs of this repository, and what is fine, in the order of the checks. */
 export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
@@ -79,4 +95,197 @@ function useOf({ uses }: Workflow): string {
   return alike.length === uses.length
     ? `The inputs of ${namesOf([...new Set(alike)])} look like those of this action, so it is checked as a copy of it.`
     : 'The workflow uses the action.';
+}
+
+/** The settings that a workflow's run works with, each with where it stands; or what is wrong with those that are no inputs. */
+export function settingFindings({ workflow, settings, problems }: AnsweredSettings): readonly Finding[] {
+  const found =
+    problems.length === 0
+      ? renderSettings(settings).map((line) => fine('settings', line))
+      : problems.map((why) => refused('settings', why));
+  return found.map((one) => ({ ...one, where: workflow }));
+}
+
+/** The steps of an iteration, or what is wrong with their file. Without such a file nothing is said. */
+export function pipelineFindings({ where, found, openVariables }: PipelineTrial): readonly Finding[] {
+  return findingsOf(found)
+    .map((one) => (one.kind === 'ok' || openVariables.length === 0 ? one : open(one, openVariables)))
+    .map((one) => ({ ...one, where }));
+}
+
+function findingsOf(found: PipelineTrial['found']): readonly Finding[] {
+  switch (found.kind) {
+    case 'unknown':
+      return [
+        unchecked(
+          'pipeline',
+          `Whether there is a pipeline, and a usable one, could not be checked: ${found.why}`,
+          cure('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
+        ),
+      ];
+    case 'wrong':
+      return found.problems.map((says) => refused('pipeline', sentence(says)));
+    case 'read':
+      return [
+        ...found.says.map((says) => fine('pipeline', sentence(says))),
+        ...found.warnings.map((says) => noted('pipeline', says)),
+      ];
+  }
+}
+
+/** What holds without the value of a variable may be wrong with it. */
+function open({ says }: Finding, variables: readonly string[]): Finding {
+  return unchecked(
+    'pipeline',
+    `Without the value of ${namesOf(variables.map((name) => `\`${name}\``))}, which only a run knows: ${says}`,
+    cure('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
+  );
+}
+
+/** Whether a review or a failed check of a pull request starts a run, which may read it. */
+function answerFindings(looked: LookedAt): readonly Finding[] {
+  const answersReviews = inputOf(looked, 'answer-reviews') !== 'false';
+  const answersChecks = inputOf(looked, 'answer-checks') !== 'false';
+  if (!answersReviews && !answersChecks) return [fine('answers', 'Reviews and checks are left to people.')];
+  const found = [
+    ...(answersReviews ? missingReviews(looked) : []),
+    ...(answersChecks ? [...missingChecks(looked), ...unknownNames(looked), ...unreadable(looked)] : []),
+    ...ownWorkflow(looked),
+    ...leftOut(looked),
+    ...otherPrefix(looked),
+    ...branchSetsUp(looked),
+  ];
+  return found.length > 0 ? found : [fine('answers', 'Reviews and failed checks start runs, which may read them.')];
+}
+
+function listensTo({ workflow }: LookedAt, events: readonly string[]): boolean {
+  // A called workflow runs for the events of its callers.
+  return workflow.triggers.some(({ event }) => event === 'workflow_call' || events.includes(event));
+}
+
+function missingReviews(looked: LookedAt): readonly Finding[] {
+  if (listensTo(looked, REVIEWS.slice(0, 1))) return [];
+  return [
+    warning(
+      'answers',
+      `\`on:\` does not name \`pull_request_review\`, so a review ${waits(looked)}. ${OWN_LANES}`,
+      cure('Add the event, or set `answer-reviews: false`.', { paste: 'pull_request_review:\n  types: [submitted]' }),
+    ),
+  ];
+}
+
+function missingChecks(looked: LookedAt): readonly Finding[] {
+  if (listensTo(looked, CHECKS)) return [];
+  return [
+    warning(
+      'answers',
+      `\`on:\` names neither \`workflow_run\` nor \`check_suite\`, so a failed check ${waits(looked)}. ${OWN_LANES}`,
+      cure('Add the event, with the names of your own workflows, or set `answer-checks: false`.', {
+        paste: 'workflow_run:\n  workflows: [CI]\n  types: [completed]',
+      }),
+    ),
+  ];
+}
+
+/** Whoever copies a workflow file copies the names in it. Where nothing here checks pull requests, they may be of what is yet to come. */
+function unknownNames({ workflow, others }: LookedAt): readonly Finding[] {
+  const checking = others.filter(({ checksPullRequests }) => checksPullRequests).map(({ name }) => name);
+  const unknown = workflow.triggers
+    .flatMap(({ workflows }) => workflows)
+    .filter((name) => name !== workflow.name && !others.some((other) => other.name === name));
+  if (checking.length === 0 || unknown.length === 0) return [];
+  return [
+    warning(
+      'answers',
+      `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here is called that, so none of its failures starts a run.`,
+      cure('Name your own workflows as their `name:` has it.', { paste: `workflows: ${JSON.stringify(checking)}` }),
+    ),
+  ];
+}
+
+function waits({ workflow }: LookedAt): string {
+  return workflow.triggers.some(({ event }) => event === 'schedule')
+    ? 'waits for the next scheduled run'
+    : 'waits until something else starts a run';
+}
+
+/** What the workflow's file says of its token; the repository's default, if it writes, reads as well. */
+function unreadable({ step }: LookedAt): readonly Finding[] {
+  const { permissions } = step;
+  if (hasOwnToken(step) || permissions.kind !== 'each') return [];
+  const lacking = READS.filter((name) => !['read', 'write'].includes(permissions.levels[name] ?? ''));
+  if (lacking.length === 0) return [];
+  const names = namesOf(lacking.map((name) => `\`${name}: read\``));
+  const add = cure('Add what is missing to `permissions:`.', {
+    paste: lacking.map((name) => `${name}: read`).join('\n'),
+  });
+  return [
+    callsRalph(step.action)
+      ? problem(
+          'answers',
+          `The workflow lacks ${names}, which the called workflow asks for: GitHub starts no run.`,
+          add,
+        )
+      : warning('answers', `The workflow lacks ${names}, so ${namesOf(lacking.map((name) => EFFECT[name]))}.`, add),
+  ];
+}
+
+function ownWorkflow({ workflow }: LookedAt): readonly Finding[] {
+  const named = workflow.triggers.some(({ workflows }) => workflows.includes(workflow.name));
+  if (!named) return [];
+  return [
+    warning(
+      'answers',
+      `\`workflow_run\` names this workflow itself, \`${workflow.name}\`: each of its runs starts one more, which ends at once.`,
+      cure('Name only other workflows.', {}),
+    ),
+  ];
+}
+
+/** A condition that lists events lets no others through. */
+function leftOut({ workflow, step }: LookedAt): readonly Finding[] {
+  if (!/event_name\s*==/.test(step.condition)) return [];
+  const events = workflow.triggers
+    .map(({ event }) => event)
+    .filter((event) => [...REVIEWS, ...CHECKS].includes(event) && !new RegExp(`'${event}'`).test(step.condition));
+  if (events.length === 0) return [];
+  return [
+    warning(
+      'answers',
+      `The job's \`if\` lists events and leaves out ${namesOf(events.map((event) => `\`${event}\``))}, so these start no job.`,
+      cure('Add them to the condition.', {
+        paste: events.map((event) => `|| github.event_name == '${event}'`).join('\n'),
+      }),
+    ),
+  ];
+}
+
+function otherPrefix(looked: LookedAt): readonly Finding[] {
+  const prefix = inputOf(looked, 'branch-prefix');
+  const compared = [...looked.step.condition.matchAll(BRANCH_CONDITION)].map(([, text = '']) => text);
+  const other = compared.find((text) => prefix !== null && !prefix.toLowerCase().startsWith(text.toLowerCase()));
+  if (other === undefined || prefix === null || isExpression(prefix)) return [];
+  return [
+    warning(
+      'answers',
+      `The job's \`if\` waits for branches that begin with \`${other}\`, but \`branch-prefix\` is \`${prefix}\`: reviews and checks of Ralph's branches start no job.`,
+      cure('Use the same text in both.', { paste: `'${prefix}'` }),
+    ),
+  ];
+}
+
+/** For a review GitHub has the merge of the pull request checked out, where nothing else is named. */
+function branchSetsUp(looked: LookedAt): readonly Finding[] {
+  const { checkout } = looked.step;
+  const reviews = looked.workflow.triggers.some(({ event }) => REVIEWS.includes(event));
+  if (!reviews || checkout === null || (checkout.ref ?? '') !== '') return [];
+  return [
+    warning(
+      'answers',
+      "For a review, actions/checkout checks out Ralph's branch: the steps before the action run its code, and the prompt is read from it.",
+      cure('Let it check out the default branch.', {
+        paste: "ref: ${{ github.event.pull_request && github.event.repository.default_branch || '' }}",
+      }),
+    ),
+  ];
 }

@@ -1,11 +1,9 @@
 import { rulesToAllow } from '../people/rules-to-allow.ts';
 import { CAPABILITIES, type AgentName } from '../agent-names.ts';
-import { callsRalph } from './workflow.ts';
-import { namesOf } from '../text/lists.ts';
-import { isExpression } from './expression.ts';
+import { callsRalph, isExpression } from './workflow.ts';
+import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BaseTrial, Facts } from './facts.ts';
-import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
-import { commandsIn } from './notes.ts';
+import { commandsIn, cure, type Finding, fine, problem, unchecked, warning } from './finding.ts';
 import { inputOf, type LookedAt } from './step-findings.ts';
 
 /** What an agent's key that stands in the environment here is worth. */

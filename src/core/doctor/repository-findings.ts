@@ -1,7 +1,7 @@
 import type { AnsweredSettings } from '../settings/effective.ts';
-import { branchInTheWay } from '../refusals/branch-names.ts';
+import { branchInTheWay } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
-import { namesOf } from '../text/lists.ts';
+import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
 import { inputOf, settingsPageOf, repositorySettingOf } from './step-findings.ts';

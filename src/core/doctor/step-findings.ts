@@ -1,13 +1,10 @@
 import type { EffectiveSetting } from '../settings/effective.ts';
 import { nearest } from '../text/nearest.ts';
-import { namesOf } from '../text/lists.ts';
-import { oneLine } from '../text/one-line.ts';
-import { sentence } from '../text/sentence.ts';
+import { namesOf, oneLine, sentence } from '../text/phrase.ts';
 import type { ActionRules, Asked, DefaultedInput, OtherWorkflow, Repository } from './facts.ts';
-import { isExpression, secretsIn } from './expression.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
 import { yamlText } from '../text/yaml-text.ts';
-import { callsRalph, type RalphStep, type Workflow } from './workflow.ts';
+import { callsRalph, isExpression, type RalphStep, secretsIn, type Workflow } from './workflow.ts';
 
 /** A step of a workflow, and what its checks need besides it. */
 export interface LookedAt {

@@ -60,6 +60,7 @@ export function parseWorkflow(path: string, data: unknown): Workflow | null {
 
 /** The reusable workflow of the action, of any owner and in whatever copy. */
 const RALPH_WORKFLOW = /^[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml(?:@|$)/i;
+
 /** As its first job filters events. */
 const ITS_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
 
@@ -149,6 +150,7 @@ const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
 /** Inputs that hardly any other action has, those of earlier versions included. */
 const TELLING =
   /^(?:(?:circuit|cb)-[a-z-]+|task-(?:label|sources)|max-(?:calls|tokens|iterations|cost|open|tasks|lines|patch)[a-z-]*|completion-signals|test-only-iterations|allow-protected-paths|state-store|on-(?:limit|permission-denied)|verify)$/;
+
 const KEYS = /^(?:anthropic-api-key|claude-code-oauth-token|openai-api-key|gemini-api-key|copilot-github-token)$/;
 
 /** Whether a step's inputs look like this action's: two telling ones, or one beside a key for the agent. */
@@ -191,4 +193,16 @@ function textList(value: unknown): readonly string[] {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ['number', 'boolean'].includes(typeof value) ? String(value) : '';
+}
+
+/** Whether a text of a workflow is only known when it runs. */
+export function isExpression(text: string): boolean {
+  return text.includes('${{');
+}
+
+/** Names of the secrets that a text of a workflow reads, in capitals as GitHub keeps them. */
+export function secretsIn(text: string): readonly string[] {
+  return [...text.matchAll(/\bsecrets\.([A-Za-z_]\w*)|\bsecrets\[\s*'([A-Za-z_]\w*)'\s*\]/g)].map(
+    ([, dotted, quoted]) => (dotted ?? quoted ?? '').toUpperCase(),
+  );
 }

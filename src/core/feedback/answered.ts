@@ -1,14 +1,31 @@
 import type { JournalEntry } from '../journal/journal.ts';
 import type { LaneState } from '../lane/state.ts';
+import { LEFT_OUT, type LeftOutReason, leftOutReasons } from '../review/left-out.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isStuck, type Task } from '../tasks/task.ts';
-import { cut } from '../text/cut.ts';
-import { ownAnswerIn, type OwnAnswer } from './answer-words.ts';
-import { MAX_ANSWER_CHARS, withoutLockFiles, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
-import { addRound, answerWith, countBotRounds, workedBefore, workOn, type Remembered } from './rounds.ts';
+import { capped, cut } from '../text/phrase.ts';
+import { type Feedback, type FeedbackItem, type FeedbackRound, MAX_ANSWER_CHARS, withoutLockFiles } from './memory.ts';
+import { addRound, answerWith, countBotRounds, type Remembered, workedBefore, workOn } from './rounds.ts';
 import { isFeedback } from './subject.ts';
 import { isUnproven, provenAnswers } from './unproven.ts';
+
+// What Ralph itself answers where no agent was asked: a closed set of sentence parts in which `backticks` mark code.
+
+/** `came`: a commit was made for it, or nothing was left to do (`found`), or it must not be done (`refused`). */
+export interface OwnAnswer {
+  readonly came: 'made' | 'found' | 'refused';
+  readonly words: string;
+}
+
+/** A suggestion that was committed as it stands. */
+export const SUGGESTION_APPLIED: OwnAnswer = { came: 'made', words: 'Applied as suggested' };
+
+/** A suggestion that changes nothing any more. */
+export const ALREADY_THERE: OwnAnswer = { came: 'found', words: 'The file has this text already' };
+
+/** A merge in which nothing but lock files conflicted, which were made again. */
+export const MERGED_WITHOUT_CALL: OwnAnswer = { came: 'made', words: 'Merged, with its lock files made again' };
 
 type Answer = NonNullable<FeedbackItem['answer']>;
 
@@ -132,4 +149,43 @@ function believedChange(
     return { ...changeOf(own, commits), isOurs: true };
   const commit = commits.made ?? commits.earlier;
   return { kind: kind === 'given-up' ? kind : commit === null ? 'unchanged' : 'changed', commit, isOurs: false };
+}
+
+/** A suggestion that must not be published. */
+export function suggestionWithheld(path: string, reason: LeftOutReason): OwnAnswer {
+  return { came: 'refused', words: `Not applied: ${code(path)} is left out, because ${LEFT_OUT[reason]}` };
+}
+
+/** A conflict that is none any more. */
+export function alreadyMerged(baseBranch: string): OwnAnswer {
+  return { came: 'found', words: `The branch has the newest commit of ${code(baseBranch)} already` };
+}
+
+/** The answer of ours that these words are, among all that there are for such a task; null: they are not ours, whoever says that they are. */
+function ownAnswerIn(words: string | null, { source }: Pick<Task, 'source'>, baseBranch: string): OwnAnswer | null {
+  const on = source.kind === 'feedback' ? source.on : null;
+  const possible = on === null ? [] : ownAnswers(on, baseBranch);
+  return possible.find((one) => capped(one.words, MAX_ANSWER_CHARS) === words) ?? null;
+}
+
+/** A new answer of ours has its place here. */
+function ownAnswers(on: Extract<Task['source'], { kind: 'feedback' }>['on'], baseBranch: string): readonly OwnAnswer[] {
+  switch (on.kind) {
+    case 'thread':
+      if (on.suggestion === null) return [];
+      return [
+        SUGGESTION_APPLIED,
+        ALREADY_THERE,
+        ...leftOutReasons.map((reason) => suggestionWithheld(on.path, reason)),
+      ];
+    case 'conflict':
+      return [alreadyMerged(baseBranch), MERGED_WITHOUT_CALL];
+    case 'review':
+    case 'check':
+      return [];
+  }
+}
+
+function code(name: string): string {
+  return `\`${name.replaceAll('`', "'")}\``;
 }

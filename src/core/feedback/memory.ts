@@ -1,22 +1,34 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
-import { count, instant } from '../numbers.ts';
-import { holdSchema } from './held-head.ts';
-import { lockFilesSchema } from './conflict/lock-files.ts';
-import { storedTaskId } from '../tasks/ids.ts';
-import { capped } from '../text/cut.ts';
+import { count, type Immutable, instant } from '../policy.ts';
+import { storedTaskId, type TaskId } from '../tasks/ids.ts';
+import type { Task } from '../tasks/task.ts';
+import { capped, oneLine } from '../text/phrase.ts';
+import { lockFilesSchema } from './conflict/lock-tools.ts';
+import { type CheckNow, holdSchema } from './pull-request-now.ts';
+
+/** What a run with feedback may ask GitHub beyond an idle one: ten requests, one of which is for where its branch begins. */
+const MAX_REQUESTS = 9;
+
+/** Each is a task with a log of its own. */
+const MAX_CHECKS = 4;
 
 /** More subjects than GitHub shows in one review are not kept; the oldest go first. */
 export const MAX_ITEMS = 120;
+
 /** Rounds that a pull request shows. */
 export const MAX_ROUNDS = 10;
+
 /** Of an agent's words in an answer. */
 export const MAX_ANSWER_CHARS = 500;
+
 /** Earlier answers to the same that are kept, and their words. */
 export const MAX_TRIED = 3;
+
 export const MAX_TRIED_CHARS = 200;
+
 /** Of what people see of a subject. */
 export const MAX_TITLE_CHARS = 120;
+
 /** An address that is longer is not kept. */
 export const MAX_URL_CHARS = 300;
 
@@ -163,4 +175,56 @@ function isSaidThere(item: FeedbackItem): boolean {
 
 function isPosted({ answer }: FeedbackItem): boolean {
   return answer?.posted === true;
+}
+
+/** What people wait for in their threads: a later run posts it, also where it has nothing else to do. */
+function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
+  return Object.entries(items).flatMap(([id, item]) => (isAnsweredThere(item) && isUnposted(item) ? [id] : []));
+}
+
+/** Whether there is an answer that people cannot read yet. */
+export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
+  return answer !== null && !answer.posted;
+}
+
+/** What became of checks and conflicts the pull request's own text says. */
+function isAnsweredThere({ kind }: FeedbackItem): boolean {
+  return kind === 'thread' || kind === 'review';
+}
+
+/** Whether people wait for words that a run can say without a call: an answer that an earlier run could not post; or that checks do not start, which the pull request says once and takes back once. */
+export function hasUnpostedAnswers(now: Feedback, before: Feedback): boolean {
+  const isSaid = (now.unstarted === null) === (before.unstarted === null);
+  return unpostedIn(now).length > 0 || !isSaid;
+}
+
+/** The failed checks whose details one run reads, in their turn: as many as `asked` requests about people leave room for, but the first in any case. */
+export function checksToRead(inTurn: readonly CheckNow[], asked: number): readonly CheckNow[] {
+  const read: CheckNow[] = [];
+  let requests = asked;
+  for (const check of inTurn) {
+    const more = requestsFor(check);
+    if (read.length >= MAX_CHECKS || (read.length > 0 && requests + more > MAX_REQUESTS)) continue;
+    read.push(check);
+    requests += more;
+  }
+  return read;
+}
+
+/** Annotations, the job and where its log is; other apps have only annotations, and a commit status says all there is. */
+function requestsFor({ of, id, app }: CheckNow): number {
+  if (of !== 'check-run' || id === null) return 0;
+  return app === 'github-actions' ? 3 : 1;
+}
+
+/** The task with what was answered to the same before, so that it is not tried again. */
+export function withTried<T extends Pick<Task, 'body'>>(task: T, { tried = [] }: Pick<FeedbackItem, 'tried'>): T {
+  if (tried.length === 0) return task;
+  const lines = tried.map(({ commit, words }) =>
+    [
+      commit === null ? '- nothing was changed' : `- changed in commit ${oneLine(commit, 64)}`,
+      ...(words === null ? [] : [oneLine(words, MAX_TRIED_CHARS)]),
+    ].join(': '),
+  );
+  return { ...task, body: `${task.body}\n\nAnswered before, and it was not enough:\n${lines.join('\n')}` };
 }

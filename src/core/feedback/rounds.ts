@@ -1,8 +1,7 @@
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf, untouched } from '../tasks/queue.ts';
 import { isSettled, isStuck, type Task, type TaskProgress } from '../tasks/task.ts';
-import { capped } from '../text/cut.ts';
-import { isOutOfRounds } from './bound.ts';
+import { capped } from '../text/phrase.ts';
 import {
   MAX_ANSWER_CHARS,
   MAX_ITEMS,
@@ -18,7 +17,7 @@ import {
   type FeedbackRound,
 } from './memory.ts';
 import { isFeedback } from './subject.ts';
-import { isUnproven } from './unproven.ts';
+import { isOutOfRounds, isUnproven } from './unproven.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 type Kind = FeedbackItem['kind'];

@@ -1,4 +1,31 @@
+import type { AgentName } from '../agent-names.ts';
 import { isForbiddenAddress, parseAddress } from './addresses.ts';
+
+/** Anthropic, Amazon Bedrock and Google Vertex AI. */
+const OF_CLAUDE: readonly string[] = [
+  ...['anthropic.com', '*.anthropic.com', 'claude.ai', '*.claude.ai', 'claude.com', '*.claude.com'],
+  // Each region has its own, in several forms (AWS's list of endpoints): FIPS, IPv6, China, and that of the Messages API.
+  ...['bedrock-runtime', 'bedrock-runtime-fips', 'bedrock-mantle'].flatMap((service) =>
+    ['amazonaws.com', 'amazonaws.com.cn', 'api.aws', 'api.amazonwebservices.com.cn'].map(
+      (domain) => `${service}.*.${domain}`,
+    ),
+  ),
+  // The global one, those of regions, and those of several regions.
+  ...['aiplatform.googleapis.com', '*-aiplatform.googleapis.com', 'aiplatform.*.rep.googleapis.com'],
+  ...['aiplatform.mtls.googleapis.com', '*-aiplatform.mtls.googleapis.com', 'aiplatform.*.rep.mtls.googleapis.com'],
+];
+
+const OF_OPENAI: readonly string[] = ['openai.com', '*.openai.com', 'chatgpt.com', '*.chatgpt.com'];
+
+const HOSTS: Readonly<Record<AgentName, readonly string[]>> = {
+  claude: OF_CLAUDE,
+  codex: OF_OPENAI,
+  gemini: ['generativelanguage.googleapis.com', '*.generativelanguage.googleapis.com'],
+  opencode: [...OF_OPENAI, ...OF_CLAUDE],
+  copilot: [...OF_OPENAI, '*.githubcopilot.com'],
+  qwen: [...OF_OPENAI, 'dashscope.aliyuncs.com', '*.aliyuncs.com'],
+  command: [],
+};
 
 /** A host that may be reached: an address, or a name in lower-case ASCII; with `*.` before it, every name below. */
 export interface HostRule {
@@ -33,10 +60,13 @@ export interface Target {
 }
 
 const MAX_ITEMS = 200;
+
 /** A rule of iptables takes fifteen, with those of the proxy and the broker. */
 const MAX_LOCAL_PORTS = 10;
+
 /** Below it, only root can listen. */
 const FIRST_LOCAL_PORT = 1024;
+
 const HTTPS_PORT = 443;
 
 /** Reads the items of the input; `problems` are predicates about it, and what they are about is left out of `asked`. */
@@ -218,4 +248,84 @@ function cure(item: string): string {
   const port = /:([^:\]]*)$/.exec(item)?.[1] ?? null;
   const isPort = port === null || (/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535);
   return isPort ? ' such as api.example.com or *.example.com:8443' : ': its port must be a number from 1 to 65535';
+}
+
+/** Hosts of the providers that agents can be used with, in the form of `EgressRules.never`. A command of the user's reaches its model by itself. */
+export function modelHostsOf(agents: readonly AgentName[]): readonly string[] {
+  return [...new Set(agents.flatMap((agent) => HOSTS[agent]))];
+}
+
+const HTTP_PORT = 80;
+
+/** A request for a page by its whole address, as a proxy gets it. */
+export interface PageRequest {
+  readonly target: Target;
+  /** With its query. */
+  readonly path: string;
+}
+
+/** Headers as pairs: names may come more than once, and their order stays. */
+type HeaderPairs = readonly (readonly [name: string, value: string])[];
+
+/** How the body of a request is delimited; null: it has none. */
+export type Framing = { readonly kind: 'chunked' } | { readonly kind: 'length'; readonly bytes: string } | null;
+
+/** Headers about one connection, and those that the proxy sets itself. */
+const NOT_FORWARDED = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Reads `http://host/path`; null: unreadable, of another protocol, or with a user name. A URL parser would forgive and change too much. */
+export function parsePageRequest(url: string): PageRequest | null {
+  const [, authority = '', path = ''] = /^http:\/\/([^/?#@\\]+)([/?][\x21\x22\x24-\x7e]*)?$/i.exec(url) ?? [];
+  const target = parseTarget(authority, HTTP_PORT);
+  return target === null ? null : { target, path: path.startsWith('/') ? path : `/${path}` };
+}
+
+/** A page's target as its address and the Host header name it. */
+export function pageHost({ host, port }: Target): string {
+  return port === HTTP_PORT ? bracketed(host) : `${bracketed(host)}:${String(port)}`;
+}
+
+/** Headers of a request as they go on: with our own host and framing. */
+export function requestHeaders(received: HeaderPairs, target: Target, framing: Framing): HeaderPairs {
+  return [['Host', pageHost(target)], ...endToEnd(received), ...framingHeaders(framing)];
+}
+
+/** Headers of an answer as they go back; its length stays, where it has one. */
+export function answerHeaders(received: HeaderPairs): HeaderPairs {
+  const isChunked = received.some(([name]) => name.toLowerCase() === 'transfer-encoding');
+  const length = received.filter(([name]) => !isChunked && name.toLowerCase() === 'content-length');
+  return [...endToEnd(received), ...length.slice(0, 1)];
+}
+
+/** Pairs of what Node gives as one flat list. */
+export function headerPairs(raw: readonly string[]): HeaderPairs {
+  return raw.flatMap((name, at): HeaderPairs => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []));
+}
+
+/** What is not about the connection that it came by, either by its name or because `Connection` names it. */
+function endToEnd(received: HeaderPairs): HeaderPairs {
+  const named = received
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((name) => name.trim());
+  const dropped = new Set([...NOT_FORWARDED, ...named]);
+  return received.filter(([name]) => !dropped.has(name.toLowerCase()));
+}
+
+function framingHeaders(framing: Framing): HeaderPairs {
+  if (framing === null) return [];
+  return framing.kind === 'chunked' ? [['Transfer-Encoding', 'chunked']] : [['Content-Length', framing.bytes]];
 }

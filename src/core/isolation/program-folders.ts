@@ -1,4 +1,4 @@
-import { firstNames } from '../text/lists.ts';
+import { firstNames } from '../text/phrase.ts';
 
 /** A folder of PATH. Modes are those of lstat(2), with its special bits. */
 export interface ProgramFolder {

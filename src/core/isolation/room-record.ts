@@ -1,11 +1,40 @@
 import { z } from 'zod';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS } from '../countdown.ts';
+import { namesOf } from '../text/phrase.ts';
+
+/** What of a room that was made without root is to be ended and removed, by whoever ends the run. */
+export const sandboxRecord = z.strictObject({
+  version: z.literal(1),
+  /** Marks the processes that keep the room, see isolation/rootless/end.ts. */
+  id: z.uuid(),
+  /** Folder of the room: one that this program named. */
+  folder: z
+    .string()
+    .regex(/^(?:\/(?!\.\.?\/)[^/\0]+)+\/ralph-room-[\da-f]{8}$/)
+    .max(4096),
+});
+
+/** See `sandboxRecord`. */
+export type SandboxRecord = z.infer<typeof sandboxRecord>;
+
+/** What could not be removed of a room, as words; `things` names each with what removes it. */
+export interface RoomRemains {
+  readonly processes: readonly string[];
+  readonly things: readonly string[];
+}
+
+/** Nothing is left. */
+export const NO_REMAINS: RoomRemains = { processes: [], things: [] };
 
 const id = z.number().int().nonnegative();
+
 const path = z.string().startsWith('/').max(4096);
+
 const word = z.string().min(1).max(100);
+
 /** Ids that systemd leaves to nobody (its table of users and groups). */
 export const ROOM_UIDS = { first: 60_706, last: 61_183 } as const;
+
 const roomUid = id.min(ROOM_UIDS.first).max(ROOM_UIDS.last);
 
 /** The process that a run is, as no other process that ever was on this machine. */
@@ -61,6 +90,7 @@ export const roomRecord = z.union([current, first]);
 
 /** See `roomRecord`. */
 export type RoomRecord = z.infer<typeof roomRecord>;
+
 export type RunProcess = z.infer<typeof runProcess>;
 
 /** Longer than a job that its post step still follows. */
@@ -101,4 +131,15 @@ export function isKeptClosed(folder: string, rooms: readonly RoomRecord[]): bool
       rooms.filter(({ isLeaving }) => !isLeaving),
     ) !== null
   );
+}
+
+export function isGone({ processes, things }: RoomRemains): boolean {
+  return processes.length + things.length === 0;
+}
+
+/** For people, what to do included; null: nothing is left. */
+export function remainsSentence({ processes, things }: RoomRemains): string | null {
+  if (processes.length > 0) return `Processes of the agent are still there: ${namesOf(processes)}. Restart the runner.`;
+  if (things.length === 0) return null;
+  return `The agent's room could not be removed completely. Remove as root what is left on this machine: ${things.join('; ')}.`;
 }

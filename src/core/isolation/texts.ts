@@ -1,7 +1,6 @@
-import { cut } from '../text/cut.ts';
-import { isolationFacts, type IsolationFacts } from './facts.ts';
+import { cut } from '../text/phrase.ts';
 import { STRANGER } from './egress/opening.ts';
-import { meaningOf } from './probe.ts';
+import { isolationFacts, type IsolationFacts, meaningOf } from './probe.ts';
 
 // What happens to the texts in a run's facts on their way: names of hosts come from programs of the agent.
 

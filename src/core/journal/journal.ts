@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { AGENT_NAMES } from '../agent-names.ts';
+import { isFailure, providerTroubles } from '../agents/providers.ts';
 import { analysisSchema } from '../analysis/analysis.ts';
 import { evidenceSchema } from '../evidence.ts';
 import { answerKinds } from '../feedback/memory.ts';
-import type { Immutable } from '../immutable.ts';
-import { checkSchema, parseState, serializeState, type LaneState } from '../lane/state.ts';
-import { withdrawalKinds } from '../people/withdrawal.ts';
-import { providerTroubles } from '../agents/providers.ts';
-import { verdictSchema } from '../lane/verdict.ts';
+import { addIteration } from '../lane/change.ts';
+import { checkSchema, type LaneState, parseState, serializeState } from '../lane/state.ts';
+import { configurationProblem, verdictSchema } from '../lane/verdict.ts';
 import { windowsSchema } from '../lane/windows.ts';
-import { amount, anyInstant, count } from '../numbers.ts';
 import { outcomeSchema, parkReasons } from '../outcome.ts';
+import { withdrawalKinds } from '../people/withdrawal.ts';
 import { callsIn } from '../pipeline/step-record.ts';
-import { policySchema } from '../policy.ts';
-import { queuedTaskSchema, type QueuedTask } from '../tasks/task.ts';
+import { amount, anyInstant, count, type Immutable, policySchema } from '../policy.ts';
+import type { TaskId } from '../tasks/ids.ts';
+import { type QueuedTask, queuedTaskSchema } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 
 const common = { version: z.literal(1), lane: z.string() };
@@ -277,4 +277,35 @@ function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   return named.length === 0
     ? 'it is not a line of a journal'
     : `${named.join(', ')}: missing, or does not match the schema`;
+}
+
+/** The state whose change has one more iteration. `titleOf`: of a task that was finished along with it. */
+export function bookEntry(state: LaneState, entry: JournalEntry, titleOf: (id: TaskId) => string): LaneState {
+  const { taskId, taskTitle, analysis, evidence, verdict, commit, startedAt, endedAt } = entry;
+  const change = addIteration(state.change, {
+    taskId,
+    title: taskTitle,
+    signal: analysis.signal,
+    costUsd: analysis.costUsd,
+    tokens: analysis.tokens,
+    durationMs: Math.max(0, endedAt - startedAt),
+    commit,
+    agent: hasWorked(entry) ? entry.agent : null,
+    verification: evidence.verification.kind,
+    overruled: [...verdict.discrepancies, ...verdict.vetoes],
+    alsoDone: Object.fromEntries(verdict.alsoDone.map((id) => [id, titleOf(id)])),
+  });
+  return { ...state, change: { ...change, lines: entry.lines ?? change.lines } };
+}
+
+/** Whether an iteration's agent did anything: one whose provider gave no answer has not, unless content changed. */
+export function hasWorked({
+  analysis,
+  evidence: { end },
+  verdict,
+}: Pick<JournalEntry, 'analysis' | 'evidence' | 'verdict'>): boolean {
+  if (verdict.progress) return true;
+  const { agentFailed } = verdict;
+  const failed = isFailure({ analysis, end, agentFailed });
+  return analysis.usageLimit === null && configurationProblem(analysis) === null && !failed;
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { tryJson } from '../text/try-json.ts';
 import {
-  parseJournalLine,
   type JournalAnswer,
   type JournalCheck,
   type JournalEnd,
@@ -11,7 +10,21 @@ import {
   type JournalStart,
   type JournalWait,
   type JournalWithdrawal,
+  parseJournalLine,
 } from './journal.ts';
+
+/** What the first line of a journal carries in place of a hash. */
+export const CHAIN_START = '0'.repeat(64);
+
+/** Whether each line of a journal carries the hash of the one before. `last`: hash of the last line, by which two copies compare; null: there is no line. */
+type ChainCheck =
+  | { readonly kind: 'intact'; readonly last: string }
+  /** An earlier version wrote it. */
+  | { readonly kind: 'unchained'; readonly last: string | null }
+  /** 1-based: this line does not carry the hash of the one before. */
+  | { readonly kind: 'broken'; readonly line: number };
+
+const linkSchema = z.object({ prev: z.string() });
 
 /** A run's journal. Line 1 is the start, iterations, checks, answers and waits follow; `end` is null when the run was killed, failed or still continues. */
 export interface Journal {
@@ -33,7 +46,7 @@ export interface Journal {
 }
 
 /** What came of reading a journal: all problems at once, each with its 1-based line. */
-export type ParsedJournal =
+type ParsedJournal =
   | { readonly kind: 'journal'; readonly journal: Journal }
   | { readonly kind: 'unusable'; readonly problems: readonly JournalProblem[] };
 
@@ -147,4 +160,22 @@ function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): s
 
 function iterationsBefore(lines: readonly JournalLine[], index: number): number {
   return lines.slice(0, index).filter(({ kind }) => kind === 'iteration').length;
+}
+
+/** A serialized line that carries the SHA-256 (hex) of the bytes of the line before it. */
+export function chainLine(line: string, prev: string): string {
+  return `{"prev":${JSON.stringify(prev)},${line.slice(1)}`;
+}
+
+/** Checks the text of a journal; answers any string. A last line that was cut off is left out. */
+export function checkChain(text: string, sha256: (line: string) => string): ChainCheck {
+  const lines = text.replace(/^\uFEFF/, '').split('\n');
+  const rest = lines.pop() ?? '';
+  if (tryJson(rest) !== undefined) lines.push(rest);
+  const links = lines.map((line) => linkSchema.safeParse(tryJson(line)).data?.prev ?? null);
+  const hashes = lines.map((line) => sha256(line));
+  const last = hashes.at(-1) ?? null;
+  if (last === null || links.every((link) => link === null)) return { kind: 'unchained', last };
+  const broken = links.findIndex((link, index) => link !== (hashes[index - 1] ?? CHAIN_START));
+  return broken === -1 ? { kind: 'intact', last } : { kind: 'broken', line: broken + 1 };
 }

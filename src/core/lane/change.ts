@@ -1,28 +1,33 @@
-import { grouped } from '../grouped.ts';
 import { z } from 'zod';
-import { AGENT_NAMES, CAPABILITIES, type AgentName } from '../agent-names.ts';
+import { AGENT_NAMES, type AgentName, CAPABILITIES } from '../agent-names.ts';
 import type { Signal } from '../analysis/analysis.ts';
-import { verificationKinds, type Verification } from '../evidence.ts';
+import { type Verification, verificationKinds } from '../evidence.ts';
+import { noFeedback } from '../feedback/memory.ts';
 import { isFeedback } from '../feedback/subject.ts';
-import type { Immutable } from '../immutable.ts';
-import { amount, count } from '../numbers.ts';
-import type { Policy } from '../policy.ts';
+import { grouped } from '../grouped.ts';
+import { amount, count, type Immutable, type Policy } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 import type { TaskProgress } from '../tasks/task.ts';
-import { cut } from '../text/cut.ts';
+import { cut } from '../text/phrase.ts';
 
 /** More of a task's commits are counted and not named. */
 const MAX_COMMITS = 10;
+
 /** Of what an agent says of a task. */
 const MAX_WORDS_CHARS = 500;
+
 const MAX_TITLE_CHARS = 120;
+
 const MAX_LINES = 20;
+
 const MAX_LINE_CHARS = 250;
+
 /** Tasks that are named; of older ones only the totals are kept. */
 const MAX_SHARES = 60;
 
 /** Files that are named as left out, half of them of earlier runs. */
 const MAX_LEFT_OUT = 40;
+
 const MAX_PATH_CHARS = 200;
 
 const words = z.string().max(MAX_WORDS_CHARS);
@@ -298,4 +303,72 @@ export function shareOf({ tasks }: Change, id: TaskId): TaskShare {
 
 function wordsOf(text: string | null): string | null {
   return text === null || text === '' ? null : cut(text, MAX_WORDS_CHARS);
+}
+
+/** Turns a stored document of `version` into one of the next version; a document is any JSON object. */
+type Migration = (document: Record<string, unknown>) => Record<string, unknown>;
+
+/** By the version that they start from. A stored sample of each version is in the tests. */
+const migrations: Readonly<Record<number, Migration>> = {
+  // 2: people's orders are kept beside the document, and it says which of them it has obeyed.
+  1: (document) => ({ ...document, version: 2, ordersApplied: 0 }),
+  // 3: who approved which text of an issue, and which tasks of files are done without a mark.
+  2: (document) => ({ ...document, version: 3, approvals: {}, unmarked: [] }),
+  // 4: what was made safe from the agent: hashes of transcript and journal, checks in a clean clone, a refused push.
+  3: (document) => ({
+    ...document,
+    version: 4,
+    transcript: null,
+    journalHash: null,
+    baseCheck: null,
+    headCheck: null,
+    refusedPush: null,
+  }),
+  // 5: why tasks were given up, what the branch holds over all runs, and who was notified of what.
+  4: (document) => ({
+    ...document,
+    version: 5,
+    tasks: isObject(document.tasks)
+      ? Object.fromEntries(Object.entries(document.tasks).map(([id, task]) => [id, withReason(task)]))
+      : document.tasks,
+    change: noChange,
+    notified: [],
+  }),
+  // 6: several agents take turns; until then there was one, and a provider's limit was nothing but the park.
+  5: (document) => ({
+    ...document,
+    version: 6,
+    agent: document.session === null ? null : 'claude',
+    resting: {},
+    providers: limitOf(document.park),
+  }),
+  // 7: reviews, checks and conflicts of the pull request are answered.
+  6: (document) => ({ ...document, version: 7, feedback: noFeedback }),
+};
+
+function limitOf(park: unknown): unknown {
+  return isObject(park) && park.reason === 'usage_limit'
+    ? { claude: { kind: 'open', why: 'limit', until: park.resumeAt } }
+    : {};
+}
+
+function withReason(task: unknown): unknown {
+  if (!isObject(task)) return task;
+  const reasons: Readonly<Record<string, string>> = { failed: 'max_iterations_per_task', blocked: 'status_blocked' };
+  return { ...task, reason: reasons[String(task.state)] ?? null, setAside: null };
+}
+
+/** The document in today's version. What is not an object or has no migration comes back as it is, for the schema to refuse. */
+export function migrateState(document: unknown, version: number): unknown {
+  let migrated = document;
+  for (let at = version; isObject(migrated); at += 1) {
+    const migrate = migrations[at];
+    if (migrate === undefined) break;
+    migrated = migrate(migrated);
+  }
+  return migrated;
+}
+
+function isObject(json: unknown): json is Record<string, unknown> {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }

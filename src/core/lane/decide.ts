@@ -1,26 +1,24 @@
 import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import { awaitingCheck, waitingForOthers } from './check.ts';
-import { viewCircuit, type CircuitView } from './circuit.ts';
+import { type CircuitView, countSet, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, isShareOf } from './change.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
-import { openSteps } from '../pipeline/step-memory.ts';
+import { openSteps } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
 import { chooseAgent, refusedLongest, type ChosenAgent } from '../agents/providers.ts';
-import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
-import { isPromptTask, QUEUE } from '../tasks/ids.ts';
+import { awake, isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
-import { awake } from '../tasks/set-aside.ts';
 import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
-import { MINUTE_MS } from '../time.ts';
-import { sentence } from '../text/sentence.ts';
+import { MINUTE_MS } from '../countdown.ts';
+import { sentence } from '../text/phrase.ts';
 
 /** What a run did so far. Instants in ms. */
 export interface RunSoFar {

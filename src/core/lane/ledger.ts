@@ -1,9 +1,26 @@
 import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
-import type { Immutable } from '../immutable.ts';
-import { amount, count } from '../numbers.ts';
-import { boundUsage, type Usage } from './usage.ts';
-import { MINUTE_MS } from '../time.ts';
+import { MINUTE_MS } from '../countdown.ts';
+import { amount, anyInstant, count, type Immutable } from '../policy.ts';
+
+const knownAmount = z.number().nonnegative().nullable();
+
+export const callUsageSchema = z.object({
+  startedAt: anyInstant,
+  endedAt: anyInstant,
+  tokens: knownAmount,
+  costUsd: knownAmount,
+});
+
+/** One agent call: when it was charged, when it ended, and what it used; null: not known. */
+export type CallUsage = Immutable<z.infer<typeof callUsageSchema>>;
+
+/** What a call used up, known when it ended. Unknown amounts are 0. */
+export interface Usage {
+  readonly tokens: number;
+  readonly costUsd: number;
+  readonly durationMs: number;
+}
 
 export const MAX_LEDGER_DAYS = 31;
 
@@ -51,4 +68,17 @@ function booked(
   return [...ledger.filter((entry) => entry.day !== name), change(day)]
     .sort((a, b) => (a.day < b.day ? -1 : 1))
     .slice(-MAX_LEDGER_DAYS);
+}
+
+/** Amounts come from the agent's output: a negative one must not give back what is used, a huge one not make the state unreadable. */
+export function boundUsage({ tokens, costUsd, durationMs }: Usage): Usage {
+  return {
+    tokens: Math.ceil(boundedAmount(tokens)),
+    costUsd: boundedAmount(costUsd),
+    durationMs: boundedAmount(durationMs),
+  };
+}
+
+function boundedAmount(value: number): number {
+  return value > 0 ? Math.min(value, 1e12) : 0;
 }

@@ -1,11 +1,29 @@
 import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
-import type { Immutable } from '../immutable.ts';
-import { instant } from '../numbers.ts';
-import type { Policy } from '../policy.ts';
+import { type Immutable, instant, type Policy } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { withTransition, type Transition } from './transitions.ts';
+import { cut } from '../text/phrase.ts';
+
+export const MAX_TRANSITIONS = 50;
+
+/** Longer words and reasons are cut. */
+const MAX_CHARS = 200;
+
+/** What a transition is about. */
+export const transitionSubjects = ['circuit', 'session', 'task', 'pause', 'park', 'state', 'agent'] as const;
+
+const word = z.string().max(MAX_CHARS);
+
+export const transitionSchema = z.object({
+  at: instant,
+  subject: z.enum(transitionSubjects),
+  from: word,
+  to: word,
+  reason: word,
+});
+
+export type Transition = Immutable<z.infer<typeof transitionSchema>>;
 
 export const sessionSchema = z.object({
   id: z.string().min(1).max(200),
@@ -87,7 +105,7 @@ export function sessionsOf(
 }
 
 /** Why a session was given up. */
-export type SessionReset =
+type SessionReset =
   | 'circuit_opened'
   | 'completed'
   | 'cancelled'
@@ -152,4 +170,13 @@ function whyNot(session: Session, taskId: TaskId, policy: Policy, now: number): 
 /** An id goes into an argument of the CLI: nothing that could be read as a flag or a path. */
 function isUsable(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(id);
+}
+
+/** The state with one more transition; the oldest beyond `maxTransitions` go. */
+export function withTransition<State extends { readonly transitions: readonly Transition[] }>(
+  state: State,
+  transition: Transition,
+): State {
+  const entry = { ...transition, reason: cut(transition.reason, MAX_CHARS) };
+  return { ...state, transitions: [...state.transitions, entry].slice(-MAX_TRANSITIONS) };
 }

@@ -1,15 +1,23 @@
-import { holdForBase } from './base/base-check.ts';
-import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
+import { holdForBase } from './check.ts';
+import {
+  answered,
+  type CircuitFacts,
+  type CircuitView,
+  noSignals,
+  pushSignals,
+  record,
+  reset,
+  type Signals,
+  viewCircuit,
+} from './circuit.ts';
 import type { Feedback } from '../feedback/memory.ts';
 import type { Outcome } from '../outcome.ts';
 import { forgetRounds } from '../feedback/rounds.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import type { Policy } from '../policy.ts';
-import { bookCall, bookUsage } from './ledger.ts';
-import type { CallUsage } from './usage.ts';
+import { bookCall, bookUsage, type CallUsage } from './ledger.ts';
 import type { Evidence } from '../evidence.ts';
-import { askedAgent, changedByAgent } from '../pipeline/step-record.ts';
-import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
+import { askedAgent, changedByAgent, probingSteps, rememberSteps } from '../pipeline/step-record.ts';
 import type { AgentName } from '../agent-names.ts';
 import {
   afterCall,
@@ -20,9 +28,16 @@ import {
   probingProviders,
   type Providers,
 } from '../agents/providers.ts';
-import { keepSession, resetSession, resetSessions, resetUnfitSession, restedTooLong, turnTo } from './session.ts';
-import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
-import { capped } from '../text/cut.ts';
+import {
+  keepSession,
+  resetSession,
+  resetSessions,
+  resetUnfitSession,
+  restedTooLong,
+  turnTo,
+  withTransition,
+} from './session.ts';
+import { capped } from '../text/phrase.ts';
 import {
   MAX_BESIDE,
   MAX_REFUSAL_CHARS,
@@ -35,7 +50,6 @@ import { progressOf, untouched } from '../tasks/queue.ts';
 import { hasNoAttemptsLeft, progressAfter, stepAside, type Aside } from '../tasks/stepping-aside.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../tasks/ids.ts';
 import type { TaskProgress } from '../tasks/task.ts';
-import { withTransition } from './transitions.ts';
 import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
 import { chargeCall, chargeUsage } from './windows.ts';
 

@@ -1,26 +1,22 @@
 import { z } from 'zod';
 import { AGENT_NAMES } from '../agent-names.ts';
 import { verificationKinds } from '../evidence.ts';
-import type { Immutable } from '../immutable.ts';
-import { count, instant } from '../numbers.ts';
+import { count, type Immutable, instant } from '../policy.ts';
 import { openStepSchema, outcomeKinds, passingLimits } from '../outcome.ts';
 import { hintCodes } from '../prompt/hints.ts';
 import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { answerSchema, approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
-import { noStepMemory, stepMemorySchema } from '../pipeline/step-memory.ts';
-import { capped } from '../text/cut.ts';
+import { noStepMemory, stepMemorySchema } from '../pipeline/step-record.ts';
+import { capped } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
-import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
-import { changeSchema, noChange, type Change } from './change.ts';
+import { type Circuit, circuitSchema, closedCircuit, noSignals, signalsSchema, unreadableCircuit } from './circuit.ts';
+import { type Change, changeSchema, migrateState, noChange } from './change.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../people/notifications.ts';
 import { believableProviders, providersSchema } from '../agents/providers.ts';
 import { feedbackSchema, newestItems, noFeedback, withShorterWords } from '../feedback/memory.ts';
 import { redBaseSchema } from './base/red-base.ts';
-import { restingSchema, sessionSchema } from './session.ts';
-import { noSignals, signalsSchema } from './signals.ts';
-import { migrateState } from './state-migrations.ts';
-import { MAX_TRANSITIONS, withTransition, transitionSchema } from './transitions.ts';
+import { MAX_TRANSITIONS, restingSchema, sessionSchema, transitionSchema, withTransition } from './session.ts';
 import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */

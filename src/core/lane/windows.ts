@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
-import { amount, count, instant } from '../numbers.ts';
 import type { PassingLimit } from '../outcome.ts';
-import type { Policy } from '../policy.ts';
-import { boundUsage, type Usage } from './usage.ts';
-import { DAY_MS, HOUR_MS } from '../time.ts';
+import { amount, count, type Immutable, instant, type Policy } from '../policy.ts';
+import { boundUsage, type Usage } from './ledger.ts';
+import { DAY_MS, HOUR_MS } from '../countdown.ts';
 
 /** Two clocks that show the local times of two places differ by no more: UTC+14 and UTC-12. */
 const MAX_AHEAD_MS = 26 * HOUR_MS;

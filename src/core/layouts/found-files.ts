@@ -12,13 +12,11 @@ import {
   SETUP_MARKER_PATH,
   SETUP_PROMPT_PATH,
 } from '../prompt/places.ts';
-import { PRD_ARCHIVE_PATH, taskFilePaths } from '../tasks/files/file-task.ts';
-import { isRootPlan, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
-import type { TaskSourceName } from '../tasks/task-sources.ts';
-import { namesOf } from '../text/lists.ts';
+import { isRootPlan, PRD_ARCHIVE_PATH, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
+import type { TaskSourceName } from '../tasks/ids.ts';
+import { namesOf } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
-import { MARKS, type LayoutName } from './layouts.ts';
-import { describeLeft, LEFT_PATHS } from './left-files.ts';
+import { describeLeft, type LayoutName, LEFT_PATHS, MARKS } from './layouts.ts';
 
 /** What becomes of one kind of file that a run reads. Of several at once the first one counts. */
 interface Kind {

@@ -1,4 +1,6 @@
+import { type Folder, fromRoot } from '../folder.ts';
 import { EARLY_MARKS, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
+import { oneLine } from '../text/phrase.ts';
 
 /** The ways in which a repository can be set up for another Ralph, as people call them. */
 export type LayoutName =
@@ -114,6 +116,195 @@ const LAYOUTS: readonly Layout[] = [
 
 /** Every path that tells a layout. */
 export const MARKS: readonly string[] = LAYOUTS.flatMap(({ marks, together }) => [...marks, ...together]);
+
+/** Files of other Ralphs that no run reads by itself, and what is said of them, all in one line. A folder ends with a slash. */
+interface LeftFiles {
+  /** What becomes of them. */
+  readonly fate: string;
+  readonly paths: readonly string[];
+  readonly why: string;
+}
+
+const NOT_USED = 'Not used';
+
+/** What the systems lay under names that nobody else has. */
+const LEFT: readonly LeftFiles[] = [
+  {
+    fate: 'Read by the agent',
+    paths: ['.ralph/PROJECT_CONTEXT.md', '.ralph/SPECS_CHANGELOG.md', '.ralph/requirements.md'],
+    why: 'if the prompt says so',
+  },
+  {
+    fate: NOT_USED,
+    paths: [
+      '.ralph/.claude_session_id',
+      '.ralph/.ralph_session',
+      '.ralph/.ralph_session_history',
+      '.claude_session_id',
+      '.ralph_session',
+      '.ralph_session_history',
+    ],
+    why: 'sessions are kept with the state, since one without its transcript is useless on another machine',
+  },
+  {
+    fate: NOT_USED,
+    paths: [
+      '.ralph/.call_count',
+      '.ralph/.token_count',
+      '.ralph/.last_reset',
+      '.call_count',
+      '.token_count',
+      '.last_reset',
+    ],
+    why: 'windows are counted across all runs',
+  },
+  {
+    fate: NOT_USED,
+    paths: [
+      '.ralph/.exit_signals',
+      '.ralph/.response_analysis',
+      '.ralph/.json_parse_result',
+      '.ralph/.last_output_length',
+      '.exit_signals',
+      '.response_analysis',
+    ],
+    why: 'signals begin at zero',
+  },
+  {
+    fate: NOT_USED,
+    paths: [
+      '.ralph/.circuit_breaker_history',
+      '.circuit_breaker_history',
+      '.ralph/.loop_start_sha',
+      '.ralph/.github_lifecycle_state',
+      '.ralph/.docker_sandbox_state',
+      '.ralph/.quality_gate_results',
+      '.ralph/.review_findings.json',
+      '.ralph/.review_last_sha',
+      '.ralph/.write_heartbeat_triggered',
+      '.ralph/.loop_diff_summary',
+      '.ralph/run_state.json',
+      '.ralph/run_metrics.json',
+      '.ralph/aggregate.json',
+      'scripts/ralph/.last-branch',
+      '.last-branch',
+    ],
+    why: 'what earlier runs did is in the state and the journal',
+  },
+  {
+    fate: NOT_USED,
+    paths: ['.ralph/status.json', '.ralph/progress.json'],
+    why: 'they show the runs of the other Ralph, and `ralph run` writes its own',
+  },
+  {
+    fate: NOT_USED,
+    paths: ['.ralph/logs/', '.ralph/live.log', 'scripts/ralph/archive/'],
+    why: 'logs and archives of earlier runs',
+  },
+  { fate: NOT_USED, paths: ['.ralph/.ralph_lock'], why: 'a lease keeps runs apart' },
+  { fate: NOT_USED, paths: ['.ralph/queue.json'], why: 'the queue is the label and the lists' },
+  { fate: NOT_USED, paths: ['.ralph/commit_message.txt'], why: 'the loop writes the message of a commit' },
+  {
+    fate: NOT_USED,
+    paths: [
+      '.ralph/ralph_loop.sh',
+      '.ralph/ralph_import.sh',
+      '.ralph/ralph_monitor.sh',
+      '.ralph/lib/',
+      '.ralph/drivers/',
+      'ralph_loop.sh',
+      'ralph_import.sh',
+      'ralph_monitor.sh',
+      'scripts/ralph/ralph.sh',
+      'ralph.sh',
+    ],
+    why: 'the action is the loop, and starts no other',
+  },
+  {
+    fate: NOT_USED,
+    paths: ['.ralph/REVIEW_PROMPT.md'],
+    why: 'a second agent step of a pipeline can have it as its prompt',
+  },
+  { fate: NOT_USED, paths: ['.ralph/RALPH-REFERENCE.md'], why: 'it describes the other Ralph' },
+  { fate: NOT_USED, paths: ['.swarm/'], why: 'one agent works at a time on each branch' },
+  { fate: NOT_USED, paths: ['.ralphignore'], why: 'nothing is copied to another machine' },
+  {
+    fate: 'Ordinary files',
+    paths: [
+      '.ralph/docs/generated/',
+      '.ralph/examples/',
+      'bmalph/config.json',
+      'bmalph/state/',
+      '_bmad/',
+      '_bmad-output/',
+    ],
+    why: 'the agent may read and change them',
+  },
+];
+
+/** What they lay under names that others have as well: only where that layout is known are these theirs. */
+const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
+  {
+    layout: 'the first Ralph in bash',
+    fate: NOT_USED,
+    paths: ['status.json', 'progress.json', 'logs/'],
+    why: 'they show the runs of the other Ralph, and `ralph run` writes its own below `.ralph/`',
+  },
+  {
+    layout: 'the first Ralph in bash',
+    fate: NOT_USED,
+    paths: ['setup.sh', 'create_files.sh'],
+    why: '`ralph init` sets a repository up',
+  },
+  {
+    layout: 'the first Ralph in bash',
+    fate: 'Ordinary files',
+    paths: ['docs/generated/', 'examples/', 'src/'],
+    why: 'the agent may read and change them',
+  },
+  {
+    layout: 'snarktank/ralph',
+    fate: 'Read by the agent',
+    paths: ['AGENTS.md', 'CLAUDE.md'],
+    why: 'if the prompt says so; its CLI does not load it',
+  },
+  {
+    layout: 'snarktank/ralph',
+    fate: NOT_USED,
+    paths: ['tasks/prd-*.md'],
+    why: '`ralph import` makes tasks from such documents',
+  },
+  { layout: 'snarktank/ralph', fate: NOT_USED, paths: ['prd.json.example'], why: 'it is an example' },
+];
+
+/** Every path of the tables; `*` stands for any part of a name. */
+export const LEFT_PATHS: readonly string[] = [...LEFT, ...LEFT_BY].flatMap(({ paths }) => paths);
+
+/** A line names at most so many. */
+const MAX_SHOWN = 16;
+
+/** One line for each reason: which of `there`, seen from the run's folder, a run does not read by itself. */
+export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
+  return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
+    const found = there.filter((path) => paths.some((known) => isNamed(path, known)));
+    return found.length === 0 ? [] : [`${fate}: ${shown(found.map((path) => fromRoot(folder, path)))}: ${why}.`];
+  });
+}
+
+function isNamed(path: string, known: string): boolean {
+  const [before = '', after] = known.split('*');
+  return after === undefined
+    ? path === known
+    : path.length >= before.length + after.length && path.startsWith(before) && path.endsWith(after);
+}
+
+function shown(paths: readonly string[]): string {
+  const more = paths.length - MAX_SHOWN;
+  return `${paths
+    .slice(0, MAX_SHOWN)
+    .map((path) => `\`${oneLine(path, 80).replaceAll('`', "'")}\``)
+    .join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+}
 
 /** The layout of the files that are there; null: the repository is set up for no other Ralph. */
 export function layoutOf(paths: readonly string[]): LayoutName | null {

@@ -1,14 +1,172 @@
-import type { Outcome } from '../outcome.ts';
-import { HOUR_MS } from '../time.ts';
-import type { RunStatus } from './run-status.ts';
+import { z } from 'zod';
+import { HOUR_MS } from '../countdown.ts';
+import { type Outcome, outcomeKinds } from '../outcome.ts';
+import { amount, count, type Immutable } from '../policy.ts';
+import { tryJson } from '../text/try-json.ts';
+
+const instant = z.iso.datetime();
+
+const positiveAmount = z.number().nonnegative();
+
+/** What a local run says of itself in `.ralph/status.json`, under the key `run`, beside what readers of other Ralphs know. Instants are ISO (UTC); a limit of 0 means that there is none. */
+export const runStatusSchema = z.object({
+  version: z.literal(1),
+  pid: z.number().int().positive(),
+  startedAt: instant,
+  updatedAt: instant,
+  /** `queue` or `issue-N`. */
+  lane: z.string().max(120),
+  branch: z.string().max(250),
+  doing: z.enum(['starting', 'agent', 'steps', 'verify', 'waiting', 'ended']),
+  iteration: count,
+  maxIterations: count,
+  task: z.object({ id: z.string().max(120), title: z.string().max(300) }).nullable(),
+  tasks: z.object({ done: count, all: count }),
+  circuit: z.enum(['closed', 'half-open', 'open']),
+  /** Agent calls of the hour. */
+  calls: z.object({ used: count, limit: count }),
+  /** In US dollars. */
+  cost: z.object({ run: positiveAmount, runLimit: positiveAmount, day: positiveAmount, dayLimit: positiveAmount }),
+  /** Done signals in a row, and how many complete the work; test-only iterations in a row, and how many halt it. */
+  signals: z.object({ done: count, doneLimit: count, testOnly: count, testOnlyLimit: count }),
+  /** What it waits for; null: it does not wait. */
+  resumeAt: instant.nullable(),
+  /** null: it goes on. */
+  outcome: z
+    .object({ kind: z.enum(outcomeKinds as readonly [string, ...string[]]), reason: z.string().max(200) })
+    .nullable(),
+});
+
+export type RunStatus = Immutable<z.infer<typeof runStatusSchema>>;
+
+const text = z.string().max(2000);
+
+/** What a shell script wrote may be missing, empty or of another type: it is shown as far as it goes. */
+const lenient = <T extends z.ZodType>(schema: T): z.ZodCatch<z.ZodNullable<T>> => schema.nullable().catch(null);
+
+const otherStatusSchema = z.object({
+  status: lenient(text),
+  last_action: lenient(text),
+  exit_reason: lenient(text),
+  loop_count: lenient(count),
+  calls_made_this_hour: lenient(count),
+  max_calls_per_hour: lenient(count),
+  timestamp: lenient(z.iso.datetime({ offset: true })),
+});
+
+/** What other Ralphs say of a run; null: not said. */
+export const otherRunSchema = z.object({
+  status: z.string().nullable(),
+  lastAction: z.string().nullable(),
+  exitReason: z.string().nullable(),
+  iteration: count.nullable(),
+  calls: z.object({ used: count, limit: count }).nullable(),
+  at: z.string().nullable(),
+});
+
+type OtherRun = Immutable<z.infer<typeof otherRunSchema>>;
+
+/** What a `status.json` says; `why` continues from the file's name. */
+type FoundStatus =
+  | { readonly kind: 'ours'; readonly run: RunStatus }
+  | { readonly kind: 'other'; readonly run: OtherRun }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+const progressSchema = z.object({ status: text, elapsed_seconds: lenient(amount), last_output: lenient(text) });
+
+/** What a `progress.json` says of the agent's call. */
+export const agentProgressSchema = z.object({
+  status: z.string(),
+  elapsedSeconds: amount.nullable(),
+  lastOutput: z.string().nullable(),
+});
+
+type AgentProgress = Immutable<z.infer<typeof agentProgressSchema>>;
+
+/** Keys that may be missing. */
+const blank = {
+  status: null,
+  last_action: null,
+  exit_reason: null,
+  loop_count: null,
+  calls_made_this_hour: null,
+  max_calls_per_hour: null,
+  timestamp: null,
+};
 
 /** What else readers of other Ralphs want to know. */
-export interface StatusBeside {
+interface StatusBeside {
   readonly now: number;
   /** Of the hour, and its limit; 0 = none. */
   readonly tokens: { readonly used: number; readonly limit: number };
   /** When the hour's window ends; null: none is open. */
   readonly hourEndsAt: number | null;
+}
+
+const SPINNER = ['⠋', '⠙', '⠹', '⠸'];
+
+const WORDS: Readonly<Record<Outcome['kind'], string>> = {
+  complete: 'completed',
+  idle: 'completed',
+  halted: 'halted',
+  blocked: 'halted',
+  parked: 'paused',
+  paused: 'paused',
+  limit: 'stopped',
+  cancelled: 'stopped',
+  refused: 'stopped',
+  failed: 'error',
+};
+
+/** Reads the text of a `status.json`, of a run of this program or of another Ralph. */
+export function parseFoundStatus(content: string): FoundStatus {
+  const json = tryJson(content);
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    return { kind: 'unreadable', why: 'is not a JSON object' };
+  if ('run' in json) {
+    const ours = runStatusSchema.safeParse(json.run);
+    if (ours.success) return { kind: 'ours', run: ours.data };
+    const at = ours.error.issues[0];
+    return {
+      kind: 'unreadable',
+      why: `says something of its run that this version cannot read (run${at === undefined ? '' : at.path.map((key) => `.${String(key)}`).join('')})`,
+    };
+  }
+  const other = otherStatusSchema.safeParse({ ...blank, ...json });
+  if (!other.success || (other.data.status === null && other.data.loop_count === null))
+    return { kind: 'unreadable', why: 'has neither a run, nor a loop_count or a status' };
+  const { status, last_action, exit_reason, loop_count, calls_made_this_hour: used, max_calls_per_hour } = other.data;
+  return {
+    kind: 'other',
+    run: {
+      status,
+      lastAction: last_action,
+      exitReason: exit_reason === '' ? null : exit_reason,
+      iteration: loop_count,
+      calls: used === null ? null : { used, limit: max_calls_per_hour ?? 0 },
+      at: other.data.timestamp,
+    },
+  };
+}
+
+/** Reads the text of a `progress.json`; null: it says nothing that is known here. */
+export function parseProgress(content: string): AgentProgress | null {
+  const parsed = progressSchema.safeParse(withBlanks(tryJson(content)));
+  if (!parsed.success) return null;
+  const { status, elapsed_seconds, last_output } = parsed.data;
+  return { status, elapsedSeconds: elapsed_seconds, lastOutput: last_output === '' ? null : last_output };
+}
+
+/** The state that another Ralph's circuit file names; null: none that is known here. */
+export function parseOtherCircuit(content: string): RunStatus['circuit'] | null {
+  const parsed = z.object({ state: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']) }).safeParse(tryJson(content));
+  if (!parsed.success) return null;
+  const circuits = { CLOSED: 'closed', HALF_OPEN: 'half-open', OPEN: 'open' } as const;
+  return circuits[parsed.data.state];
+}
+
+function withBlanks(json: unknown): unknown {
+  return typeof json === 'object' && json !== null ? { elapsed_seconds: null, last_output: null, ...json } : json;
 }
 
 /** The content of `.ralph/status.json`: the fields that ralph-claude-code's monitor and bmalph read, and the run itself under `run`. */
@@ -56,23 +214,8 @@ export function logInstant(now: number): string {
   return new Date(now).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-const SPINNER = ['⠋', '⠙', '⠹', '⠸'];
-
 /** A word that the others know, and what was done last. */
 function wordsOf({ doing, outcome }: RunStatus): { readonly word: string; readonly action: string } {
   if (outcome !== null) return { word: WORDS[outcome.kind as Outcome['kind']], action: outcome.kind };
   return doing === 'waiting' ? { word: 'paused', action: 'api_limit' } : { word: 'running', action: 'executing' };
 }
-
-const WORDS: Readonly<Record<Outcome['kind'], string>> = {
-  complete: 'completed',
-  idle: 'completed',
-  halted: 'halted',
-  blocked: 'halted',
-  parked: 'paused',
-  paused: 'paused',
-  limit: 'stopped',
-  cancelled: 'stopped',
-  refused: 'stopped',
-  failed: 'error',
-};

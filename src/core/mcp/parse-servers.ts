@@ -1,40 +1,63 @@
 import { z } from 'zod';
-import { capped } from '../text/cut.ts';
-import { namesOf } from '../text/lists.ts';
+import { bracketed, type HostRule, isPublicHost, parseTarget, type Target, uniqueHosts } from '../isolation/hosts.ts';
 import { nearest } from '../text/nearest.ts';
-import { oneLine } from '../text/one-line.ts';
+import { capped, namesOf, oneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
-import { isLoopback, parseMcpAddress } from './hosts.ts';
-import type { McpServer } from './server.ts';
-import { valueParts, variablesIn } from './values.ts';
+import { type McpServer, valueParts, variablesIn } from './values.ts';
+
+/** Where a server of an address is; `path`: the rest of it. Null: the text is no such address. */
+interface McpAddress {
+  readonly secure: boolean;
+  readonly target: Target;
+  readonly path: string;
+}
+
+const HTTP_PORT = 80;
+
+const HTTPS_PORT = 443;
+
+const LOOPBACK = /^(?:localhost|127\.0\.0\.1|0:0:0:0:0:0:0:1)$/;
 
 /** Whether a server may get a variable; `never`: it holds a token of the job or a key. */
 export type VariableAccess = 'given' | 'unnamed' | 'never';
 
 /** The servers of a configuration. `problems`: clauses that begin with the place. */
-export type ParsedServers =
+type ParsedServers =
   | { readonly kind: 'servers'; readonly servers: readonly McpServer[] }
   | { readonly kind: 'wrong'; readonly problems: readonly string[] };
 
 const MAX_SERVERS = 20;
+
 const MAX_CHARS = 32 * 1024;
+
 const MAX_NAME_CHARS = 64;
+
 const MAX_ITEMS = 200;
+
 const MAX_VALUE_CHARS = 8 * 1024;
+
 const MAX_PROBLEMS = 30;
 
 const SERVER_KEYS = ['type', 'command', 'args', 'env', 'url', 'headers', 'tools'] as const;
+
 const TOP_KEYS = ['mcpServers'] as const;
+
 /** Without `__`, which stands between a server and its tool. */
 const SERVER_NAME = /^[a-z0-9](?:[a-z0-9-]|_(?!_))*$/;
+
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
 const VARIABLE = /^[A-Za-z_]\w*$/;
+
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^`|~-][\w!#$%&'*+.^`|~-]*$/;
 
 type Entries = Readonly<Record<string, unknown>>;
+
 /** With the name `__proto__` as well, which a record of zod leaves out. */
 const record = z.custom<Entries>((given) => typeof given === 'object' && given !== null && !Array.isArray(given));
+
 const strings = z.array(z.string()).max(MAX_ITEMS);
+
 const pairs = record.refine((given) => {
   const values = Object.values(given);
   return values.length <= MAX_ITEMS && values.every((value) => typeof value === 'string');
@@ -239,4 +262,37 @@ function shownName(name: string): string {
 
 function shown(value: unknown): string {
   return capped(oneLine(JSON.stringify(value), 200), 80);
+}
+
+/** Reads an address without user name, fragment and what no address has unencoded; a URL parser would forgive too much. */
+export function parseMcpAddress(url: string): McpAddress | null {
+  const [, protocol, host = '', path = ''] = /^(https?):\/\/([^/?#@]+)([/?][!-~]*)?$/i.exec(url) ?? [];
+  if (protocol === undefined || /["#<>\\^`{|}]/.test(path)) return null;
+  const secure = protocol.toLowerCase() === 'https';
+  const target = parseTarget(host, secure ? HTTPS_PORT : HTTP_PORT);
+  return target === null ? null : { secure, target, path };
+}
+
+/** Whether an address is on this machine. */
+function isLoopback({ host }: Target): boolean {
+  return LOOPBACK.test(host);
+}
+
+/** Hosts that an isolated agent must reach for its servers, as far as any host can be allowed to it. */
+export function mcpHosts(servers: readonly McpServer[]): readonly HostRule[] {
+  return uniqueHosts(targetsOf(servers).filter(({ host }) => isPublicHost(host)));
+}
+
+/** Addresses of servers that no isolated agent reaches, as `host:port`: those of this machine but for `localPorts`, and those of its network. */
+export function unreachableHosts(servers: readonly McpServer[], localPorts: readonly number[]): readonly string[] {
+  return targetsOf(servers)
+    .filter((target) => !isPublicHost(target.host) && !(isLoopback(target) && localPorts.includes(target.port)))
+    .map(({ host, port }) => `${bracketed(host)}:${String(port)}`);
+}
+
+function targetsOf(servers: readonly McpServer[]): readonly Target[] {
+  return servers.flatMap((server) => {
+    const target = server.kind === 'remote' ? (parseMcpAddress(server.url)?.target ?? null) : null;
+    return target === null ? [] : [target];
+  });
 }

@@ -1,7 +1,38 @@
-import type { McpServer } from './server.ts';
+/** A server of the Model Context Protocol whose tools the agent gets. */
+export type McpServer = CommandServer | RemoteServer;
+
+interface Named {
+  readonly name: string;
+  /** Those that the agent may use; empty: all. */
+  readonly tools: readonly string[];
+}
+
+/** A program that speaks on its standard input and output. Values may name variables, see `valueParts`. */
+export interface CommandServer extends Named {
+  readonly kind: 'command';
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A server at an address, which names no variables. */
+export interface RemoteServer extends Named {
+  readonly kind: 'remote';
+  readonly transport: 'http' | 'sse';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What the input `mcp-config` says. */
+export type McpAsked =
+  | { readonly kind: 'none' }
+  /** The text of a configuration. */
+  | { readonly kind: 'inline'; readonly text: string }
+  /** A file of the base branch, from the working directory. */
+  | { readonly kind: 'file'; readonly path: string };
 
 /** A value is made of these. `fallback`: what stands in the place of a variable that is not set; null: nothing does. */
-export type ValuePart =
+type ValuePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'variable'; readonly name: string; readonly fallback: string | null };
 
@@ -62,4 +93,49 @@ export function variableProblems(
       }),
   );
   return [...new Set(problems)];
+}
+
+/** Servers in the form of one agent. `unmapped`: those that are left out since it cannot take them as they are meant, as sentences. */
+export interface MappedServers<Own> {
+  readonly own: Own;
+  readonly unmapped: readonly string[];
+}
+
+/** One server in that form, or why there is none, as a clause that follows the agent's name. */
+export type Mapped<Entry> =
+  | { readonly kind: 'mapped'; readonly entry: Entry }
+  | { readonly kind: 'unmapped'; readonly why: string };
+
+/** Maps each server that can be mapped whole. `agent`: its name, for people. */
+export function mapServers<Entry>(
+  servers: readonly McpServer[],
+  agent: string,
+  map: (server: McpServer) => Mapped<Entry>,
+): MappedServers<readonly { readonly name: string; readonly entry: Entry }[]> {
+  const mapped = servers.map((server) => ({ name: server.name, mapped: map(server) }));
+  return {
+    own: mapped.flatMap(({ name, mapped: one }) => (one.kind === 'mapped' ? [{ name, entry: one.entry }] : [])),
+    unmapped: mapped.flatMap(({ name, mapped: one }) =>
+      one.kind === 'unmapped' ? [`The MCP server ${name} is left out: ${agent} ${one.why}.`] : [],
+    ),
+  };
+}
+
+/** The value with its variables in their place; one that is not set and has no default is empty. */
+export function resolvedValue(value: string, variables: Readonly<Record<string, string>>): string {
+  return (valueParts(value) ?? [])
+    .map((part) => {
+      if (part.kind === 'text') return part.text;
+      return (Object.hasOwn(variables, part.name) ? variables[part.name] : part.fallback) ?? '';
+    })
+    .join('');
+}
+
+/** Rules of `allowed-tools` by which the tools of servers may be used. */
+export function serverRules(servers: readonly McpServer[]): readonly string[] {
+  return servers.flatMap(({ name, tools }) =>
+    tools.length === 0
+      ? [`mcp__${name}`]
+      : tools.map((tool) => `mcp__${name}__${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`),
+  );
 }

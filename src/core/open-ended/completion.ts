@@ -2,7 +2,7 @@ import { isPromptTask, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneState } from '../lane/state.ts';
-import { withTransition } from '../lane/transitions.ts';
+import { withTransition } from '../lane/session.ts';
 
 /** Whether the run ended since the agent's claims, several of them, are believed: the only way in which a prompt gets done. */
 export function endsOpenEnded({ kind, reason }: Outcome): boolean {

@@ -1,6 +1,6 @@
 import { promptAmong, PROMPT_PLACES, ROOT_LOOP, ROOT_PROMPTS } from '../prompt/places.ts';
-import { oneLine } from '../text/one-line.ts';
-import { taskFilePaths } from '../tasks/files/file-task.ts';
+import { oneLine } from '../text/phrase.ts';
+import { taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { promptTaskId } from '../tasks/ids.ts';
 import type { Task } from '../tasks/task.ts';
 

@@ -1,14 +1,20 @@
 import { z } from 'zod';
-import { oneLine } from '../text/one-line.ts';
-import { tryJson } from '../text/try-json.ts';
-import { formatInstant } from '../time.ts';
-import { unreadableCircuit, type Circuit, type CircuitReason } from '../lane/circuit.ts';
-import { LEFT_OPEN } from './opened-by.ts';
+import { formatInstant } from '../countdown.ts';
+import { type Circuit, type CircuitReason, unreadableCircuit } from '../lane/circuit.ts';
+import { type Transition, withTransition } from '../lane/session.ts';
 import type { LaneState } from '../lane/state.ts';
-import { withTransition } from '../lane/transitions.ts';
+import { oneLine } from '../text/phrase.ts';
+import { tryJson } from '../text/try-json.ts';
+
+/** Why the transition to an open circuit was made that another Ralph had left. */
+const LEFT_OPEN = 'left open by another Ralph';
+
+/** What opened a circuit: iterations in a row, the one iteration that probed it, or another Ralph that left its own open. */
+export type CircuitOpener = 'streak' | 'probe' | 'another-ralph';
 
 /** Where ralph-claude-code and bmalph keep their circuit, and where the first versions did. */
 export const LEFT_CIRCUIT_PATHS: readonly string[] = ['.ralph/.circuit_breaker_state', '.circuit_breaker_state'];
+
 /** They write a few hundred bytes. */
 export const MAX_LEFT_CIRCUIT_BYTES = 16 * 1024;
 
@@ -80,4 +86,13 @@ function reasonOf(why: string): CircuitReason {
   if (/permission/i.test(why)) return 'permission_denied';
   if (/same error/i.test(why)) return 'same_error';
   return /output/i.test(why) ? 'output_decline' : 'no_progress';
+}
+
+/** What opened the lane's circuit last, as its transitions tell; where they do not, a streak. */
+export function openedBy(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
+  const ofCircuit = transitions.filter(({ subject }) => subject === 'circuit');
+  const opening = ofCircuit.findLastIndex(({ to }) => to === 'open');
+  if (ofCircuit[opening]?.reason === LEFT_OPEN) return 'another-ralph';
+  const before = ofCircuit[opening - 1];
+  return before?.from === 'open' && before.to === 'half-open' ? 'probe' : 'streak';
 }

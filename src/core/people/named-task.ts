@@ -1,7 +1,7 @@
-import { firstNames } from '../text/lists.ts';
-import { nearestFirst } from '../text/nearest.ts';
 import { isIssueTask, nameOfTaskId, parseTaskName, type TaskId } from '../tasks/ids.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
+import { firstNames } from '../text/phrase.ts';
+import { nearestFirst } from '../text/nearest.ts';
 
 /** A task as people may call it: by its id, or by the name under which it is shown. */
 export interface CalledTask {
@@ -9,7 +9,7 @@ export interface CalledTask {
   readonly name: string;
 }
 
-export type Named =
+type Named =
   | { readonly kind: 'task'; readonly id: TaskId }
   | { readonly kind: 'several'; readonly why: string }
   /** `nearest`: a sentence with what may have been meant. */
@@ -57,4 +57,11 @@ function nearestTo(given: string, known: readonly CalledTask[]): string {
 
 function labelOf({ id, name }: CalledTask): string {
   return name === id || isIssueTask(id) ? name : `${name} (${id})`;
+}
+
+/** What a person who named an unknown task gets: `what` is wrong, as a sentence, and the nearest of the known ones. */
+export function unknownTask(task: TaskId, known: readonly TaskId[], what: string): string {
+  const names = nearestFirst(nameOfTaskId(task), [...new Set(known)].map(nameOfTaskId));
+  const others = names.length === 0 ? 'No tasks are known yet.' : `Nearest: ${firstNames(names, SHOWN_TASKS)}.`;
+  return `${what} ${others}`;
 }

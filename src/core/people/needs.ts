@@ -1,12 +1,11 @@
-import { countSet } from '../lane/signals.ts';
-import { isOutOfRounds } from '../feedback/bound.ts';
-import { provenAnswers } from '../feedback/unproven.ts';
+import { countSet } from '../lane/circuit.ts';
+import { isOutOfRounds, provenAnswers } from '../feedback/unproven.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isStuck, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS } from '../countdown.ts';
 import {
   aboutLane,
   EVERY_RUN,

@@ -1,10 +1,22 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
-import { instant } from '../numbers.ts';
-import { QUEUE, type LaneId, type TaskId } from '../tasks/ids.ts';
+import { type Immutable, instant } from '../policy.ts';
+import { type LaneId, QUEUE, type TaskId } from '../tasks/ids.ts';
+
+/** Whom an input names. `auto`: who asked for the work. */
+export type Recipients =
+  | { readonly kind: 'auto' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'named'; readonly logins: readonly string[]; readonly teams: readonly string[] };
+
+/** More people are not named in one comment. */
+const MAX_MENTIONS = 5;
+
+/** A login as GitHub gives them to people; those of managed users have a `_`. */
+export const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
 
 /** So many open notifications are kept, about 18 KB of a state's 64; what a task needs beyond that waits until one is settled. */
 export const MAX_NOTIFICATIONS = 200;
+
 /** So many comments that notify people a lane writes in 24 hours; what needs them beyond that waits for a later run. */
 export const MAX_NOTIFICATIONS_PER_DAY = 10;
 
@@ -27,6 +39,7 @@ export const notificationKinds = [
   'waiting_for_review',
   'auto_merge_off',
 ] as const;
+
 export type NotificationKind = (typeof notificationKinds)[number];
 
 export const notificationSchema = z.object({
@@ -107,5 +120,17 @@ export function needsOfPullRequest(lane: LaneId): readonly Need[] {
 }
 
 const MARKER_START = '<!-- ralph-action:notification ';
+
 const MARKER_END = ' -->';
+
 const MAX_MARKED = 20;
+
+/** The people to turn to, each once and never a bot: those who are named, or `askers`, the likeliest first. */
+export function peopleOf(recipients: Recipients, askers: readonly (string | null)[]): readonly string[] {
+  if (recipients.kind === 'none') return [];
+  const wanted = recipients.kind === 'named' ? recipients.logins : askers;
+  const found = new Map<string, string>();
+  for (const login of wanted)
+    if (login !== null && LOGIN.test(login) && !found.has(login.toLowerCase())) found.set(login.toLowerCase(), login);
+  return [...found.values()].slice(0, MAX_MENTIONS);
+}

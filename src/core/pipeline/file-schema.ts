@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { doneSignalsSchema } from '../analysis/done-signals.ts';
-import { DAY_MS, HOUR_MS } from '../time.ts';
-import { parseDuration } from './reading/duration.ts';
-import { MAX_FILE_CHARS, MAX_NAME_CHARS, MAX_STEPS } from './step-memory.ts';
+import { DAY_MS, HOUR_MS } from '../countdown.ts';
+import { parseDuration } from './reading/command-variables.ts';
+import { MAX_FILE_CHARS, MAX_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 /** A longer command is a script, which belongs in a file. */
 const MAX_COMMAND_CHARS = 10_000;

@@ -1,23 +1,35 @@
 import type { z } from 'zod';
-import { unsetIn } from './reading/command-variables.ts';
-import { parseDuration } from './reading/duration.ts';
-import { areSteps, hasSteps, looksLikeSteps, readFileData } from './reading/file-data.ts';
-import { wrongBySchema, type Wrong } from './reading/file-problems.ts';
-import type { Position, Problem } from './reading/problem.ts';
+import { nearest } from '../text/nearest.ts';
+import { oneLine } from '../text/phrase.ts';
 import {
+  type FileStep,
+  NUMBER_KEYS,
+  type PipelineFile,
   pipelineFileSchema,
   stepSchema,
+  SWITCH_KEYS,
   untypedStepSchema,
   UNUSED_KEYS,
-  type FileStep,
-  type PipelineFile,
 } from './file-schema.ts';
-import { isAnybodys, type Breaker, type Step } from './pipeline.ts';
-import { putIn } from './reading/put-in.ts';
-import { MAX_NAME_CHARS, MAX_STEPS } from './step-memory.ts';
-import type { Variables } from './reading/variables.ts';
-import { nearest } from '../text/nearest.ts';
-import { oneLine } from '../text/one-line.ts';
+import { type Breaker, isAnybodys, type Step } from './pipeline.ts';
+import {
+  expandVariables,
+  isReference,
+  parseDuration,
+  type Position,
+  type Problem,
+  unsetIn,
+  type Variables,
+} from './reading/command-variables.ts';
+import { areSteps, hasSteps, looksLikeSteps, readFileData } from './reading/file-data.ts';
+import { type Wrong, wrongBySchema } from './reading/file-problems.ts';
+import { MAX_NAME_CHARS, MAX_STEPS } from './step-record.ts';
+
+interface Expanding {
+  readonly variables: Variables;
+  /** Names of those that have no value, added to. */
+  readonly missing: Set<string>;
+}
 
 /** A longer file is none that anybody wrote by hand. */
 const MAX_CHARS = 256 * 1024;
@@ -254,7 +266,9 @@ function plainPath(path: string): string {
 }
 
 const DEFAULT_RETRY_MS = 1000;
+
 const DEFAULT_BREAKER: Breaker = { threshold: 5, resetAfterMs: 30_000 };
+
 const DEFAULT_PATTERNS = ['*.go', 'cmd/**/*.go', 'internal/**/*.go', 'configs/*.json'];
 
 function planned(step: FileStep, placeOf: (key: string) => Position): PlannedStep {
@@ -323,4 +337,30 @@ function toolsOf({ allowed_tools: snake, allowedTools: camel }: ToolKeys): reado
   const rules = typeof given === 'string' ? given.split(/[,\n](?![^(]*\))/) : given;
   const named = rules.map((rule) => rule.trim()).filter((rule) => rule !== '');
   return named.length === 0 ? null : named;
+}
+
+/** Data with the variables of its texts put in, but for commands, where bash puts them in so that they cannot become code, and for what is not about steps. */
+function putIn(data: unknown, expanding: Expanding): unknown {
+  if (Array.isArray(data)) return data.map((item) => putIn(item, expanding));
+  if (typeof data !== 'object' || data === null) return typeof data === 'string' ? textOf(data, expanding) : data;
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => {
+      if (key === 'command' || key === 'signals') return [key, value as unknown];
+      return [key, typeof value === 'string' ? valueOf(key, value, expanding) : putIn(value, expanding)];
+    }),
+  );
+}
+
+/** Where a number or a switch is wanted, a variable that is the whole value is read as one. */
+function valueOf(key: string, given: string, expanding: Expanding): unknown {
+  const text = textOf(given, expanding);
+  if (!isReference(given)) return text;
+  if (NUMBER_KEYS.includes(key) && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  return SWITCH_KEYS.includes(key) && (text === 'true' || text === 'false') ? text === 'true' : text;
+}
+
+function textOf(given: string, { variables, missing }: Expanding): string {
+  const { text, missing: without } = expandVariables(given, variables);
+  for (const name of without) missing.add(name);
+  return text;
 }

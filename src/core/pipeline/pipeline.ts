@@ -1,5 +1,5 @@
 import type { Policy } from '../policy.ts';
-import type { Aim } from '../prompt/aim.ts';
+import type { Aim } from '../prompt/hints.ts';
 
 /** What every step of a pipeline has. */
 interface Common {

@@ -1,7 +1,7 @@
-import { namesOf } from '../text/lists.ts';
+import { namesOf } from '../text/phrase.ts';
 import type { ParsedPipeline, PlannedPipeline, PlannedStep } from './parse-pipeline.ts';
 import type { Pipeline, Step } from './pipeline.ts';
-import { problemLines, type Problem } from './reading/problem.ts';
+import { problemLines, type Problem } from './reading/command-variables.ts';
 
 /** Files of the base branch: texts by path, and why others were not read. */
 interface BaseTexts {

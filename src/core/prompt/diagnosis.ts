@@ -1,14 +1,86 @@
+import type { AgentName } from '../agent-names.ts';
 import type { AgentEnd, Verification } from '../evidence.ts';
-import type { JournalEntry } from '../journal/journal.ts';
-import { resultWords } from '../pipeline/step-notes.ts';
-import { cut } from '../text/cut.ts';
-import { andMore } from '../text/lists.ts';
-import { oneLine } from '../text/one-line.ts';
+import { hasWorked, type JournalEntry } from '../journal/journal.ts';
+import type { TaskShare } from '../lane/change.ts';
+import { resultWords } from '../pipeline/step-record.ts';
+import type { Task } from '../tasks/task.ts';
+import { andMore, cut, oneLine } from '../text/phrase.ts';
+import type { Aim } from './hints.ts';
+
+/** What the rules look at: the user's prompt, and the task that it is told with. */
+interface Told {
+  readonly prompt: string;
+  readonly task: Pick<Task, 'source'>;
+  /** Whether the file of the task has its item on this branch. */
+  readonly standing: 'listed' | 'unlisted';
+  /** Where its agent keeps its notes. */
+  readonly notesPath: string;
+  readonly aim: Aim;
+}
+
+interface Rule {
+  readonly isNeeded: (told: Told) => boolean;
+  /** One line; all of them together stay below 600 characters with the heading. */
+  readonly sentence: (told: Told) => string;
+}
+
+const HEADING =
+  '# What holds\n\nThe text above may be written for another loop. Where it differs from the rest of this prompt:\n';
+
+const rules: readonly Rule[] = [
+  {
+    // There are too many ways to forbid it ("leave .ralph/ alone") to tell them from everything else that is said of it.
+    isNeeded: (told) =>
+      isListed(told) &&
+      told.aim !== 'once' &&
+      (/\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt) || namesItsFile(told)),
+    sentence: ({ task: { source }, aim }) =>
+      `${aim === 'step' ? 'If you finish the task, mark its item' : 'Mark the item of your task'}${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
+  },
+  {
+    isNeeded: (told) => !isListed(told) && /\.ralph\b/i.test(told.prompt),
+    sentence: ({ notesPath }) => `Your notes go to ${oneLine(notesPath, 60)} anyway.`,
+  },
+  {
+    isNeeded: ({ prompt, task }) =>
+      (task.source.kind === 'issue' || task.source.kind === 'feedback') &&
+      /fix_plan|prd\.json|\bpasses\b|\[x\]/i.test(prompt),
+    sentence: ({ aim, task }) =>
+      `${aim === 'task' ? 'Your' : 'The'} task is ${task.source.kind === 'issue' ? 'an issue' : 'feedback on the pull request'}: no list has an item of it to mark.`,
+  },
+  {
+    isNeeded: ({ prompt, task, aim }) =>
+      task.source.kind !== 'prompt' &&
+      aim !== 'once' &&
+      /\b(?:pick|choose|select|take|identify|implement|decide)\b[^\n]{0,80}\b(?:most important|highest|top|next|first|unchecked|tasks?|items?|stor(?:y|ies))\b|\bhighest[- ]priority\b|\bmost important (?:thing|item|task)|\bmultiple (?:related )?tasks\b/i.test(
+        prompt,
+      ),
+    sentence: ({ aim }) => `${aim === 'step' ? 'The' : 'Your'} task is chosen already: the one below, and no other.`,
+  },
+  {
+    isNeeded: ({ prompt }) =>
+      /\bgit (?:push|checkout|switch|tag)\b|\bpush(?:es|ed)?\b|\bpull requests?\b|\b(?:correct|new|right|feature) branch\b|\bbranchName\b/i.test(
+        prompt,
+      ),
+    sentence: () => 'Stay on this branch, and neither push nor open pull requests: the loop does.',
+  },
+  {
+    isNeeded: ({ prompt }) => /RALPH_STATUS|EXIT_SIGNAL/.test(prompt),
+    sentence: () => 'Of all status blocks, the one at the end of this prompt counts.',
+  },
+  {
+    isNeeded: ({ prompt }) => /<promise>|\.ralph-complete\b|\bexit immediately\b/i.test(prompt),
+    sentence: () => 'EXIT_SIGNAL in that block says whether everything is done, whatever else you print or write.',
+  },
+];
 
 /** Characters of the whole description; the prompt has no room for more. */
 export const MAX_ATTEMPTS_CHARS = 700;
+
 const MAX_ITERATIONS = 3;
+
 const MAX_ITEMS = 3;
+
 const MAX_ITEM_CHARS = 120;
 
 /** What the last iterations of a run did and how they failed, oldest first. Holds text of the agent: it is to be shown as data. */
@@ -25,7 +97,7 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
 }
 
 /** One iteration: what changed, and how it failed. */
-export function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: JournalEntry): string {
+function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: JournalEntry): string {
   const { agentError, denials, errors, signal } = analysis;
   const change = !verdict.progress
     ? 'changed nothing'
@@ -84,4 +156,83 @@ function listed(items: readonly string[], count: number): string {
 
 function short(text: string): string {
   return oneLine(text, MAX_ITEM_CHARS);
+}
+
+/** Characters of the whole description; the prompt has no room for more. */
+export const MAX_TAKEOVER_CHARS = 900;
+
+const MAX_WORDS_CHARS = 300;
+
+/** What an agent that takes a task over cannot remember. `from`: who worked on it last; `text`: what was done, the words of agents within it: to be shown as data. */
+export interface Takeover {
+  readonly from: AgentName;
+  readonly text: string;
+}
+
+/** What the agent of an iteration has to know of a task on which another one worked last; null: it worked on it itself, or nobody did. `entries`: of this run; what earlier runs did is in the task's share. */
+export function describeTakeover(
+  agent: AgentName,
+  {
+    taskId,
+    entries,
+    share,
+  }: { readonly taskId: string; readonly entries: readonly JournalEntry[]; readonly share: TaskShare },
+): Takeover | null {
+  const from = share.agents.at(-1);
+  if (from === undefined || from === agent) return null;
+  const { iterations, summary, recommendation, question, verification } = share;
+  const head = [
+    `${iterations} ${iterations === 1 ? 'iteration' : 'iterations'} so far${verification === 'not-run' ? '' : `, verification ${verification}`}.`,
+    ...said('It summed up', summary),
+    ...said('It planned', recommendation),
+    ...said('It asked', question),
+  ].join('\n');
+  const worked = entries.filter((entry) => entry.taskId === taskId && hasWorked(entry)).slice(-MAX_ITERATIONS);
+  const texts = [head];
+  let room = MAX_TAKEOVER_CHARS - head.length;
+  for (const entry of worked.reverse()) {
+    const text = describeAttempt(entry);
+    if (text.length + 1 > room) break;
+    // Oldest first, behind what holds for all of them.
+    texts.splice(1, 0, text);
+    room -= text.length + 1;
+  }
+  return { from, text: cut(texts.join('\n'), MAX_TAKEOVER_CHARS) };
+}
+
+function said(how: string, words: string | null): readonly string[] {
+  return words === null ? [] : [`${how}: ${oneLine(words, MAX_WORDS_CHARS)}`];
+}
+
+/** What holds where a user's prompt and the loop's own rules could contradict each other: only what this prompt speaks of, at most 600 characters; empty: nothing. The user's text stays as it is. */
+export function precedence(told: Told): string {
+  const lines = rules.filter(({ isNeeded }) => isNeeded(told)).map(({ sentence }) => `- ${sentence(told)}`);
+  return lines.length === 0 ? '' : `${HEADING}\n${lines.join('\n')}`;
+}
+
+function namesItsFile({ prompt, task: { source } }: Told): boolean {
+  return 'path' in source && prompt.includes(source.path);
+}
+
+function isListed({ task: { source }, standing }: Told): boolean {
+  return 'path' in source && source.kind !== 'prompt' && standing === 'listed';
+}
+
+/** How a call says in the file of its task that it is finished. */
+export function howToMark(
+  kind: Exclude<Task['source']['kind'], 'issue' | 'prompt' | 'feedback'>,
+  standing: 'listed' | 'unlisted',
+  aim: Exclude<Aim, 'once'>,
+): string {
+  if (standing === 'unlisted')
+    return 'Its item is not in that file on this branch, so there is nothing to mark: only the status block says that the task is finished. Do not add it. Do not mark, delete or reword any other item.';
+  const mark = {
+    plan: 'tick the box of that item: `[ ]` becomes `[x]`, and its words stay as they are',
+    prd: 'mark that entry: `"passes": true` or `"status": "done"`, whichever of the two fields it has',
+    beads: 'set the `status` of that issue to `closed`',
+  }[kind];
+  // Only where it does the task at all: a review that is told to change nothing marks nothing.
+  if (aim === 'step')
+    return `Its first line says where its item is. A step whose instructions have it finish the task says so there once it is finished, or it does not count as finished: ${mark}. Any other step leaves that file alone.`;
+  return `Its first line says where its item is. When the task is finished, and not before, ${mark}. Without that mark it does not count as finished. Do not mark, delete or reword any other item. If you find something missing, you may add it as an item of its own: it becomes a task.`;
 }

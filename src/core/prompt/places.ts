@@ -9,10 +9,12 @@ export const PROMPT_PLACES: readonly string[] = [
 
 /** The loop and the list of snarktank/ralph, which it may lay at the root. Beside both, and nowhere else, these are its prompts. */
 export const ROOT_LOOP: readonly string[] = ['ralph.sh', 'prd.json'];
+
 export const ROOT_PROMPTS: readonly string[] = ['CLAUDE.md', 'prompt.md'];
 
 /** The prompt of a Ralph that prepares a project before its first iteration, and the file that says that it did. */
 export const SETUP_PROMPT_PATH = '.ralph/prompts/SETUP_PROMPT.md';
+
 export const SETUP_MARKER_PATH = '.ralph/.ralph_setup_done';
 
 /** Where the instructions for building and testing may be, in the order in which they are named. */
@@ -40,4 +42,19 @@ export function promptAmong(
     if (text !== undefined && text.trim() !== '') return { path, text };
   }
   return null;
+}
+
+/** Of the logs that agents of another Ralph keep (path → text), the part that is for every later iteration: below `## Codebase Patterns`. Empty: there is none. */
+export function codebasePatterns(texts: Readonly<Record<string, string>>): string {
+  for (const path of PROGRESS_PLACES) {
+    const text = Object.hasOwn(texts, path) ? (texts[path] ?? '') : '';
+    const lines = text.split(/\r?\n/);
+    const start = lines.findIndex((line) => /^#{1,6}[ \t]+codebase patterns\b/i.test(line));
+    if (start === -1) continue;
+    const rest = lines.slice(start + 1);
+    const end = rest.findIndex((line) => /^(?:#{1,6}[ \t]|-{3,}[ \t]*$)/.test(line));
+    const found = (end === -1 ? rest : rest.slice(0, end)).join('\n').trim();
+    if (found !== '') return found;
+  }
+  return '';
 }

@@ -1,19 +1,21 @@
-import type { CircuitView } from '../lane/circuit.ts';
-import { MAX_ATTEMPTS_CHARS } from './diagnosis.ts';
 import type { Verification } from '../evidence.ts';
-import { claimsOf, promptIntro, taskIntro, type Aim } from './aim.ts';
-import { howToMark } from './marking.ts';
-import { dataSection } from './data-section.ts';
-import { FEEDBACK_SUMMARY, feedbackClaims, feedbackIntro, mergeSections, type MergeToFinish } from './feedback.ts';
-import { hintSentence, type HintCode } from './hints.ts';
-import { precedence } from './precedence.ts';
-import { MAX_TAKEOVER_CHARS, type Takeover } from './takeover.ts';
-import { LEARNINGS_PATH } from './learnings.ts';
+import type { CircuitView } from '../lane/circuit.ts';
 import type { LastIteration } from '../lane/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
-import { capped } from '../text/cut.ts';
-import { oneLine } from '../text/one-line.ts';
+import { capped, oneLine } from '../text/phrase.ts';
+import { howToMark, MAX_ATTEMPTS_CHARS, MAX_TAKEOVER_CHARS, precedence, type Takeover } from './diagnosis.ts';
+import { type Aim, claimsOf, type HintCode, hintSentence, promptIntro, taskIntro } from './hints.ts';
+import {
+  dataSection,
+  FEEDBACK_SUMMARY,
+  feedbackClaims,
+  feedbackIntro,
+  LEARNINGS_PATH,
+  mergeSections,
+  type MergeToFinish,
+} from './learnings.ts';
+import { bulletsWithin, lastChars, type Section, sectionWithin } from './sections.ts';
 
 /** Everything that a prompt is made of. */
 export interface PromptParts {
@@ -63,19 +65,26 @@ export interface PromptParts {
 
 /** Sizes in characters: of the context, and of what others wrote within it. */
 const MAX_CONTEXT = 2_500;
+
 const MAX_LEARNINGS = 2_000;
+
 const MAX_PATTERNS = 1_000;
+
 const MAX_TAIL = 600;
+
 const MAX_STEP_NOTES = 1_000;
+
 const MAX_COMMANDS = 300;
+
 const MAX_REFUSED = 1_000;
+
 const maxOthers = { count: 5, chars: 90 };
+
 /** Of all comments on the task, which stand outside of the context. */
 const MAX_COMMENTS = 6_000;
+
 /** Kept free of facts and hints: room for what follows them. */
 const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300, refused: 1_300 };
-/** A shorter rest of a text is not worth its frame. */
-const MIN_SECTION = 160;
 
 /**
  * The text for the agent's stdin. The context stands at its top: a resumed session
@@ -334,31 +343,4 @@ function lastSentence({ progress, fileCount, verification, taskId, failedServers
 function serversSentence(names: readonly string[]): string {
   const shown = names.slice(0, 5).map((name) => oneLine(name, 60));
   return shown.length === 0 ? '' : ` It had no tools of these MCP servers: ${shown.join(', ')}.`;
-}
-
-function bulletsWithin(lines: readonly string[], room: number): string {
-  return lines.reduce((text, line) => {
-    const longer = `${text}- ${line}\n`;
-    return longer.length <= room ? longer : text;
-  }, '');
-}
-
-/** Text of others within the context; `max` in characters. */
-interface Section {
-  readonly title: string;
-  readonly label: string;
-  readonly text: string;
-  readonly max: number;
-}
-
-/** A data section that fits into `room`, holding the end of its text; empty when there is nothing to say or no room to say it. */
-function sectionWithin({ title, label, text, max }: Section, room: number): string {
-  const wrap = (shown: string): string => `\n${title}\n${dataSection(label, shown)}\n`;
-  if (text === '' || room < MIN_SECTION) return '';
-  const frame = wrap(text).length - text.length;
-  return wrap(lastChars(text, Math.min(max, room - frame)));
-}
-
-function lastChars(text: string, count: number): string {
-  return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
 }

@@ -3,9 +3,9 @@ import type { Feedback } from '../feedback/memory.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { MAX_SERVER_WORDS_CHARS, type TaskProgress } from '../tasks/task.ts';
-import { capped } from '../text/cut.ts';
+import { capped } from '../text/phrase.ts';
 import type { LaneState } from '../lane/state.ts';
-import { withTransition } from '../lane/transitions.ts';
+import { withTransition } from '../lane/session.ts';
 
 /** A task whose work the server refuses so often in a row waits for a person. */
 const MAX_REFUSALS = 2;

@@ -1,3 +1,7 @@
+/** Folders and files that agents and editors write in passing, for themselves. */
+const OWN =
+  /(?:^|\/)(?:\.(?:claude|codex|gemini|qwen|copilot|cursor|opencode|aider|continue|kiro|junie|windsurf|vscode|idea|zed|fleet)(?:\/|$)|\.mcp\.json$|\.aider)/i;
+
 /** Why a changed file is left out of a commit, as sentence parts; the words of an inspection begin with one of them and may say more. */
 export const LEFT_OUT = {
   protected: 'it is a protected path; the input allow-protected-paths can allow it',
@@ -18,4 +22,9 @@ export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
 /** Which of the reasons the words of an inspection say. */
 export function leftOutReason(why: string): LeftOutReason {
   return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason])) ?? 'other';
+}
+
+/** True for settings that an agent or an editor leaves for itself, which no task is likely to be about. */
+export function isAgentFolder(path: string): boolean {
+  return OWN.test(path);
 }

@@ -1,19 +1,116 @@
-import { grouped } from '../grouped.ts';
 import { z } from 'zod';
 import type { Folder } from '../folder.ts';
-import { count } from '../numbers.ts';
-import { capped } from '../text/cut.ts';
-import { flatten } from '../text/one-line.ts';
-import { lookAtKinds, type Finding, type LookAtKind } from './kinds.ts';
-import { manifestFindings } from './manifest.ts';
-import { kindsByPath } from './path-rules.ts';
-import { countInTests, isTestFile, mayHoldTests } from './test-files.ts';
-import { changesTestSettings } from './test-settings.ts';
-import { embeddedRepositories } from './embedded-repositories.ts';
-import { lockFileFindings } from './lock-changes.ts';
-import { isLockFile } from './lock-files.ts';
-import { isManifest, readsTexts } from './texts.ts';
-import { untestedFiles } from './untested.ts';
+import { grouped } from '../grouped.ts';
+import { count } from '../policy.ts';
+import { capped, firstNames, flatten } from '../text/phrase.ts';
+import { type Finding, type LookAtKind, lookAtKinds, manifestFindings } from './manifest.ts';
+import {
+  changesTestSettings,
+  countInTests,
+  isGenerated,
+  isLockFile,
+  isManifest,
+  isTestFile,
+  mayHoldTests,
+  readsTexts,
+} from './test-files.ts';
+
+/** Letter case is ignored, as some file systems do. */
+const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] = [
+  {
+    kind: 'test-settings',
+    pattern:
+      /(?:^|\/)(?:vitest|vite|jest|karma|playwright|cypress|wdio|ava|mocha|web-test-runner|nightwatch|testcafe|jasmine|protractor|testem|codecept)(?:[.-][\w-]+)*(?:[.-](?:config|workspace|conf|[\w-]*setup|presets?|projects?)\.[^/]+|\.(?:json5?|ya?ml|toml))$/i,
+  },
+  {
+    kind: 'test-settings',
+    pattern:
+      /(?:^|\/)(?:testem\.[cm]?js|\.mocharc[^/]*|\.nycrc[^/]*|\.c8rc[^/]*|\.taprc|\.?pytest\.(?:ini|toml)|\.?tox\.(?:ini|toml)|noxfile\.py|conftest\.py|\.stestr\.conf|phpunit(?:\.[\w-]+)?\.xml(?:\.dist)?|codeception[^/]*\.ya?ml|behat\.ya?ml|\.rspec|\.simplecov|\.coveragerc|nextest\.toml|\.cargo\/config(?:\.toml)?|[^/]*\.runsettings|xunit\.runner\.json|testconfig\.json|Directory\.Build\.(?:props|targets)|\.mvn\/.*|junit-platform\.properties|CTest[^/]*\.cmake|dart_test\.yaml|tests\.edn|\.busted)$/i,
+  },
+  {
+    kind: 'task-runner',
+    pattern:
+      /(?:^|\/)(?:(?:GNU)?Makefile|[^/]+\.mk|\.?justfile|Taskfile\.(?:dist\.)?ya?ml|Rakefile|[^/]+\.rake|magefile\.go|tasks\.py|build\.xml|(?:[\w-]+[-_.])?(?:tests?|check|verify|ci)(?:[-_.][\w-]+)?\.(?:sh|bash|ps1|cmd|bat))$/i,
+  },
+  {
+    kind: 'task-runner',
+    pattern:
+      /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
+  },
+  // npm builds it as it installs.
+  { kind: 'script-by-itself', pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml))$/i },
+  { kind: 'action', pattern: /(?:^|\/)action\.ya?ml$/i },
+  {
+    kind: 'other-ci',
+    pattern:
+      /(?:^|\/)(?:\.gitlab-ci[^/]*\.ya?ml|\.?azure-pipelines[^/]*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.?appveyor\.ya?ml|\.cirrus\.(?:ya?ml|star)|wercker\.ya?ml|codefresh\.ya?ml|buildspec\.ya?ml|cloudbuild\.ya?ml|\.woodpecker\.ya?ml|Jenkinsfile[^/]*|\.zuul\.ya?ml|(?:\.builds|bamboo-specs|\.circleci|\.buildkite|\.semaphore|\.teamcity|\.woodpecker|\.gitlab|\.azure-pipelines|\.gitea|\.forgejo|\.tekton)\/.*)$/i,
+  },
+  {
+    kind: 'git-hook',
+    pattern:
+      /(?:^|\/)(?:(?:\.husky|\.githooks|\.git-hooks|\.lefthook)(?:\/.*)?|\.simple-git-hooks\.[^/]+|\.overcommit\.ya?ml|\.?lefthook[^/]*\.(?:ya?ml|toml|json)|\.pre-commit-config\.ya?ml|\.pre-commit-hooks\.ya?ml|\.(?:lintstagedrc|huskyrc)[^/]*)$/i,
+  },
+  {
+    kind: 'editor',
+    pattern:
+      /(?:^|\/)(?:(?:\.vscode|\.idea|\.zed|\.fleet)(?:\/.*)?|[^/]+\.(?:code-workspace|sublime-project)|\.exrc|\.n?vimrc|\.nvim\.lua)$/i,
+  },
+  {
+    kind: 'machine',
+    pattern: /(?:^|\/)(?:\.devcontainer(?:\/.*)?|\.?devcontainer\.json|\.gitpod\.(?:ya?ml|dockerfile))$/i,
+  },
+  { kind: 'shell', pattern: /(?:^|\/)(?:\.envrc(?:\.[\w-]+)?|\.?mise(?:\.[\w-]+)*\.toml)$/i },
+  {
+    kind: 'package-source',
+    pattern:
+      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.pnpmfile\.cjs|\.pnp\.c?js|pnpm-workspace\.yaml|bunfig\.toml|\.pypirc|pip\.conf|\.yarn\/(?:plugins|releases)\/.*)$/i,
+  },
+  {
+    kind: 'dependencies',
+    pattern:
+      /(?:^|\/)(?:pyproject\.toml|requirements[^/]*\.(?:txt|in)|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.mod|Gemfile|[^/]+\.gemspec|composer\.json|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|[^/]+\.(?:cs|fs|vb)proj|Directory\.Packages\.props|Package\.swift|Podfile|mix\.exs|pubspec\.yaml|deno\.jsonc?|(?:.*\.)?Dockerfile[^/]*)$/i,
+  },
+  {
+    kind: 'wrapper',
+    pattern:
+      /(?:^|\/)(?:gradlew|mvnw|sbtx?|millw?|pants|bazelisk|buildw)(?:\.(?:bat|cmd|ps1))?$|(?:^|\/)(?:gradle|maven)-wrapper\.(?:jar|properties)$/i,
+  },
+  {
+    kind: 'notes',
+    pattern:
+      /(?:^|\/)(?:progress|learnings|memory|notes)\.(?:txt|md)$|(?:^|\/)\.ralph\/(?:learnings(?:_archive)?\.md|learnings\/.*|AGENT\.md|progress\.txt)$/i,
+  },
+  { kind: 'large-file-source', pattern: /(?:^|\/)\.lfsconfig$/i },
+  {
+    kind: 'agent-instructions',
+    pattern:
+      /(?:^|\/)(?:(?:AGENTS?|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints|rules|augment-guidelines)|opencode\.jsonc?|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.qwen|\.copilot|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|\.opencode|\.trae|\.augment[\w-]*|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
+  },
+];
+
+/** What the rule reads of a changed file. `after`: its text, known of test files. */
+interface ChangedFile {
+  readonly path: string;
+  readonly insertions: number;
+  readonly after: string | null;
+}
+
+/** Fewer new lines are covered by the tests that there are, or are no code that runs. */
+const MIN_LINES = 10;
+
+const CODE = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|php|java|kt|cs|swift|c|cc|cpp|scala|ex|exs|dart|vue|svelte|sh)$/i;
+
+const NO_NAME_OF_ITS_OWN = /^(?:index|main|mod|lib|__init__|__main__)$/;
+
+/** Of a test file; what it tests is imported far above its end. */
+const READ_CHARS = 32_768;
+
+/** Hosts that a lock file names as sources of packages. */
+const ADDRESS =
+  /\b(?:https?|git|ssh|git\+https?|git\+ssh):\/\/(?:[^\s"'@/]{1,200}@)?([a-z\d.-]{1,253})(?::\d{1,5})?[/"'\s#]/gi;
+
+/** Packages that run a script as they are installed, as npm, pnpm and Yarn write it. */
+const RUNS_SCRIPT = /"hasInstallScript"\s*:\s*true|^\s*requiresBuild:\s*true/gim;
 
 /** Published files of one kind. However many there are, they are one line to read, so that none of another kind is lost among them. */
 export interface LookAt {
@@ -46,6 +143,7 @@ export interface ReviewedChange {
 
 /** More files of a kind are counted and not named. */
 export const MAX_NAMED_FILES = 10;
+
 const MAX_WHAT_CHARS = 120;
 
 /** What a reviewer looks at first: every kind that there is, the gravest first. */
@@ -165,4 +263,85 @@ function testFindings({ path, before, after }: ReviewedChange): readonly Finding
 
 function goneWords(lost: number, one: string): string {
   return lost <= 0 ? '' : lost === 1 ? `1 ${one} is gone` : `${lost} ${one}s are gone`;
+}
+
+/** Returns those of the files that make a folder a bare git repository: git takes a folder with `HEAD`, `objects/` and `refs/` for one, and runs what its `config` names. */
+function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
+  const heads = paths.filter((path) => /(?:^|\/)HEAD$/i.test(path));
+  const all = heads.length === 0 ? [] : paths.map((path) => path.toLowerCase());
+  return new Set(
+    heads.filter((head) => {
+      const folder = head.slice(0, -'HEAD'.length).toLowerCase();
+      // Git stores no empty folders, which a command makes in passing: `config` beside `HEAD` is enough.
+      return all.some((path) => ['config', 'objects/', 'refs/'].some((name) => path.startsWith(folder + name)));
+    }),
+  );
+}
+
+/** Returns what a changed lock file brings that nobody sees in its thousands of lines: packages from a host that was not named before, and more packages that run a script as they are installed. */
+function lockFileFindings(path: string, before: string | null, after: string | null): readonly Finding[] {
+  if (!isLockFile(path) || after === null) return [];
+  const known = hostsIn(before ?? '');
+  const hosts = [...hostsIn(after)].filter((host) => !known.has(host));
+  const scripts = countOf(after) - countOf(before ?? '');
+  // A lock file that is new names its registries for the first time.
+  const isElsewhere = before === null ? hosts.filter((host) => !isUsualRegistry(host)) : hosts;
+  const what = [
+    ...(isElsewhere.length > 0 ? [`packages from ${firstNames(isElsewhere, 3)}`] : []),
+    ...(scripts > 0
+      ? [`${scripts} more ${scripts === 1 ? 'package runs' : 'packages run'} a script when installed`]
+      : []),
+  ];
+  return what.length === 0 ? [] : [{ kind: 'lock-file', what: what.join('; ') }];
+}
+
+function hostsIn(text: string): ReadonlySet<string> {
+  return new Set([...text.matchAll(ADDRESS)].map(([, host = '']) => host.toLowerCase()));
+}
+
+function countOf(text: string): number {
+  return text.match(RUNS_SCRIPT)?.length ?? 0;
+}
+
+function isUsualRegistry(host: string): boolean {
+  return /(?:^|\.)(?:npmjs\.org|yarnpkg\.com|npmjs\.com|jsr\.io|pypi\.org|pythonhosted\.org|crates\.io|rubygems\.org|packagist\.org|github\.com|hex\.pm|pub\.dev|opencollective\.com|tidelift\.com|patreon\.com|ko-fi\.com)$/.test(
+    host,
+  );
+}
+
+/** Paths of code with ten new lines or more that no changed test names. */
+function untestedFiles(changes: readonly ChangedFile[]): ReadonlySet<string> {
+  const code = changes.filter(({ path, insertions }) => insertions >= MIN_LINES && isCode(path));
+  const names = new Set(code.map(({ path }) => nameOf(path)));
+  const named = new Set<string>();
+  for (const { path, after } of code.length === 0 ? [] : changes.filter((change) => isTestFile(change.path)))
+    for (const [word] of `${path}\n${after?.slice(0, READ_CHARS) ?? ''}`.matchAll(/[\w-]+/g)) {
+      const name = plainName(word);
+      if (names.has(name)) named.add(name);
+    }
+  return new Set(code.map(({ path }) => path).filter((path) => !named.has(nameOf(path))));
+}
+
+function isCode(path: string): boolean {
+  return CODE.test(path) && !isTestFile(path) && !isGenerated(path) && !/\.(?:config|d)\.[^/]+$/.test(path);
+}
+
+/** The file's name as tests know it; of `greet/index.ts` its folder's. */
+function nameOf(path: string): string {
+  const [file = '', folder = ''] = path.split('/').reverse();
+  const name = file.split('.', 1)[0] ?? '';
+  return plainName(NO_NAME_OF_ITS_OWN.test(name) && folder !== '' ? folder : name);
+}
+
+/** `test_greet.py`, `greet_test.go` and `GreetTest.java` name `greet`. */
+function plainName(word: string): string {
+  return word
+    .slice(0, 200)
+    .replace(/^test_|_(?:test|spec)$|Tests?$/, '')
+    .toLowerCase();
+}
+
+/** What the name of a file alone says of it. */
+function kindsByPath(path: string): readonly LookAtKind[] {
+  return rules.filter(({ pattern }) => pattern.test(path)).map(({ kind }) => kind);
 }

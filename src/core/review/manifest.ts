@@ -1,9 +1,51 @@
 import { z } from 'zod';
-import { firstNames } from '../text/lists.ts';
+import { firstNames } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
-import type { Finding } from './kinds.ts';
+
+/** What a reviewer looks at before all else, the gravest first. */
+export const lookAtKinds = [
+  'manifest-not-read',
+  'test-not-read',
+  'void-test-script',
+  'deleted-test',
+  'skipped-test',
+  'weaker-test',
+  'changed-test-script',
+  'test-settings',
+  'task-runner',
+  'unreadable-scripts',
+  'script-by-itself',
+  'action',
+  'other-ci',
+  'git-hook',
+  'editor',
+  'machine',
+  'shell',
+  'package-source',
+  'lock-file',
+  'embedded-repository',
+  'wrapper',
+  'large-file-source',
+  'agent-instructions',
+  'notes',
+  'outside',
+  'dependencies',
+  'new-binary',
+  'changed-binary',
+  'large-file',
+  'untested',
+] as const;
+
+export type LookAtKind = (typeof lookAtKinds)[number];
+
+/** One of a kind and what it is in this file. */
+export interface Finding {
+  readonly kind: LookAtKind;
+  readonly what: string | null;
+}
 
 const versions = z.record(z.string(), z.unknown()).catch({}).default({});
+
 const dependenciesSchema = z.object({
   dependencies: versions,
   devDependencies: versions,
@@ -18,8 +60,11 @@ const manifestSchema = z.object({ scripts: z.record(z.string(), z.string()).defa
 /** Scripts that package managers run by themselves. */
 const LIFECYCLE =
   /^(?:(?:pre|post)?(?:install|uninstall|pack|publish|prepare|version|update|restart|start|stop)|prepublishOnly|pnpm:devPreinstall|dependencies)$/;
+
 const TEST_SCRIPT = /^(?:pre|post)?test(?::|$)/;
+
 const STARTED_SCRIPT = /\b(?:npm|pnpm|yarn|bun)\s+(?:run(?:-script)?\s+)?([\w:.-]+)/g;
+
 const PASSES_ALWAYS =
   /^\s*(?:(?:true|:|exit\s+0|echo\b[^&|;]*)\s*(?:&&|;|$)\s*)+$|(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
 

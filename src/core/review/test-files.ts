@@ -1,4 +1,67 @@
-import { withoutComments } from './without-comments.ts';
+/** A file with many uses, some lines of which decide what is tested. */
+interface SettingsFile {
+  readonly path: RegExp;
+  /** Names of sections all of whose lines do. */
+  readonly sections: RegExp | null;
+  /** Lines that do wherever they stand. */
+  readonly lines: RegExp | null;
+}
+
+const FILES: readonly SettingsFile[] = [
+  {
+    path: /(?:^|\/)pyproject\.toml$/i,
+    sections: /^tool\.(?:pytest|coverage|tox|nox|hatch\.envs|poe|taskipy|pdm\.scripts|unittest)\b/,
+    lines: null,
+  },
+  {
+    path: /(?:^|\/)setup\.cfg$/i,
+    sections: /^(?:tool:pytest|pytest|coverage:.*|aliases|nosetests|testenv.*)$/,
+    lines: null,
+  },
+  { path: /(?:^|\/)Cargo\.toml$/i, sections: /^\[test\]$/, lines: /^\s*(?:test|doctest|harness|autotests)\s*=/ },
+  {
+    path: /(?:^|\/)pom\.xml$/i,
+    sections: null,
+    lines:
+      /skipTests|skipITs|maven\.test\.skip|testFailureIgnore|surefire|failsafe|<(?:ex|in)cludes?>|<groups>|<excludedGroups>/,
+  },
+  {
+    path: /(?:^|\/)(?:build|settings)\.gradle(?:\.kts)?$/i,
+    sections: null,
+    lines: /\btests?\b|Tests?\b|ignoreFailures|\bexclude|\binclude|onlyIf|enabled\s*=/,
+  },
+  { path: /(?:^|\/)gradle\.properties$/i, sections: null, lines: /test|check|verif/i },
+  { path: /(?:^|\/)build\.sbt$/i, sections: null, lines: /\btests?\b|Tests?\b|testOptions/ },
+  { path: /(?:^|\/)CMakeLists\.txt$/i, sections: null, lines: /add_test|enable_testing|discover_tests|BUILD_TESTING/i },
+  { path: /(?:^|\/)(?:composer|deno)\.jsonc?$/i, sections: null, lines: /test|spec|phpunit|check/i },
+];
+
+const HEADER = /^\s*\[([^#\n]{1,200})\]\s*(?:#.*)?$/;
+
+const KEY = /^([\w"'. \t-]{1,200})=/;
+
+const LOCK_FILE = new RegExp(
+  [
+    /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock)$/,
+    /(?:^|\/)(?:Cargo\.lock|poetry\.lock|uv\.lock|pdm\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock)$/,
+    /(?:^|\/)(?:go\.sum|mix\.lock|pubspec\.lock|Podfile\.lock|Package\.resolved|packages\.lock\.json|flake\.lock)$/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
+
+const HASH = /\.(?:py|pyi|rb|rake|exs?|sh|bash|bats|pl|pm|t|r|jl|cr|nim|ya?ml|toml)$/i;
+
+const DASHES = /\.(?:hs|lhs|lua|elm|sql)$/i;
+
+type Blocks = readonly (readonly [string, string])[];
+
+const DOCSTRINGS: Blocks = [
+  ['"""', '"""'],
+  ["'''", "'''"],
+];
+
+const RUBY: Blocks = [['\n=begin', '\n=end']];
 
 /** Paths by which test runners find their files. */
 const TEST_PATH = new RegExp(
@@ -26,7 +89,7 @@ export function mayHoldTests(path: string): boolean {
 }
 
 /** What a test file does: how many tests it has, how much they check, and what keeps tests from running. */
-export interface TestCounts {
+interface TestCounts {
   readonly tests: number;
   readonly checks: number;
   readonly skips: number;
@@ -71,3 +134,148 @@ const CHECKS =
 /** What the usual test runners take for one test. */
 const TESTS =
   /\b(?:test|it|specify|xit|xtest|fit)(?:\.\w+)*\s*(?:\([^)\n]{0,200}\)\s*)?[(`]\s*['"`]|^[ \t]*(?:async[ \t]+)?def test\w*\s*\(|^func (?:Test|Fuzz)\w*\s*\(|@(?:Parameterized|Repeated)?Test\b|#\[(?:\w+::)*test\b|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b|^[ \t]*(?:it|specify|scenario|test)[ \t]+['"]/gm;
+
+/** The text of a program without its comments, as far as they take up whole lines or blocks: what is in them does not run. */
+function withoutComments(path: string, text: string): string {
+  if (HASH.test(path)) return withoutLines(withoutBlocks(text, /\.pyi?$/i.test(path) ? DOCSTRINGS : RUBY), /^[ \t]*#/);
+  if (DASHES.test(path))
+    return withoutLines(
+      withoutBlocks(text, [
+        ['{-', '-}'],
+        ['--[[', ']]'],
+      ]),
+      /^[ \t]*--/,
+    );
+  // PHP has both; in Rust and PHP `#[` is an attribute.
+  return withoutLines(
+    withoutBlocks(text, [['/*', '*/']]),
+    /\.php$/i.test(path) ? /^[ \t]*(?:\/\/|#(?!\[))/ : /^[ \t]*\/\//,
+  );
+}
+
+function withoutBlocks(text: string, blocks: Blocks): string {
+  return blocks.reduce((rest, [start, end]) => withoutBlock(rest, start, end), text);
+}
+
+/** What does not end is none, nor is what begins within a word, such as `dist/*`. */
+function withoutBlock(text: string, start: string, end: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (let open = text.indexOf(start); open !== -1; open = text.indexOf(start, open)) {
+    if (start === '/*' && /[\w.*'"`\\/]/.test(text.charAt(open - 1))) {
+      open += 1;
+      continue;
+    }
+    const close = text.indexOf(end, open + start.length);
+    if (close === -1) break;
+    kept.push(text.slice(at, open));
+    at = close + end.length;
+    open = at;
+  }
+  return [...kept, text.slice(at)].join(' ');
+}
+
+function withoutLines(text: string, comment: RegExp): string {
+  return text
+    .split('\n')
+    .filter((line) => !comment.test(line))
+    .join('\n');
+}
+
+/** Whether a package manager writes the file from a manifest, so that nobody merges its lines by hand. */
+export function isLockFile(path: string): boolean {
+  return LOCK_FILE.test(path);
+}
+
+/** Whether some lines of the file may decide what is tested, so that its texts are read. */
+function mayHaveTestSettings(path: string): boolean {
+  return FILES.some((file) => file.path.test(path));
+}
+
+/** Whether a change touches lines that decide what is tested. Files without such lines: false. */
+export function changesTestSettings(path: string, before: string | null, after: string | null): boolean {
+  return FILES.some((file) => file.path.test(path) && settingsIn(before ?? '', file) !== settingsIn(after ?? '', file));
+}
+
+function settingsIn(text: string, { sections, lines }: SettingsFile): string {
+  let within = '';
+  const kept = text.split('\n').filter((line) => {
+    const section = HEADER.exec(line)?.[1];
+    if (section !== undefined) within = bare(section);
+    // `pytest.ini_options.addopts = …` below [tool], or with all of its names at the beginning of the file.
+    const key = section === undefined ? bare(KEY.exec(line)?.[1] ?? '') : '';
+    const isOfSection = [within, key, `${within}.${key}`].some((name) => name !== '' && sections?.test(name));
+    return (isOfSection && !/^\s*(?:#|$)/.test(line)) || (lines?.test(line) ?? false);
+  });
+  return kept.map((line) => line.trim()).join('\n');
+}
+
+/** A name of TOML without what it may be written with: `"tool" . pytest`. */
+function bare(name: string): string {
+  return name.replace(/["'\s]/g, '');
+}
+
+/** What there is to know of a changed file without reading it. Bytes of its texts: null where there is none. */
+export interface UnreadChange {
+  readonly path: string;
+  readonly kind: 'added' | 'changed' | 'deleted';
+  readonly bytesBefore: number | null;
+  readonly bytesAfter: number | null;
+}
+
+const LONGEST_TEXT = 1024 * 1024;
+
+/** Lock files of large projects have tens of thousands of lines. */
+const LONGEST_LOCK_FILE = 8 * 1024 * 1024;
+
+const MOST_BYTES = 16 * 1024 * 1024;
+
+const MOST_FILES = 4000;
+
+/** Beside tests lie their data, which nobody runs. */
+const DATA =
+  /\.(?:jsonl?|ya?ml|toml|csv|tsv|txt|md|snap|xml|html?|css|svg|log|sql|patch|diff|png|jpe?g|gif|webp|ico|pdf|woff2?|ttf|wasm|zip|gz|tgz|tar|bin|dat|mp[34]|wav)$/i;
+
+/** Whether it says which scripts there are. */
+export function isManifest(path: string): boolean {
+  return /(?:^|\/)package\.json$/i.test(path);
+}
+
+/** Whether the rules read a file's texts, and not only its name. */
+export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>): boolean {
+  return (
+    kind !== 'deleted' &&
+    (isManifest(path) || isLockFile(path) || mayHaveTestSettings(path) || (mayHoldTests(path) && !DATA.test(path)))
+  );
+}
+
+/** Which texts are read of those that the rules ask for: as many as bounds on bytes and files allow, manifests before tests, those nearest to the root first. */
+export function toRead<C extends UnreadChange>(changes: readonly C[]): readonly C[] {
+  const wanted = changes
+    .filter(readsTexts)
+    .map((change) => ({ change, order: (isManifest(change.path) ? 0 : 1_000_000) + change.path.split('/').length }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ change }) => change);
+  const read: C[] = [];
+  let bytes = 0;
+  for (const change of wanted) {
+    const [before, after] = [change.bytesBefore ?? 0, change.bytesAfter ?? 0];
+    const longest = isLockFile(change.path) ? LONGEST_LOCK_FILE : LONGEST_TEXT;
+    if (Math.max(before, after) > longest || bytes + before + after > MOST_BYTES) continue;
+    if (read.length === MOST_FILES) break;
+    bytes += before + after;
+    read.push(change);
+  }
+  return read;
+}
+
+/** What tools write beside lock files: bundles, copies of other people's code. */
+const GENERATED = [
+  /\.(?:min\.(?:js|css|mjs)|map|snap|pb\.go)$|_pb2\.pyi?$|\.(?:generated|gen)\.[^/]+$/,
+  /(?:^|\/)(?:dist|vendor|node_modules|third_party|__snapshots__|__generated__)\//,
+];
+
+/** Whether nobody reviews the lines of such a file. */
+export function isGenerated(path: string): boolean {
+  return isLockFile(path) || GENERATED.some((pattern) => pattern.test(path));
+}

@@ -1,6 +1,6 @@
 import { takesRalphInputs } from '../doctor/workflow.ts';
 import type { Choices } from './files.ts';
-import { namesOf } from '../text/lists.ts';
+import { namesOf } from '../text/phrase.ts';
 import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
 import { isLeft, SECRETS } from './workflow.ts';

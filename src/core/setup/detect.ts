@@ -11,8 +11,7 @@ import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
 import { php } from './php.ts';
 import { python } from './python.ts';
 import { make, ruby } from './ruby.ts';
-import { taskFilePaths } from '../tasks/files/file-task.ts';
-import { isRootPlan, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
+import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 
 /** How each language is found, and the files that show where it is; those with a dot in front are ends of names. */
 const detections: readonly {

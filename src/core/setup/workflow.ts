@@ -1,4 +1,4 @@
-import { namesOf } from '../text/lists.ts';
+import { namesOf } from '../text/phrase.ts';
 import type { Project, Stack } from './project.ts';
 import { yamlText } from '../text/yaml-text.ts';
 

@@ -1,6 +1,5 @@
 import { provenAnswers } from '../feedback/unproven.ts';
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
 import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state.ts';
 import {
@@ -11,16 +10,15 @@ import {
   windowsSchema,
   type Windows,
 } from '../lane/windows.ts';
-import { amount, count, instant } from '../numbers.ts';
-import { allowedCalls, type Policy } from '../policy.ts';
+import { allowedCalls, amount, count, type Immutable, instant, type Policy } from '../policy.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isSettled } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
-import { MAX_LEASE_MS } from './lease.ts';
-import { lookedSchema, MAX_LOOKED } from './waiting-pulls.ts';
-import { withRunTag, withStoredTag } from './stored-tag.ts';
+import { MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
 import {
+  lookedSchema,
+  MAX_LOOKED,
   MAX_WAITING,
   openAgain,
   openCircuitSchema,
@@ -28,7 +26,7 @@ import {
   waitingByCircuit,
   waitingIssueSchema,
 } from './waiting-issues.ts';
-import { DAY_MS, HOUR_MS } from '../time.ts';
+import { DAY_MS, HOUR_MS } from '../countdown.ts';
 
 const MAX_RESERVATIONS = 100;
 /** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */

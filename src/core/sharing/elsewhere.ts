@@ -1,7 +1,7 @@
 import type { Outcome } from '../outcome.ts';
 import { issueLane, nameOfLane, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
-import { formatInstant } from '../time.ts';
+import { formatInstant } from '../countdown.ts';
 import type { Reservation } from './budget.ts';
 
 /** The issues whose own lanes a run of the queue could go on with: work is left there, on a branch. */

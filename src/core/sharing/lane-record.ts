@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
-import { keepsOut, leaseSchema, type Lease, type LeaseHolder } from './lease.ts';
-import { withStoredTag } from './stored-tag.ts';
+import type { Immutable } from '../policy.ts';
+import { keepsOut, type Lease, type LeaseHolder, leaseSchema, withStoredTag } from './lease.ts';
 import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
 import type { LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
-import { cut } from '../text/cut.ts';
-import { lookSchema } from './waiting-pulls.ts';
+import { cut } from '../text/phrase.ts';
+import { lookSchema } from './waiting-issues.ts';
 
 /** More are not kept. A paused lane saves nothing, so orders pile up that no document has obeyed yet. */
 export const MAX_ORDERS = 30;

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
-import { instant } from '../numbers.ts';
-import { withRunTag } from './stored-tag.ts';
-import { DAY_MS, MINUTE_MS } from '../time.ts';
+import { DAY_MS, MINUTE_MS } from '../countdown.ts';
+import { type Immutable, instant } from '../policy.ts';
 
 /** A self-hosted job may take five days, which is GitHub's longest. */
 export const MAX_LEASE_MS = 5 * DAY_MS;
@@ -51,4 +49,20 @@ export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean
 /** The instant at which the lease ends by itself. */
 export function expiryOf(lease: Lease): number {
   return lease.acquiredAt + lease.durationMs;
+}
+
+/** What carries a run's tag as it is stored: there the tag is called `mark`, since the first version. */
+export function withStoredTag<T extends { readonly runTag: string }>({
+  runTag,
+  ...rest
+}: T): { readonly mark: string } & Omit<T, 'runTag'> {
+  return { mark: runTag, ...rest };
+}
+
+/** The way back. */
+export function withRunTag<T extends { readonly mark: string }>({
+  mark,
+  ...rest
+}: T): { readonly runTag: string } & Omit<T, 'mark'> {
+  return { runTag: mark, ...rest };
 }

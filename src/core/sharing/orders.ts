@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { forgetRounds } from '../feedback/rounds.ts';
 import { resetCircuit, retryTask } from '../lane/settle.ts';
 import { MAX_RETRIED, type LaneState } from '../lane/state.ts';
-import { withTransition } from '../lane/transitions.ts';
-import { anyInstant, instant } from '../numbers.ts';
+import { withTransition } from '../lane/session.ts';
+import { anyInstant, type Immutable, instant } from '../policy.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isStuck } from '../tasks/task.ts';

@@ -1,5 +1,5 @@
 import { MAX_LEDGER_DAYS, type LedgerDay } from '../lane/ledger.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS } from '../countdown.ts';
 
 /** What several lanes used, day by day; the last 31 days (UTC), oldest first, without days on which nothing was used. */
 export function addLedgers(ledgers: readonly (readonly LedgerDay[])[], now: number): readonly LedgerDay[] {

@@ -11,8 +11,8 @@ import {
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../sharing/lease.ts';
 import type { OrderGiven } from '../sharing/orders.ts';
 import { nameOfLane, type LaneId } from '../tasks/ids.ts';
-import { oneLine } from '../text/one-line.ts';
-import { formatInstant } from '../time.ts';
+import { oneLine } from '../text/phrase.ts';
+import { formatInstant } from '../countdown.ts';
 import {
   budgetIn,
   laneIn,

@@ -2,8 +2,7 @@ import { safeParts, signedParts, withSafeParts, type CachedState } from '../lane
 import { parseStateAt, type LaneState, type ParsedState } from '../lane/state.ts';
 import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import type { LaneId } from '../tasks/ids.ts';
-import { namesOf } from '../text/lists.ts';
-import { sentence } from '../text/sentence.ts';
+import { namesOf, sentence } from '../text/phrase.ts';
 
 /** A copy of a lane's state in a place that does not decide, as far as it was looked for. */
 export type CopyOfLane =

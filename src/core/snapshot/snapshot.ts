@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { emptyBudget, parseBudget, serializeUsage, type Budget, type ParsedBudget } from '../sharing/budget.ts';
+import { type Budget, emptyBudget, parseBudget, type ParsedBudget, serializeUsage } from '../sharing/budget.ts';
 import {
   emptyRecord,
-  parseRecord,
-  serializeRecord,
   type LaneRecord,
   type ParsedRecord,
+  parseRecord,
+  serializeRecord,
 } from '../sharing/lane-record.ts';
-import { waitingIssueSchema, type WaitingIssue } from '../sharing/waiting-issues.ts';
+import { type WaitingIssue, waitingIssueSchema } from '../sharing/waiting-issues.ts';
 import { isLaneId, issueOfId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
@@ -51,7 +51,9 @@ export function parseSnapshot(text: string): Snapshot {
 const storedSnapshotSchema = z.object({ version: z.literal(1), files: z.record(z.string(), z.string()) });
 
 const USAGE = 'usage.json';
+
 const LANE = /^lanes\/([a-z0-9-]{1,100})\.json$/;
+
 const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
 
 /** What of a tree belongs to a snapshot; the rest is nobody's. */
@@ -178,4 +180,33 @@ function laneFile(lane: LaneId): string {
 /** Only issues wait. */
 function issueFile(task: string): string {
   return `issues/${String(issueOfId(task) ?? 0)}.json`;
+}
+
+/** The name under which earlier versions kept what all lanes share, beside the lanes. */
+const BUDGET_NAME = 'budget';
+
+/** Whether earlier versions kept something under this name: a lane, or the budget. */
+export function isEarlierName(name: string): boolean {
+  return name === BUDGET_NAME || isLaneId(name);
+}
+
+/**
+ * What earlier versions kept, in texts of their own under the names of lanes and `budget`, as one snapshot. What cannot be
+ * read stays unreadable: as a loss it is reported and not forgotten.
+ */
+export function migrated(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
+  const lanes = [...texts].filter(([name]) => isLaneId(name)).reduce(withLane, emptySnapshot);
+  const text = texts.get(BUDGET_NAME);
+  if (text === undefined) return lanes;
+  const parsed = parseBudget(text, now);
+  // Counters that a newer version wrote were never beside texts of their own.
+  if (parsed.kind === 'newer') return new Map([...lanes, ['usage.json', text]]);
+  return withBudget(lanes, parsed.budget, now);
+}
+
+function withLane(snapshot: Snapshot, [lane, text]: readonly [LaneId, string]): Snapshot {
+  const parsed = parseRecord(text, lane);
+  return parsed.kind === 'record'
+    ? withRecord(snapshot, parsed.record)
+    : new Map([...snapshot, [`lanes/${lane}.json`, text]]);
 }

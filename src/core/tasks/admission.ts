@@ -1,18 +1,17 @@
 import type { LaneState } from '../lane/state.ts';
-import { withTransition } from '../lane/transitions.ts';
+import { withTransition } from '../lane/session.ts';
 import {
+  type ApprovalNotice,
+  type Consent,
   noticeFor,
   tooManyPeople,
   warnOfChanges,
   warnOfStrangers,
-  type ApprovalNotice,
-} from '../people/consent-messages.ts';
-import type { Consent } from '../people/consent.ts';
+} from '../people/consent.ts';
 import { approvalThen } from '../sharing/waiting-issues.ts';
-import type { TaskSourceName } from './task-sources.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
 import { inOrderOfWork, progressOf, withinReach } from './queue.ts';
-import { taskIdOfIssue, type TaskId } from './ids.ts';
+import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
 import { issueOfTask, isSettled, type Task, type TaskObstacle } from './task.ts';
 import {
   learnWaiting,

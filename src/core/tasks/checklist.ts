@@ -1,5 +1,5 @@
 import type { Checklist } from '../evidence.ts';
-import type { FileTask } from './files/file-task.ts';
+import type { FileTask } from './files/form/root-plan.ts';
 import { progressOf } from './queue.ts';
 import { withoutIssue, type QueuedTask, type Task, type TaskProgress } from './task.ts';
 import type { TaskId } from './ids.ts';

@@ -1,6 +1,6 @@
 import { idElsewhere, taskIdOfIssue, type TaskId } from './ids.ts';
 import type { QueuedTask } from './task.ts';
-import { namesOf } from '../text/lists.ts';
+import { namesOf } from '../text/phrase.ts';
 
 /** A task with what it says, or GitHub says of it, that it waits for. */
 export interface DependentTask<T extends QueuedTask = QueuedTask> {

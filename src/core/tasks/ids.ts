@@ -1,9 +1,25 @@
 import { z } from 'zod';
+import { DAY_MS } from '../countdown.ts';
 import { isFeedback } from '../feedback/subject.ts';
-import { fileSources, type FileSource } from './task-sources.ts';
+import type { Policy } from '../policy.ts';
+import type { TaskProgress } from './task.ts';
+
+/** The sources of tasks that are files of the repository. */
+export const fileSources = ['plan', 'prd', 'beads'] as const;
+
+export type FileSource = (typeof fileSources)[number];
+
+/** Where a task can come from; `prompt`: the user's prompt itself, which has no list. */
+export const taskSourceKinds = ['issue', ...fileSources, 'prompt'] as const;
+
+/** The sources as people list them. */
+export const taskSourceNames = ['issues', ...fileSources, 'prompt'] as const;
+
+export type TaskSourceName = (typeof taskSourceNames)[number];
 
 /** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`, `prompt-0a1b2c3d4e5f`. Letters, digits, `.`, `_` and `-`, at most 80. */
 export type TaskId = string;
+
 /** A task's id, as a lane's state holds it. */
 export const storedTaskId = z.string().min(1).max(120);
 
@@ -123,4 +139,46 @@ function rotated(value: number, bits: number): number {
 
 function hex(value: number): string {
   return (value >>> 0).toString(16).padStart(8, '0');
+}
+
+/** Whether tasks of the source stand as entries in files. */
+export function isFileSource(source: string): source is FileSource {
+  return fileSources.some((one) => one === source);
+}
+
+/** However often a task was set aside, it has another turn after so long. */
+const MAX_WAIT_MS = DAY_MS;
+
+/** When a stuck task has another turn: after the cooldown, doubled each time; null: it is not stuck. */
+export function turnOf({ state, setAside }: TaskProgress, cooldownMs: number): number | null {
+  if (state !== 'stuck' || setAside === null) return null;
+  const doublings = Math.min(30, Math.max(0, setAside.times - 1));
+  return setAside.at + Math.min(cooldownMs * 2 ** doublings, MAX_WAIT_MS);
+}
+
+/** The same progress, in which stuck tasks whose turn has come are open again. */
+export function awake(
+  tasks: Readonly<Record<TaskId, TaskProgress>>,
+  cooldownMs: number,
+  now: number,
+): Readonly<Record<TaskId, TaskProgress>> {
+  const woken = Object.entries(tasks).flatMap(([id, progress]) => {
+    const turn = turnOf(progress, cooldownMs);
+    return turn === null || turn > now ? [] : [[id, { ...progress, state: 'todo', reason: null }] as const];
+  });
+  return woken.length === 0 ? tasks : { ...tasks, ...Object.fromEntries(woken) };
+}
+
+/** The same, in which stuck tasks are open whose turn comes before a run that begins now is over. */
+export function awakeInRun(
+  tasks: Readonly<Record<TaskId, TaskProgress>>,
+  { circuit, maxRunMs }: Pick<Policy, 'circuit' | 'maxRunMs'>,
+  now: number,
+): Readonly<Record<TaskId, TaskProgress>> {
+  return awake(tasks, circuit.cooldownMs, now + maxRunMs);
+}
+
+/** The progress of a task that is set aside once more. */
+export function setAside(progress: TaskProgress, reason: 'no_progress' | 'output_decline', now: number): TaskProgress {
+  return { ...progress, state: 'stuck', reason, setAside: { times: (progress.setAside?.times ?? 0) + 1, at: now } };
 }

@@ -1,5 +1,5 @@
 import { waitsForApproval } from '../people/labels.ts';
-import { oneLine } from '../text/one-line.ts';
+import { oneLine } from '../text/phrase.ts';
 import { NORMAL_PRIORITY, priorityOfLabel } from './priority.ts';
 import { taskIdOfIssue } from './ids.ts';
 import { issueOfTask, type Task, type TaskObstacle } from './task.ts';

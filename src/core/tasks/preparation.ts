@@ -3,7 +3,7 @@ import type { ReadableComments } from '../people/comments.ts';
 import { approvalThen } from '../sharing/waiting-issues.ts';
 import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
-import { namesOf } from '../text/lists.ts';
+import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
 import { progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';

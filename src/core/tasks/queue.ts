@@ -1,6 +1,7 @@
 import { isFeedback } from '../feedback/subject.ts';
+import type { FileTask } from './files/form/root-plan.ts';
+import { isIssueTask, isPromptTask, type TaskId } from './ids.ts';
 import { isSettled, type QueuedTask, type TaskProgress } from './task.ts';
-import { isPromptTask, type TaskId } from './ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 
@@ -24,6 +25,34 @@ export const untouched: TaskProgress = {
   reason: null,
   setAside: null,
 };
+
+/**
+ * Tasks in the order in which they would be worked, each done at once: what is in progress first, and nothing before what it waits for.
+ * What is done keeps its rank; what cannot be worked, since it waits for itself or for what does not exist, comes last. Issues are taken for done.
+ */
+export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
+  const byId = new Map(tasks.map((task) => [task.task.id, task]));
+  const rank = inOrderOfWork(tasks.map(({ task }) => task)).flatMap(({ id }) => byId.get(id) ?? []);
+  const left = [
+    ...rank.filter(({ state }) => state === 'in-progress'),
+    ...rank.filter(({ state }) => state !== 'in-progress'),
+  ];
+  const waiting = new Set<TaskId>(left.flatMap(({ task, state }) => (state === 'done' ? [] : [task.id])));
+  const order: FileTask[] = [];
+  while (left.length > 0) {
+    const next = left.findIndex(
+      ({ task, state }) =>
+        state === 'done' ||
+        task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || isIssueTask(id)))),
+    );
+    // None: the rest cannot be worked.
+    const [task] = left.splice(Math.max(next, 0), 1);
+    if (task === undefined) break;
+    waiting.delete(task.task.id);
+    order.push(task);
+  }
+  return order;
+}
 
 /** How far the lane got with a task; a task never seen is `todo`. */
 export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {

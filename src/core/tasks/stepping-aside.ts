@@ -1,14 +1,20 @@
-import { fingerprintOf } from '../analysis/errors.ts';
+import { fingerprintOf } from '../analysis/analysis.ts';
 import { changedByAgent } from '../pipeline/step-record.ts';
 import { awaitingCheck, isKnownRed, waitingForOthers } from '../lane/check.ts';
-import { MAX_FINGERPRINT_CHARS, probingCircuit, record, type Circuit, type CircuitFacts } from '../lane/circuit.ts';
-import { answered, outputDeclined } from '../lane/signals.ts';
+import {
+  answered,
+  type Circuit,
+  type CircuitFacts,
+  MAX_FINGERPRINT_CHARS,
+  outputDeclined,
+  probingCircuit,
+  record,
+} from '../lane/circuit.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { IterationFacts, Judgement, Verdict } from '../lane/verdict.ts';
 import type { Policy } from '../policy.ts';
-import { isPromptTask, type TaskId } from './ids.ts';
+import { awake, isPromptTask, setAside, type TaskId } from './ids.ts';
 import { isEligible, progressOf } from './queue.ts';
-import { awake, setAside } from './set-aside.ts';
 import type { TaskProgress } from './task.ts';
 
 /** STATUS: BLOCKED so often in a row on a task is believed. */

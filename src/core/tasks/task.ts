@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Immutable } from '../immutable.ts';
 import type { Subject } from '../feedback/subject.ts';
-import { count, instant } from '../numbers.ts';
+import { count, type Immutable, instant } from '../policy.ts';
 
 /** Work asked for, as the gate accepted it: text is cleaned and capped. */
 export interface Task extends QueuedTask {

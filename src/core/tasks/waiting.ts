@@ -10,7 +10,7 @@ import type { TaskIssue } from './issue-task.ts';
 import { issueOfId, type TaskId } from './ids.ts';
 import { issueOfTask, nameOfTask, type Task } from './task.ts';
 import type { TextDependencies } from './text-dependencies.ts';
-import { namesOf } from '../text/lists.ts';
+import { namesOf } from '../text/phrase.ts';
 
 /** GitHub's own dependencies are asked for one by one. */
 const MAX_ASKED = 30;

@@ -1,5 +1,4 @@
-import { isAgentFolder } from '../review/agent-folders.ts';
-import { leftOutReason } from '../review/left-out.ts';
+import { isAgentFolder, leftOutReason } from '../review/left-out.ts';
 
 /** A file that an iteration changed and that must not be published. */
 interface WithheldFile {

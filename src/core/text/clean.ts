@@ -1,7 +1,6 @@
 import { canHide, hiddenEdits, withoutMarkup, type Edit } from '../../markdown/hidden.ts';
-import { characterKind, findUnseen, plainBlanks, plainLines } from './characters.ts';
-import type { CleanedText, CleanKind } from './cleaned.ts';
-import { cut } from './cut.ts';
+import { characterKind, type CleanedText, type CleanKind, findUnseen, plainBlanks, plainLines } from './cleaned.ts';
+import { cut } from './phrase.ts';
 
 /** How many characters were taken out since a reader does not see them; what was only cut off is not among them. */
 export function unseenIn({ kinds }: CleanedText): number {

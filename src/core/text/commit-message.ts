@@ -1,9 +1,6 @@
 import { nameOfTask, type Task } from '../tasks/task.ts';
-import { findUnseen, plainBlanks, plainLines } from './characters.ts';
-import { capped, cut } from './cut.ts';
-import { ANSI_SEQUENCE } from './one-line.ts';
-import { breakReferences, plainTitle } from './plain-text.ts';
-import { hasSkipWords, withoutSkipWords } from './skip-words.ts';
+import { findUnseen, plainBlanks, plainLines } from './cleaned.ts';
+import { ANSI_SEQUENCE, breakReferences, capped, cut, hasSkipWords, plainTitle, withoutSkipWords } from './phrase.ts';
 
 const MAX_FOREIGN_CHARS = 20_000;
 /** A longer subject is cut by most that show it. */

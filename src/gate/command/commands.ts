@@ -1,29 +1,38 @@
+import type { Finding } from '../../core/doctor/finding.ts';
 import { isFeedback, reviewTaskId, threadTaskId } from '../../core/feedback/subject.ts';
-import { COMMANDS, type Command } from '../../core/people/command.ts';
+import { usageAt } from '../../core/lane/windows.ts';
+import { type Command, COMMANDS } from '../../core/people/command.ts';
+import { unknownTask } from '../../core/people/named-task.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
-import { unknownTask } from '../../core/people/unknown-task.ts';
 import {
   isIssueTask,
   issueLane,
   issueOfId,
   type LaneId,
+  nameOfLane,
+  nameOfTaskId,
   QUEUE,
   type TaskId,
   taskIdOfIssue,
-  nameOfLane,
-  nameOfTaskId,
 } from '../../core/tasks/ids.ts';
+import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { refuse } from './answering.ts';
+import { type Answer, endIntake, type Intake } from '../../handover/intake.ts';
+import type { KnownLane } from '../../ports/examiner.ts';
 import type { GateDeps } from '../deps.ts';
-import type { Answer, Intake } from '../../handover/intake.ts';
 import type { Intent, Thread } from '../event/intent.ts';
-import { saveOrder } from './save-order.ts';
-import { judgeLane } from '../lane/restore.ts';
-import { knownTasks, reportStatus } from './report-status.ts';
-import { reportSetUp } from './set-up.ts';
+import { baseBranch, judgeLane } from '../lane/restore.ts';
 import { forTasks } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
+import { refuse } from './answering.ts';
+import { knownTasks, reportStatus, saveOrder } from './save-order.ts';
+
+type EndIntake = Extract<Intake, { kind: 'end' }>;
+
+interface Looked {
+  readonly intake: EndIntake;
+  readonly known: Pick<KnownLane, 'state' | 'baseCheck' | 'spentTodayUsd'>;
+}
 
 /** Obeys a command that a trusted person gave in a comment. */
 export async function obey(
@@ -104,6 +113,7 @@ function answerTo(command: Extract<Command, { kind: 'status' | 'help' | 'unknown
 
 /** Who orders, and the thread (null: none) in which it is answered. */
 type Giver = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
+
 type Ordering = Giver & Pick<OrderGiven, 'kind' | 'task'>;
 
 async function order(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
@@ -224,4 +234,48 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
     kind: 'none',
     why: `Issue #${String(topic.issue)} does not have the label "${deps.config.taskLabel}", so Ralph does not work on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
   };
+}
+
+/** What would stop runs, as an answer to who asked. A state that cannot be read is one thing more that is wrong. */
+async function reportSetUp(deps: GateDeps, id: LaneId, thread: number | null): Promise<Intake> {
+  const looked = await tryStatus(deps, id);
+  const findings = await deps.examine({
+    branch: deps.config.branchPrefix + id,
+    baseBranch: await baseBranch(deps),
+    ...looked.known,
+  });
+  const problems = findings.filter(({ kind }) => kind === 'problem');
+  return {
+    ...looked.intake,
+    outcome: problems.length === 0 ? looked.intake.outcome : failureOf(problems),
+    answer: { thread, text: { kind: 'doctor', findings } },
+  };
+}
+
+function failureOf(problems: readonly Finding[]): EndIntake['outcome'] {
+  const about = [...new Set(problems.map(({ check }) => check.replaceAll('-', ' ')))];
+  const message = `The check of the set-up found ${String(problems.length)} ${problems.length === 1 ? 'problem' : 'problems'}: ${namesOf(about)}.`;
+  return { kind: 'failed', reason: 'configuration', message };
+}
+
+async function tryStatus(deps: GateDeps, id: LaneId): Promise<Looked> {
+  try {
+    const intake = await reportStatus(deps, id, null);
+    const spent = intake.state === null ? null : usageAt(intake.state.windows, deps.clock.now()).day;
+    return {
+      intake,
+      known: {
+        state: { kind: 'known', value: intake.notes.restored },
+        baseCheck: intake.state?.baseCheck ?? null,
+        spentTodayUsd: { kind: 'known', value: spent?.costUsd ?? 0 },
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const why = { kind: 'unknown', why: error.message } as const;
+    return {
+      intake: endIntake({ kind: 'idle', reason: 'answered' }),
+      known: { state: why, baseCheck: null, spentTodayUsd: { kind: 'unknown', why: 'the state cannot be read.' } },
+    };
+  }
 }

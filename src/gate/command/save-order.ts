@@ -1,15 +1,18 @@
-import { withAsked, type Budget } from '../../core/sharing/budget.ts';
-import { applyOrders, tasksToRetry, type OrderGiven, type OrderKind } from '../../core/sharing/orders.ts';
-import { type LaneState, serializeState } from '../../core/lane/state.ts';
-import { order, save } from '../../core/snapshot/changes.ts';
 import { leaseOf } from '../../config/config.ts';
+import { type LaneState, serializeState } from '../../core/lane/state.ts';
+import { type Budget, withAsked } from '../../core/sharing/budget.ts';
+import { applyOrders, type OrderGiven, type OrderKind, tasksToRetry } from '../../core/sharing/orders.ts';
+import { order, save } from '../../core/snapshot/changes.ts';
+import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
+import { type Answer, endIntake, type Intake, type Receipt } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
-import type { Receipt } from '../../handover/intake.ts';
-import { loadLane, judgeLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
-import { nameOfLane, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { baseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
+import { findPrompt, findTaskFiles } from '../tasks/file-tasks.ts';
+import { listTasks } from '../tasks/sources.ts';
+import { queuedIssues } from '../work.ts';
 
 /**
  * Leaves the order for the lane's next run; a store that takes no orders gets the state as if it had been obeyed.
@@ -132,4 +135,84 @@ function notKept({ kind }: OrderGiven, why: string, whose: UserError['kind'] = '
     whose,
     `The order "${kind.replace('-', ' ')}" could not be kept: ${sentence(why)} Nothing was changed.`,
   );
+}
+
+/** How the lane stands, as an answer to who asked. */
+export async function reportStatus(
+  deps: GateDeps,
+  id: LaneId,
+  answer: Answer | null,
+): Promise<Extract<Intake, { kind: 'end' }>> {
+  const { config, forge } = deps;
+  const { restored, listed } = await listLane(deps, id);
+  deps.log.info(`state: ${restored.note}`);
+  const branch = config.branchPrefix + id;
+  return {
+    ...endIntake({ kind: 'idle', reason: 'answered' }),
+    answer,
+    lane: {
+      id,
+      branch,
+      baseBranch: await baseBranch(deps),
+      start: { kind: 'fresh' },
+      pullRequest: await forge.pullRequestOf(branch),
+    },
+    ...listed,
+    notes: {
+      restored: restored.note,
+      notices: [],
+      warnings: restored.warnings,
+      claimedBy: restored.claimedBy,
+      checks: null,
+      held: null,
+      found: [],
+    },
+  };
+}
+
+/** Tasks of the lane by id: those that are listed, and those that it worked on before. Null: not all of them can be read. */
+export async function knownTasks(deps: GateDeps, id: LaneId): Promise<readonly TaskId[] | null> {
+  const { listed } = await listLane(deps, id);
+  return listed.tasks.some(({ obstacle }) => obstacle === 'unreadable')
+    ? null
+    : [
+        ...listed.tasks.map((task) => task.id),
+        ...Object.keys(listed.state.tasks),
+        ...Object.keys(listed.state.feedback.items),
+      ];
+}
+
+async function listLane(deps: GateDeps, id: LaneId) {
+  const { config } = deps;
+  const branches = await deps.remote.branches(config.branchPrefix);
+  const restored = await restoreLane({
+    lane: id,
+    expected: branches[config.branchPrefix + id] !== undefined,
+    elsewhere: [],
+    deps,
+  });
+  const issues = await queuedIssues(deps);
+  const listed =
+    id === QUEUE
+      ? await listTasks(
+          deps,
+          {
+            requested: 'by-queue',
+            issues,
+            files: await findTaskFiles(deps),
+            prompt: config.taskSources.includes('prompt') ? await findPrompt(deps) : null,
+          },
+          { branches, state: restored.state },
+        )
+      : await listTasks(
+          deps,
+          {
+            requested: 'by-name',
+            issues: issues.filter(({ number }) => issueLane(number) === id),
+            files: null,
+            prompt: null,
+          },
+          { branches, state: restored.state },
+        );
+  return { restored, listed };
 }

@@ -5,7 +5,6 @@ import { QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { EventInputs, Meaning } from './intent.ts';
 import {
-  pullRequestBranchOf,
   checked,
   commanded,
   commandInReview,
@@ -17,11 +16,12 @@ import {
   notTask,
   notTheTaskLabel,
   ofIssue,
+  payloads,
+  pullRequestBranchOf,
   queueFor,
   reviewed,
   withdrawn,
 } from './meanings.ts';
-import { payloads } from './payloads.ts';
 
 /** One event with its types, and what a run does for it. */
 export interface EventRow {

@@ -5,7 +5,7 @@ import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { admit } from '../lane/admit.ts';
-import { updated } from '../lane/withdraw.ts';
+import { updated } from '../lane/end-lane.ts';
 import { trusts } from '../people/trust.ts';
 import { byItself, type Purpose } from '../tasks/sources.ts';
 import { hasTaskLabel, workQueue } from '../work.ts';

@@ -1,27 +1,24 @@
-import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
 import {
+  type ChecksSummary,
   isUndecidedCheck,
   isUnknownOnBase,
   judgeChecks,
-  taskIdOfCheck,
-  unstartedChecks,
   type JudgedChecks,
   type OwnRuns,
+  taskIdOfCheck,
+  unstartedChecks,
 } from '../../core/feedback/checks/checks.ts';
-import { checksToRead } from '../../core/feedback/checks/reading.ts';
-import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
-import type { Standing } from '../../core/feedback/held-head.ts';
-import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
+import { checksToRead, type Feedback, type FeedbackItem, withTried } from '../../core/feedback/memory.ts';
+import type { CheckDetails, CheckNow, PullRequestNow, Standing } from '../../core/feedback/pull-request-now.ts';
 import { subjectFound, mergeSubjects } from '../../core/feedback/rounds.ts';
 import { askedReviews, askedThreads, authorsOf, forgottenAnswers } from '../../core/feedback/reviews/threads.ts';
 import { threadTaskId } from '../../core/feedback/subject.ts';
-import { withTried } from '../../core/feedback/tried.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { trustAmong } from '../people/trust.ts';

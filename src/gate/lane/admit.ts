@@ -1,28 +1,30 @@
-import { jobsOf } from '../../config/config.ts';
+import { jobsOf, leaseOf } from '../../config/config.ts';
+import { formatInstant } from '../../core/countdown.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { stopBeforeWork } from '../../core/loop/waits.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import { initialState, type LaneState, serializeState } from '../../core/lane/state.ts';
 import { tighter } from '../../core/lane/windows.ts';
-import type { McpServer } from '../../core/mcp/server.ts';
+import { stopBeforeWork } from '../../core/loop/next-deed.ts';
+import type { McpServer } from '../../core/mcp/values.ts';
+import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
+import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { workedElsewhere } from '../../core/sharing/elsewhere.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
-import { nameOfLane, QUEUE, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
-import { isEligible, withinReach } from '../../core/tasks/queue.ts';
-import { awakeInRun } from '../../core/tasks/set-aside.ts';
-import { formatInstant } from '../../core/time.ts';
+import { amend } from '../../core/snapshot/changes.ts';
+import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
+import { awakeInRun, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
+import { isEligible, withinReach } from '../../core/tasks/queue.ts';
+import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { overtake } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
-import { claimLane, releaseLane, type LaneClaim } from './claim.ts';
-import { decide, namedBy, type Admissible, type Ended } from './decide.ts';
-import { continueIssueLane } from './elsewhere.ts';
-import { keepLeftCircuit } from './keep-left.ts';
-import { leaveMergedBranch } from './merged-branch.ts';
-import { readMcpServers } from './mcp-servers.ts';
-import { readPipeline, type ReadPipeline } from './pipeline.ts';
+import { claimLane, type LaneClaim, releaseLane } from './claim.ts';
+import { type Admissible, decide, type Ended, namedBy } from './decide.ts';
+import { continueIssueLane } from './waiting-pulls.ts';
+import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
+import type { KeptLane } from './restore.ts';
 
 /** So often a run tries to claim a lane that changes under its hands. */
 const MAX_TRIES = 3;
@@ -179,4 +181,60 @@ async function unheardReviews(
   const text = read?.base[path];
   if (text === undefined || /\bpull_request_review\b/.test(text)) return null;
   return `Reviews of this pull request start no run: \`on:\` of ${path} does not name \`pull_request_review\`. Add the event with \`types: [submitted]\`, or comment \`/ralph run\` on the issue to have them answered.`;
+}
+
+/** Deletes the lane's branch where it was merged, so that it begins again from the base. A server that does not let it be deleted keeps it, and the lane begins on it. */
+async function leaveMergedBranch({ remote, log }: Pick<GateDeps, 'remote' | 'log'>, lane: Lane): Promise<Lane> {
+  const { branch, start } = lane;
+  if (start.kind !== 'restart') return lane;
+  const deleted = await remote.deleteBranch({ branch, head: start.mergedHead });
+  switch (deleted.kind) {
+    case 'deleted':
+    case 'gone':
+      log.info(`Removed the merged branch ${branch} (at ${start.mergedHead}) to start it again.`);
+      return { ...lane, start: { kind: 'fresh' } };
+    case 'refused':
+      log.info(
+        `The merged branch ${branch} may not be deleted, so the next work begins on it, from the base. ${sentence(explainRefusal(deleted.refusal))}`,
+      );
+      return { ...lane, start: { kind: 'reuse', mergedHead: start.mergedHead } };
+    default:
+      // The push that makes the branch says what is wrong.
+      return lane;
+  }
+}
+
+/**
+ * What another Ralph left open, and ended this run, is in the lane's state from now on, so that whoever asks how the lane
+ * stands sees it. Where the store cannot keep two runs apart, or another run has the lane, the next run reads the file again.
+ */
+async function keepLeftCircuit(
+  { store, clock, ...run }: Pick<GateDeps, 'store' | 'clock' | 'config' | 'context' | 'runTag'>,
+  { lane, outcome }: Pick<Extract<Intake, { kind: 'end' }>, 'lane' | 'outcome'>,
+  kept: KeptLane,
+): Promise<void> {
+  const isHeld = outcome.kind === 'halted' && outcome.reason === 'circuit_open';
+  if (!isHeld || lane === null || kept.left === null) return;
+  const now = clock.now();
+  const stored = storedState(kept, lane, now);
+  const { state, warning } =
+    stored === null ? { state: null, warning: null } : honourLeftCircuit(stored, kept.left, now);
+  // Honoured before.
+  if (state === null || warning === null) return;
+  await store.update(
+    amend({
+      lane: lane.id,
+      seen: kept.snapshot ?? emptySnapshot,
+      document: (sequence) => serializeState({ ...state, sequence, savedAt: now }),
+      holder: leaseOf(run, now),
+      now,
+      why: 'a circuit that another Ralph left open',
+    }),
+  );
+}
+
+/** Without what this run decided by: people's orders, and other lanes' usage. A state that was lost is not replaced. */
+function storedState({ restored }: KeptLane, { id, start }: Lane, now: number): LaneState | null {
+  if (restored?.kind === 'found') return restored.state;
+  return restored?.kind === 'absent' && start.kind === 'fresh' ? initialState(id, now) : null;
 }

@@ -1,11 +1,10 @@
-import { leftChecks } from '../../core/feedback/checks/left-checks.ts';
-import { holdOf } from '../../core/feedback/held-head.ts';
-import { hasUnpostedAnswers } from '../../core/feedback/owed.ts';
+import { leftChecks } from '../../core/feedback/checks/checks.ts';
+import { holdOf } from '../../core/feedback/pull-request-now.ts';
+import { hasUnpostedAnswers } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
-import { reconsiderBase } from '../../core/lane/base/base-check.ts';
-import { checkSubject } from '../../core/lane/check.ts';
-import { stopBeforeWork } from '../../core/loop/waits.ts';
+import { checkSubject, reconsiderBase } from '../../core/lane/check.ts';
+import { stopBeforeWork } from '../../core/loop/next-deed.ts';
 import { probeNow } from '../../core/lane/settle.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
@@ -20,14 +19,13 @@ import { nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts'
 import { wakeEdited } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
-import { namesOf } from '../../core/text/lists.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { namesOf, sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { readFeedback, type PullRequestStanding, type ReadFeedback } from '../feedback/read.ts';
-import { hashOfText } from '../people/approvals.ts';
+import { hashOfText } from '../people/trust.ts';
 import {
   findTasks,
   issuesOfLane,
@@ -37,8 +35,16 @@ import {
   type Request,
 } from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
-import { baseBranch, checkBeforeSpending, tooManyOpen } from './obstacles.ts';
-import { judgeLane, loadLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
+import {
+  baseBranch,
+  checkBeforeSpending,
+  judgeLane,
+  type KeptLane,
+  loadLane,
+  reopenProgress,
+  type RestoredLane,
+  tooManyOpen,
+} from './restore.ts';
 import type { FoundStart } from './start.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;

@@ -1,17 +1,20 @@
 import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { hasLabel } from '../../core/people/labels.ts';
+import { needsAtRest } from '../../core/people/needs.ts';
+import { aboutLane } from '../../core/people/notifications.ts';
+import { type Budget, withAnswering, withNothingToDo } from '../../core/sharing/budget.ts';
+import { hasTimeForOthers } from '../../core/sharing/elsewhere.ts';
+import { type LaneInNeed, lanesInNeed, withLook } from '../../core/sharing/waiting-issues.ts';
 import { changeUsage } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
-import { withAnswering, type Budget } from '../../core/sharing/budget.ts';
-import { lanesInNeed, withLook, type LaneInNeed } from '../../core/sharing/waiting-pulls.ts';
-import { issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { issueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { byItself, type Purpose, type Request } from '../tasks/sources.ts';
-import { isUnheard } from './elsewhere.ts';
+import { byItself, forTasks, type Purpose, type Request } from '../tasks/sources.ts';
+import type { Ended } from './decide.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -115,4 +118,37 @@ async function remember(
   const change = (newest: Budget): Budget => also({ ...newest, looked: withLook(newest.looked, look) });
   const message = `${nameOfLane(lane)}: run ${context.runId} looked after its pull request`;
   await store.update(changeUsage(change, { message, now }));
+}
+
+/** Where the queue has nothing to do, an issue's own lane goes on that came to a limit, or was parked; or people are notified of one that rests, where an earlier run could not. Null: neither. */
+export async function continueIssueLane(
+  deps: GateDeps,
+  { intake, goesOn }: Pick<Ended, 'intake' | 'goesOn'>,
+  admit: (deps: GateDeps, request: Request) => Promise<Intake>,
+): Promise<Intake | null> {
+  let unheard: Intake | null = null;
+  const resting: LaneId[] = [];
+  for (const issue of hasTimeForOthers(intake.outcome) ? goesOn.slice(0, MAX_LANES) : []) {
+    const own = await admit(deps, byItself(issue, forTasks));
+    if (own.kind === 'work') return own;
+    if (unheard === null && isUnheard(deps, own)) unheard = own;
+    else if (own.outcome.reason === 'all_done') resting.push(issueLane(issue.number));
+  }
+  // No run looks at them again before something is asked of them.
+  if (resting.length > 0) {
+    const message = `${resting.map(nameOfLane).join(', ')}: nothing to do, says run ${deps.context.runId}`;
+    const change = changeUsage((newest) => withNothingToDo(newest, resting), { message, now: deps.clock.now() });
+    await deps.store.update(change);
+  }
+  return unheard;
+}
+
+/** Whether the lane needs a person who does not know. */
+function isUnheard({ config, clock }: GateDeps, { lane, state, tasks, outcome, notes }: Ended['intake']): boolean {
+  if (config.notify.kind === 'none' || lane === null || state === null) return false;
+  const isWaiting = outcome.reason === 'waiting_for_review' && notes.held !== null;
+  const about = aboutLane(lane.id);
+  if (isWaiting) return !state.notified.some((one) => one.kind === outcome.reason && one.about === about);
+  const { maxRounds } = config.answers;
+  return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds }, clock.now()).length > 0;
 }

@@ -3,12 +3,12 @@ import { progressOf } from '../../core/tasks/queue.ts';
 import { issueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { noticeFor, warnOfChanges } from '../../core/people/consent-messages.ts';
-import { judgeIssues } from './approvals.ts';
+import { noticeFor, warnOfChanges } from '../../core/people/consent.ts';
+import { judgeIssues } from './trust.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
 import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
-import { updated, takeLabelsOff } from '../lane/withdraw.ts';
+import { updated, takeLabelsOff } from '../lane/end-lane.ts';
 import { hasTaskLabel } from '../work.ts';
 
 /** Judges and reports whether the approval of an edited issue still holds. Works on no task. */

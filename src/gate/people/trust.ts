@@ -1,6 +1,18 @@
 import type { Config } from '../../config/config.ts';
-import type { Meaning } from '../event/intent.ts';
+import type { LaneState } from '../../core/lane/state.ts';
+import type { ReadableComments } from '../../core/people/comments.ts';
+import { accountsThatMatter, type Consent, consentAsBefore, judgeConsent } from '../../core/people/consent.ts';
+import { definitionOf, labelChange } from '../../core/people/labels.ts';
+import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
+import type { IssueText } from '../../core/tasks/issue-task.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { nextTask } from '../../core/tasks/queue.ts';
+import type { Intake } from '../../handover/intake.ts';
 import type { Account, Forge, Permission } from '../../ports/forge.ts';
+import type { GateDeps } from '../deps.ts';
+import type { Meaning } from '../event/intent.ts';
+
+type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /** Permissions with which somebody's label, command, edit or comment counts. */
 const WRITERS: readonly Permission[] = ['admin', 'maintain', 'write'];
@@ -66,4 +78,95 @@ async function ask(
 
 function keyOf({ login, id, kind }: Account): string {
   return `${kind} ${login.toLowerCase()} ${String(id)}`;
+}
+
+/** GitHub answers for ten issues in one request; a run hardly gets to more than this. */
+const MAX_ISSUES = 50;
+
+/** An issue whose comments are wanted, as they were `until` then: when the work was asked for. */
+interface CommentsWanted {
+  readonly number: number;
+  readonly until: number;
+}
+
+/** What the agent gets to read of the comments, by issue; whether somebody counts is asked as the rules want to know it. */
+export async function readComments(
+  deps: Pick<GateDeps, 'config' | 'forge'>,
+  wanted: readonly CommentsWanted[],
+): Promise<ReadonlyMap<number, ReadableComments>> {
+  const { commentsFrom } = deps.config;
+  if (commentsFrom === 'nobody' || wanted.length === 0) return new Map();
+  const first = wanted.slice(0, MAX_ISSUES);
+  const found = await deps.forge.commentsOf(first.map(({ number }) => number));
+  // Brings a Markdown parser along.
+  const { readableComments } = await import('../../core/people/comments.ts');
+  const reading = readableComments(
+    first.map(({ number, until }) => ({ number, until, comments: found.get(number) ?? [] })),
+    commentsFrom,
+  );
+  let step = reading.next();
+  while (step.done !== true) step = reading.next(await trusts(deps, step.value));
+  return step.value;
+}
+
+/** Who approved these issues; one that is not there any more is left out. `known`: what was approved before; and finished issues, of which nobody is asked about if nothing has happened since. */
+export async function judgeIssues(
+  deps: Pick<GateDeps, 'config' | 'forge' | 'sha256'>,
+  issues: readonly (IssueText & { readonly number: number })[],
+  known: { readonly approvals: LaneState['approvals']; readonly isFinished: (id: TaskId) => boolean },
+): Promise<ReadonlyMap<number, Consent>> {
+  if (issues.length === 0) return new Map();
+  const { taskLabel } = deps.config;
+  const histories = await deps.forge.issueHistories(
+    issues.map(({ number }) => number),
+    taskLabel,
+  );
+  const questions = issues.flatMap((issue) => {
+    const history = histories.get(issue.number);
+    if (history === undefined) return [];
+    const id = taskIdOfIssue(issue.number);
+    const approved = (Object.hasOwn(known.approvals, id) ? known.approvals[id] : undefined) ?? null;
+    const question = { history, taskLabel, text: hashOfText(issue, deps.sha256), approved };
+    const before = known.isFinished(id) ? consentAsBefore(question) : null;
+    return [{ number: issue.number, question, before }];
+  });
+  const isTrusted = await trustAmong(
+    deps,
+    questions.flatMap(({ question, before }) =>
+      before === null ? accountsThatMatter(question.history, taskLabel) : [],
+    ),
+  );
+  return new Map(
+    questions.map(({ number, question, before }) => [number, before ?? judgeConsent({ ...question, isTrusted })]),
+  );
+}
+
+/** What consent is given to: first 32 hex digits of the SHA-256 of title and body. */
+export function hashOfText({ title, body }: IssueText, sha256: GateDeps['sha256']): string {
+  return sha256(JSON.stringify([title, body])).slice(0, 32);
+}
+
+/**
+ * Shows on the first issue that work on it begins. Returns the intake with the issue's new labels. Comes last before the first
+ * call.
+ */
+export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
+  const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
+  if (task?.source.kind !== 'issue') return intake;
+  const { number, labels } = task.source;
+  await forge.react({ kind: 'issue', number }, 'eyes');
+  const { add, remove } = labelChange(labels, 'ralph:working');
+  if (add.length + remove.length === 0) return intake;
+  const changed = await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
+  if (changed.kind === 'refused') return intake;
+  return {
+    ...intake,
+    tasks: intake.tasks.map((one) =>
+      one.id === task.id ? withLabels(one, [...labels.filter((name) => !remove.includes(name)), ...add]) : one,
+    ),
+  };
+}
+
+function withLabels(task: Task, labels: readonly string[]): Task {
+  return task.source.kind === 'issue' ? { ...task, source: { ...task.source, labels } } : task;
 }

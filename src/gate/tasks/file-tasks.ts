@@ -1,21 +1,21 @@
 import { problemFromRoot, taskFromRoot } from '../../core/folder.ts';
 import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
-import { oneLine } from '../../core/text/one-line.ts';
-import { firstNames, moreLine } from '../../core/text/lists.ts';
+import { firstNames, moreLine, oneLine } from '../../core/text/phrase.ts';
 import {
+  BESIDE_ROOT_PLAN,
+  type FileTask,
   positionOf,
   PRD_ARCHIVE_PATH,
+  ROOT_PLAN,
   taskFilePaths,
-  type FileTask,
   type TaskProblem,
-} from '../../core/tasks/files/file-task.ts';
-import { BESIDE_ROOT_PLAN, ROOT_PLAN, withoutOtherPlan } from '../../core/tasks/files/form/root-plan.ts';
-import { isFileSource, type FileSource } from '../../core/tasks/task-sources.ts';
+  withoutOtherPlan,
+} from '../../core/tasks/files/form/root-plan.ts';
 import { grouped } from '../../core/grouped.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import type { TaskId } from '../../core/tasks/ids.ts';
+import { type FileSource, isFileSource, type TaskId } from '../../core/tasks/ids.ts';
 
 /** Task files that the checkout has, as the job made it. */
 export interface BaseFiles {

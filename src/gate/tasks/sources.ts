@@ -1,22 +1,29 @@
 import type { Config } from '../../config/config.ts';
-import { MAX_RETRIED, type LaneState } from '../../core/lane/state.ts';
-import { fileProgress, mergeFileTasks, stillRetried, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
-import { inOrderOfWork } from '../../core/tasks/queue.ts';
+import { type LaneState, MAX_RETRIED } from '../../core/lane/state.ts';
 import { promptBeside } from '../../core/open-ended/prompt-task.ts';
-import type { JudgedTasks } from '../../core/tasks/admission.ts';
-import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';
+import {
+  type AdmissionAnswer,
+  type AdmissionQuestion,
+  admissionStep,
+  beginAdmission,
+  type Candidates,
+  type JudgedTasks,
+  learn,
+} from '../../core/tasks/admission.ts';
+import { fileProgress, mergeFileTasks, stillRetried, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
+import { awakeInRun, isIssueTask, issueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { type IssueText, obstacleByLabel, type TaskIssue, tasksOfIssues } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
-import { awakeInRun } from '../../core/tasks/set-aside.ts';
-import { isIssueTask, issueLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import type { Issue } from '../../ports/forge.ts';
-import type { LaneStart } from '../../ports/repository.ts';
+import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
+import { mayWait } from '../../core/tasks/waiting.ts';
+import { inOrderOfWork, progressOf } from '../../core/tasks/queue.ts';
 import { UserError } from '../../errors.ts';
+import type { Dependency, Issue } from '../../ports/forge.ts';
+import type { LaneStart } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import { hashOfText } from '../people/approvals.ts';
-import { readComments } from '../people/comments.ts';
-import { readTasks, warnOfUnmarked, type BaseFiles } from './file-tasks.ts';
-import { judgeTasks } from './judge.ts';
+import { accountsAsked, hashOfText, judgeIssues, readComments } from '../people/trust.ts';
+import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
 
 /** Work that is asked for. `by-name`: a person named this very issue now; `by-itself`: its own lane goes on, since the queue has nothing to do. */
 export interface Request {
@@ -70,7 +77,7 @@ export function byItself(issue: Issue, purpose: Purpose): Request {
 }
 
 /** A lane as it is now. `start`: null while it is not known, which it is where there are files. */
-export interface LaneNow {
+interface LaneNow {
   readonly branch: string;
   readonly branches: Readonly<Record<string, string>>;
   readonly start: LaneStart | null;
@@ -185,4 +192,52 @@ function nothingReadable(problems: readonly string[]): UserError {
     'configuration',
     `No task can be read:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
   );
+}
+
+/** Judges as many issues as this run can get to: asks what the rules want to know, until they know enough. */
+async function judgeTasks(deps: GateDeps, candidates: Candidates, restored: LaneState): Promise<JudgedTasks> {
+  const { taskLabel, policy } = deps.config;
+  let admission = beginAdmission(candidates, restored, { taskLabel, maxIterations: policy.maxIterations });
+  for (;;) {
+    const step = admissionStep(admission);
+    if (step.kind === 'judged') return step.judged;
+    admission = learn(admission, await ask(deps, step, restored));
+  }
+}
+
+async function ask(
+  deps: GateDeps,
+  question: AdmissionQuestion,
+  { approvals, tasks }: LaneState,
+): Promise<AdmissionAnswer> {
+  switch (question.kind) {
+    case 'consents': {
+      const found = await judgeIssues(deps, question.of, {
+        approvals,
+        isFinished: (id) => progressOf(tasks, id).state === 'done',
+      });
+      return { ...question, found, peopleAsked: accountsAsked(deps.forge), now: deps.clock.now() };
+    }
+    case 'texts':
+      return { ...question, found: await parseTexts(deps, question.of) };
+    case 'dependencies': {
+      const found = new Map<number, readonly Dependency[]>();
+      for (const number of question.of) found.set(number, await deps.forge.dependenciesOf(number));
+      return { ...question, found };
+    }
+    case 'states':
+      return { ...question, found: await deps.forge.statesOf(question.of) };
+  }
+}
+
+async function parseTexts(
+  { context }: Pick<GateDeps, 'context'>,
+  issues: readonly TaskIssue[],
+): Promise<ReadonlyMap<number, TextDependencies>> {
+  const waiting = issues.filter(({ body }) => mayWait(body));
+  if (waiting.length === 0) return new Map();
+  // Brings a Markdown parser along, which most queues do not need.
+  const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');
+  const { owner, repo } = context.repository;
+  return new Map(waiting.map(({ number, body }) => [number, dependenciesOfText(body, `${owner}/${repo}`)]));
 }

@@ -1,35 +1,43 @@
 import { isAbsolute } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
-import { namesOf } from '../../core/text/lists.ts';
-import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/beside.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/answers.ts';
+import { namesOf, oneLine, sentence } from '../../core/text/phrase.ts';
 import type { CommittedIteration, MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
-import { sentence } from '../../core/text/sentence.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import { findCredentials } from './credentials/credentials.ts';
 import { authorization, type Git } from '../git.ts';
 import { shownName } from '../names.ts';
 import { createInspection } from '../inspection/inspection.ts';
-import { withRefusedFiles, type RefusedFile } from '../inspection/refused-files.ts';
-import { moveCheckout, openLane, type Lane } from './lane.ts';
-import { createLaneTrees, type LaneTrees, type TreesOfLane, type WorkTree } from './lane-trees.ts';
+import {
+  type Lane,
+  moveCheckout,
+  notAWorkTree,
+  openCheckout,
+  type Opened,
+  openLane,
+  type RepositoryOptions,
+} from './lane.ts';
+import { changeBetween, createLaneTrees, type LaneTrees, type TreesOfLane, type WorkTree } from './lane-trees.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
-import { commitMerge, judgeAlone, lockFilesLeft, publishableMerge } from './merge/commit-merge.ts';
-import { onto, overlaid, type OpenMerge } from './merge/open-merge.ts';
+import {
+  commitMerge,
+  judgeAlone,
+  lockFilesLeft,
+  onto,
+  type OpenMerge,
+  overlaid,
+  publishableMerge,
+} from './merge/open-merge.ts';
 import { withObjects, type Change, type Objects } from '../objects.ts';
-import { notAWorkTree, openCheckout, type Opened, type RepositoryOptions } from './opened.ts';
 import { lostObjects } from './private-repository.ts';
 import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
-import { textsOf } from './texts.ts';
-import { changeBetween } from './tree/tree-change.ts';
+import { checkFolderOf, textsOf } from './texts.ts';
 import { addAsFound, type AsFound } from './tree/found/as-found.ts';
-import { createExchange } from './tree/exchange.ts';
-import { contentOf, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/side.ts';
-import { reviewBranch } from '../inspection/review.ts';
-import { checkFolderOf } from './working-directory.ts';
+import { contentOf, createExchange, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/local-side.ts';
+import { type RefusedFile, reviewBranch, withRefusedFiles } from '../inspection/review.ts';
 
 /** The checkout, and what only those need who wire it. */
 export interface Checkout extends Repository {

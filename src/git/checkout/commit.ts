@@ -18,7 +18,7 @@ import {
 import type { PrivateRepository } from './private-repository.ts';
 import { lookAtOf } from '../inspection/review.ts';
 import { withoutFound, type AsFound } from './tree/found/as-found.ts';
-import type { WorkTreeContent } from './tree/side.ts';
+import type { WorkTreeContent } from './tree/local-side.ts';
 
 export interface Identity {
   readonly name: string;

@@ -1,24 +1,25 @@
 import { dirname, join } from 'node:path';
-import type { ObjectId } from '../../core/evidence.ts';
-import { namesOf } from '../../core/text/lists.ts';
+import type { ObjectId, Snapshot } from '../../core/evidence.ts';
+import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import type { WorkTreeFiles } from '../../ports/repository.ts';
-import { changesBetween, treeOf } from '../objects.ts';
+import type { TreeChange, WorkTreeFiles } from '../../ports/repository.ts';
+import type { Git } from '../git.ts';
+import { shownName } from '../names.ts';
+import { type Change, changesBetween, treeOf } from '../objects.ts';
 import { removeTree } from '../remove-tree.ts';
 import type { FoundCredentials } from './credentials/credentials.ts';
-import type { Opened, RepositoryOptions } from './opened.ts';
+import type { Opened, RepositoryOptions } from './lane.ts';
 import { layOwnRepository } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
-import { createExchange } from './tree/exchange.ts';
-import { asFoundIn, countInIndex, type AsFound } from './tree/found/as-found.ts';
+import { type AsFound, asFoundIn, countInIndex } from './tree/found/as-found.ts';
 import type { Inbox } from './tree/inbox.ts';
-import { layTree, type LaidCommit } from './tree/lay-tree.ts';
-import { createLocalSide } from './tree/local-side.ts';
-import { createWorkspaceRestorer } from './tree/restore.ts';
+import { type LaidCommit, layTree } from './tree/lay-tree.ts';
+import { createExchange, createLocalSide, createWorkspaceRestorer, type WorkTreeSide } from './tree/local-side.ts';
 import { giveToRoom, lendToRoom, type RepositoryRoom } from './tree/room-tree.ts';
-import type { WorkTreeSide } from './tree/side.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
-import { copyIndex, readConfig, workspaceAt, type Workspace } from './workspace.ts';
+import { copyIndex, readConfig, type Workspace, workspaceAt } from './workspace.ts';
+
+const MOST_FILES_NAMED = 200;
 
 /** A lane as it was opened. */
 export interface TreesOfLane {
@@ -153,4 +154,31 @@ export function createLaneTrees(
       return top;
     },
   };
+}
+
+/** What changed from one snapshot to the next. `known`: what differs between their trees, where that is known. */
+export async function changeBetween(
+  git: Git,
+  {
+    before,
+    after,
+    known,
+  }: { readonly before: Snapshot; readonly after: Snapshot; readonly known: readonly Change[] | null },
+): Promise<TreeChange> {
+  const [changes, agentCommits] = await Promise.all([
+    known ?? changesBetween(git, before.tree, after.tree),
+    countCommits(git, before.head, after.head),
+  ]);
+  return {
+    files: changes.slice(0, MOST_FILES_NAMED).map(({ path }) => shownName(path)),
+    fileCount: changes.length,
+    insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
+    deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),
+    agentCommits,
+  };
+}
+
+async function countCommits(git: Git, before: ObjectId, after: ObjectId): Promise<number> {
+  if (before === after) return 0;
+  return Number((await git.answer(['rev-list', '--count', `${before}..${after}`])).stdout.toString().trim());
 }

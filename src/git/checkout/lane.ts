@@ -1,13 +1,58 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
+import type { Folder } from '../../core/folder.ts';
+import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { lastWords, type Git } from '../git.ts';
+import type { Log } from '../../ports/machine.ts';
+import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
+import { authorization, basicCredentials, type Git, lastWords } from '../git.ts';
+import type { PublishingRules } from '../inspection/inspection.ts';
 import { treeOf } from '../objects.ts';
-import type { Identity } from './commit.ts';
-import type { PrivateRepository } from './private-repository.ts';
-import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
-import { sentence } from '../../core/text/sentence.ts';
 import { EXPIRED, isExpired } from '../refusal.ts';
+import { readLinked, writeRegular } from '../regular-files.ts';
+import type { Identity } from './commit.ts';
+import { createPrivateRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
+import type { RepositoryRoom } from './tree/room-tree.ts';
+import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, type Workspace } from './workspace.ts';
+
+/** Which checkout is opened, and with what. */
+export interface OpenOptions {
+  /** A folder of the checkout. */
+  readonly folder: string;
+  /** Where branches are fetched from: an HTTP(S) URL without user name or password. An empty token sends none. */
+  readonly remote: { readonly url: string; readonly token: string };
+  /** A folder outside of the checkout for this program's own files; the same one in `post`. */
+  readonly workFolder: string;
+  /** In which task files and notes are; paths of the port's texts are relative to it. */
+  readonly workingDirectory: Folder;
+  /** Of this process; git gets PATH, HOME and proxy settings of it. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Pick<Log, 'warning'>;
+}
+
+/** What a repository is made of. */
+export interface RepositoryOptions extends OpenOptions {
+  /** The token is one of its secret values. */
+  readonly rules: PublishingRules;
+  /** Author of the loop's commits. */
+  readonly identity: Identity;
+  /** Called with the credentials that are found in the checkout: nothing may show them, and `rules` name them from then on. */
+  readonly learnSecrets: (secrets: readonly string[]) => void;
+  /** Where the lane's code runs as a user of its own, asked for when it is needed; null: nothing isolates it. */
+  readonly room: () => Promise<RepositoryRoom | null>;
+}
+
+/** A checkout as the job made it. */
+export interface Opened {
+  readonly workspace: Workspace;
+  /** Over the checkout's own objects: what the job checked out, until an agent could touch it. */
+  readonly repository: OwnRepository;
+  /** The commit that the job checked out; null: there is none yet. */
+  readonly startHead: ObjectId | null;
+  /** Why commits or files that the checkout lacks could not be fetched; null: none are missing. */
+  readonly stillShallow: string | null;
+}
 
 /** The branch that is worked on; `tip` is kept here because the agent can move every ref of the workspace. */
 export interface Lane {
@@ -26,14 +71,14 @@ interface StartedLane {
 }
 
 /** Where branches are fetched from; `variables` authenticate at `url`. */
-export interface BranchSource {
+interface BranchSource {
   readonly workspace: Workspace;
   readonly repository: PrivateRepository;
   readonly url: string;
   readonly variables: Readonly<Record<string, string>>;
 }
 
-export interface LaneSource extends BranchSource {
+interface LaneSource extends BranchSource {
   readonly identity: Identity;
 }
 
@@ -229,4 +274,62 @@ export async function moveCheckout(
       await git.text(['read-tree', '-m', '-i', commit], { variables: { GIT_INDEX_FILE: indexFile } });
     await setHeadAndIndex(workspace, branch, { commit, indexFile });
   });
+}
+
+/** Opens the checkout and completes its history; or git's words why there is none. */
+export async function openCheckout({
+  folder,
+  workFolder,
+  env,
+  log,
+  remote,
+}: Omit<OpenOptions, 'workingDirectory'>): Promise<Opened | { readonly why: string }> {
+  const workspace = await findWorkspace(folder, { env, log });
+  if ('why' in workspace) return workspace;
+  const repository = await createPrivateRepository(workspace, {
+    workFolder,
+    env,
+    hide: [remote.token, basicCredentials(remote.token)],
+  });
+  const source = { workspace, repository, url: remote.url, variables: authorization(remote.url, remote.token) };
+  return { workspace, repository, stillShallow: await deepen(source), startHead: await headOf(workspace) };
+}
+
+/** What a person is told of a folder that is no checkout; `why`: git's words. */
+export function notAWorkTree(folder: string, why: string): string {
+  return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout before this action, with "fetch-depth: 0" and without "path:".`;
+}
+
+/**
+ * Fetches what a checkout lacks: the older commits of a shallow one, without which nobody can say where a branch left the
+ * base, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the server. Goes through our
+ * own git directory, as each fetch does. Returns why it could not; null: nothing is missing any more.
+ */
+async function deepen({ workspace, repository, url, variables }: BranchSource): Promise<string | null> {
+  const theirs = join(workspace.commonFolder, 'shallow');
+  const missing = await readLinked(theirs);
+  // Its own settings say that git fetches the content of files only when it is asked for.
+  const isPartial = /promisor|partialclone/i.test((await readConfig(workspace))?.toString() ?? '');
+  if (missing === null && !isPartial) return null;
+  const branch = await branchOf(workspace);
+  if (branch === null) return 'it is not on a branch';
+  await repository.seal();
+  // The server sends no files of a commit that we claim to have.
+  if (missing !== null && !isPartial) await writeRegular(join(repository.folder, 'shallow'), missing.bytes.toString());
+  const fetched = await repository.git.answer(
+    [
+      'fetch',
+      '--quiet',
+      isPartial ? '--refetch' : '--unshallow',
+      '--no-tags',
+      '--no-write-fetch-head',
+      '--no-auto-maintenance',
+      url,
+      `+refs/heads/${branch}:refs/ralph/deepened`,
+    ],
+    { variables },
+  );
+  if (fetched.exitCode !== 0) return lastWords(fetched.stderr);
+  await rm(theirs, { force: true });
+  return null;
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { movedPath, movedText, namesPaths, type MovedFolder } from '../../core/clean-clone/moved-text.ts';
+import { movedPath, movedText, namesPaths, type MovedFolder } from '../../core/clean-clone/searched-upward.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 
 /** Longer than any script that a package manager writes to start a program. */

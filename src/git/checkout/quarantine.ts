@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ObjectId } from '../../core/evidence.ts';
-import { MINUTE_MS } from '../../core/time.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
 import { LARGEST_PACK_BYTES } from '../../core/work-tree/answers.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
@@ -10,7 +10,7 @@ import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type OwnTree, type PrivateRepository } from './private-repository.ts';
 import type { Workspace } from './workspace.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { sentence } from '../../core/text/phrase.ts';
 
 /**
  * What may leave, out of the checkout's reach: objects, index and refs of our own, nothing borrowed. Inspection, diff,

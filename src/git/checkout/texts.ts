@@ -1,23 +1,73 @@
-import { posix } from 'node:path';
+import { lstat, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, posix } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
+import type { Folder } from '../../core/folder.ts';
+import { UserError } from '../../errors.ts';
 import type { FileTexts } from '../../ports/repository.ts';
-import type { Git } from '../git.ts';
-import { withObjects } from '../objects.ts';
+import { type Git, withBareRepository } from '../git.ts';
 import { matcher } from '../inspection/protected-paths.ts';
+import { withObjects } from '../objects.ts';
+import { readLinked } from '../regular-files.ts';
+import { type BaseOnDisk, isBase, mayHave } from './on-disk.ts';
+import { branchOf, findWorkspace, headOf, refOf, type Workspace } from './workspace.ts';
 
 /** A longer file is no list that anybody wrote by hand. */
 const LARGEST_TEXT_BYTES = 1024 * 1024;
+
 /** A pattern may match so many files. */
 const MOST_FILES = 100;
 
 /** Plain text files of a commit, and why others of them were left out, by path: `unread` files, and `links` at a path or on the way to it. */
-export interface CommitTexts {
+interface CommitTexts {
   readonly texts: FileTexts;
   readonly unread: FileTexts;
   readonly links: FileTexts;
 }
 
 const LINK = 'is a symbolic link, which is not followed: put a file there';
+
+/** Which files of the base branch, and of which checkout. */
+interface BaseQuestion extends BaseOnDisk {
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** `unknown`: the checkout has files of these names, and not the commit of the base branch. */
+export type BaseTexts =
+  | { readonly kind: 'texts'; readonly read: Pick<CommitTexts, 'texts' | 'unread'> }
+  | { readonly kind: 'unknown' };
+
+const NOTHING: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
+
+/** Reads text files of the base branch from the checkout's objects, before anything else is done with it. Fetches nothing. */
+export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> {
+  const { folder, paths, env } = question;
+  const isOnDisk = await mayHave(folder, paths);
+  const workspace = await findWorkspace(folder, { env, log: { warning: () => undefined } });
+  if ('why' in workspace) return NOTHING;
+  const commit = await baseCommit(workspace, question);
+  if (commit === null) return isOnDisk ? { kind: 'unknown' } : NOTHING;
+  const workFolder = await mkdtemp(join(tmpdir(), 'ralph-base-'));
+  try {
+    const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes.toString() ?? '';
+    const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow };
+    // By way of a repository of our own, whatever the checkout's config says.
+    const { texts, unread, links } = await withBareRepository({ workFolder, env, borrow }, (git) =>
+      textsOf(git, commit, paths),
+    );
+    const asked = Object.entries(links).filter(([path]) => paths.includes(path));
+    return { kind: 'texts', read: { texts, unread: { ...unread, ...Object.fromEntries(asked) } } };
+  } finally {
+    await rm(workFolder, { recursive: true, force: true });
+  }
+}
+
+/** The tip of the base branch as the checkout knows it; null: it does not. */
+async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise<ObjectId | null> {
+  const branch = await branchOf(workspace);
+  if (branch !== null && isBase(branch, question)) return headOf(workspace);
+  return question.baseBranch === null ? null : refOf(workspace, `refs/remotes/origin/${question.baseBranch}`);
+}
 
 /** Reads files of a commit from its objects: no filter runs, and a link is not followed. `*` in a path stays within its folder, `**` at its end is all below it. */
 export async function textsOf(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
@@ -90,4 +140,46 @@ export async function namesIn(git: Git, commit: ObjectId, names: readonly string
 function foldersAbove(path: string): readonly string[] {
   const above = posix.dirname(path);
   return above === '.' ? [] : [...foldersAbove(above), above];
+}
+
+/** Why the input working-directory cannot be used in the checkout in `top`, as a sentence for a person; null: it can. Only folders of the repository itself can: nothing of it is reached through a link. */
+export async function workingDirectoryProblem(top: string, folder: Folder): Promise<string | null> {
+  if (folder === '') return null;
+  const steps = folder.split('/');
+  for (const index of steps.keys()) {
+    const path = steps.slice(0, index + 1).join('/');
+    const found = await lstat(join(top, path)).catch(() => null);
+    const why = found === null ? 'does not exist' : whyNot(found);
+    if (why !== null)
+      return `\`working-directory\` is ${JSON.stringify(folder)}, but ${path === folder ? 'that' : JSON.stringify(path)} ${why} in the checkout in ${top}. Name a folder of the repository, as a path from its root.`;
+    if ((await lstat(join(top, path, '.git')).catch(() => null)) !== null)
+      return `\`working-directory\` is ${JSON.stringify(folder)}, but ${JSON.stringify(path)} is a repository of its own (a submodule, for example), where nothing can be committed. Name a folder of the repository itself.`;
+  }
+  return null;
+}
+
+/** Throws a UserError where the folder cannot be used. */
+export async function checkWorkingDirectory(top: string, folder: Folder): Promise<void> {
+  const problem = await workingDirectoryProblem(top, folder);
+  if (problem !== null) throw new UserError('configuration', problem);
+}
+
+/** Throws a UserError where a commit of a branch does not have the folder. */
+export async function checkFolderOf(
+  git: Git,
+  { branch, tip }: { readonly branch: string; readonly tip: string },
+  folder: Folder,
+): Promise<void> {
+  if (folder === '') return;
+  const found = await git.answer(['cat-file', '-t', `${tip}:${folder}`]);
+  if (found.exitCode === 0 && found.stdout.toString().trim() === 'tree') return;
+  throw new UserError(
+    'configuration',
+    `\`working-directory\` is ${JSON.stringify(folder)}, but that is not a folder on the branch ${branch}. Name a folder of the repository, as a path from its root.`,
+  );
+}
+
+function whyNot(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string | null {
+  if (found.isSymbolicLink()) return 'is a link, which is not followed,';
+  return found.isDirectory() ? null : 'is not a folder';
 }

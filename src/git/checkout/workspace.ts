@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import { oneLine } from '../../core/text/phrase.ts';
 import type { Log } from '../../ports/machine.ts';
 import { createGit, type Git } from '../git.ts';
 import { removePipes } from '../pipes.ts';

@@ -1,14 +1,26 @@
 import { constants, lstatSync, mkdirSync } from 'node:fs';
-import { chmod, copyFile, readlink, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { whatFits, type CopyLimits, type Measured } from '../../core/local/ignored-copies.ts';
+import { chmod, copyFile, mkdir, opendir, readlink, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import { type CopyLimits, type Measured, whatFits } from '../../core/local/ignored-copies.ts';
 import { isSecretFile, isSecretFolder } from '../../core/secrets/secret-files.ts';
 import { messageOf, UserError } from '../../errors.ts';
-import type { Git } from '../git.ts';
-import { walk, type Walked } from './walk.ts';
+import { createGit, type Git, lastWords } from '../git.ts';
+
+/** A whole history has to be copied. */
+const CLONE_MS = 10 * MINUTE_MS;
+
+/** Something in a tree, by its path from the top; a folder comes before what is in it. */
+type Walked =
+  | { readonly kind: 'folder' | 'file' | 'link'; readonly path: string; readonly bytes: number; readonly mode: number }
+  | { readonly kind: 'pruned'; readonly path: string }
+  | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
+
+/** Entries of a folder that are read at once: between two such reads, signals are heard. */
+const ENTRIES_AT_ONCE = 256;
 
 /** What of a person's ignored files did not come along, as paths from the top. */
-export interface LeftOut {
+interface LeftOut {
   /** They hold secrets, as their names say. */
   readonly secrets: readonly string[];
   /** More than the limits allow. */
@@ -33,8 +45,10 @@ export interface CopyAsked {
 
 /** What is the run's own in the person's checkout, and what another one left: none of it belongs into the copy. */
 const OURS = /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
+
 /** Measuring is bounded as well, in multiples of what may be copied. */
 const LOOKED_AT = 5;
+
 /** Files that are copied at the same time. */
 const AT_ONCE = 16;
 
@@ -186,4 +200,69 @@ function makeFolders(top: string, path: string): void {
 
 function isThere(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+}
+
+/** Everything at and below a path, one after the other and without following a link; pipes, sockets and devices are skipped, and what `prune` names is not entered. Never throws for what is on the disk. */
+async function* walk(
+  { top, start }: { readonly top: string; readonly start: string },
+  prune: (path: string, kind: 'folder' | 'file') => boolean,
+): AsyncGenerator<Walked> {
+  const first = look(top, start, prune);
+  if (first !== null) yield first;
+  const waiting = first?.kind === 'folder' ? [start] : [];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    try {
+      for await (const { name } of await opendir(join(top, folder), { bufferSize: ENTRIES_AT_ONCE })) {
+        const found = look(top, `${folder}/${name}`, prune);
+        if (found === null) continue;
+        yield found;
+        if (found.kind === 'folder') waiting.push(found.path);
+      }
+    } catch (error) {
+      yield { kind: 'unreadable', path: folder, why: messageOf(error) };
+    }
+  }
+}
+
+function look(top: string, path: string, prune: (path: string, kind: 'folder' | 'file') => boolean): Walked | null {
+  try {
+    const found = lstatSync(join(top, path));
+    const isFolder = found.isDirectory();
+    if (!isFolder && !found.isFile() && !found.isSymbolicLink()) return null;
+    if (prune(path, isFolder ? 'folder' : 'file')) return { kind: 'pruned', path };
+    const kind = isFolder ? 'folder' : found.isFile() ? 'file' : 'link';
+    return { kind, path, bytes: found.isFile() ? found.size : 0, mode: found.mode & 0o7777 };
+  } catch (error) {
+    return { kind: 'unreadable', path, why: messageOf(error) };
+  }
+}
+
+/**
+ * Clones a person's repository into `folder`, which must not be there: a branch of it, with objects of its own, so that
+ * nothing that happens to the clone happens to theirs, and without a way back.
+ */
+export async function cloneForRun({
+  from,
+  branch,
+  folder,
+  env,
+}: {
+  readonly from: string;
+  readonly branch: string;
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+}): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+  const git = createGit({ folder: dirname(folder), env });
+  const options = ['--quiet', '--no-hardlinks', '--no-tags', '--single-branch', '--template=', '--origin=home'];
+  const cloned = await git.answer(['clone', ...options, `--branch=${branch}`, '--', from, basename(folder)], {
+    variables: { GIT_ALLOW_PROTOCOL: 'file' },
+    timeoutMs: CLONE_MS,
+  });
+  if (cloned.exitCode !== 0)
+    throw new UserError(
+      'infrastructure',
+      `The branch "${branch}" of ${from} cannot be copied to ${folder}, where the run works: ${lastWords(cloned.stderr)}`,
+    );
+  await createGit({ folder, env }).text(['remote', 'remove', 'home']);
 }

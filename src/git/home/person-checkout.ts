@@ -4,7 +4,7 @@ import { UserError } from '../../errors.ts';
 import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
 import { wordsOf } from '../remote/remote-answers.ts';
 import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
-import { MINUTE_MS } from '../../core/time.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
 
 /** A person's checkout, as it is now. Nothing here changes their files, their index or a branch that they have checked out. */
 export interface PersonCheckout {

@@ -1,11 +1,58 @@
-import { grouped } from '../../core/grouped.ts';
+import { createHash } from 'node:crypto';
+import { constants, inflateRawSync, inflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
+import { grouped } from '../../core/grouped.ts';
 import { LEFT_OUT } from '../../core/review/left-out.ts';
 import { keysByPattern } from '../../core/secrets/key-patterns.ts';
+import { createSpellingSearch, partsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
-import { createSecretSearch } from './known-secrets.ts';
 import type { Change, Objects } from '../objects.ts';
 import { isLoopState, isProtected, leadsOut, matcher } from './protected-paths.ts';
+
+/** Of one file: so many members are tried, so much is unpacked, and what is packed in packed content. */
+const MOST_MEMBERS = 64;
+
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const DEEPEST = 2;
+
+/** A smaller member holds no secret that is worth its while. */
+const SMALLEST = 10;
+
+interface Budget {
+  members: number;
+  bytes: number;
+}
+
+type Unpack = (packed: Buffer, options: { readonly finishFlush: number; readonly maxOutputLength: number }) => Buffer;
+
+const GZIP = Buffer.from([0x1f, 0x8b, 8]);
+
+const ZIP_ENTRY = Buffer.from('PK\u0003\u0004', 'latin1');
+
+const ZLIB_LEVELS = [0x01, 0x5e, 0x9c, 0xda];
+
+/** Node's own refuses a member that something else follows. */
+const gunzip: Unpack = (packed, options) => {
+  const flags = packed[3] ?? 0;
+  let at = 10;
+  if ((flags & 4) !== 0) at += 2 + packed.readUInt16LE(at);
+  // A name, and a comment.
+  for (const flag of [8, 16]) if ((flags & flag) !== 0) at = packed.indexOf(0, at) + 1;
+  if ((flags & 2) !== 0) at += 2;
+  return inflateRawSync(packed.subarray(at), options);
+};
+
+/** How the marks of gzip and zlib look in base64, and what follows them, over line ends. */
+const PACKED_BASE64 = /(?<![\w+/-])(?:H4sI|eJ[wxyz]|eN[o-r])[\w+/-]{12,}(?:(?:\\n|\r?\n[ \t]*)[\w+/-]+)*/g;
+
+type Search = (content: Buffer) => boolean;
+
+/** By the values: what is committed and what is pushed is searched for the same ones. */
+const searches = new Map<string, Search>();
+
+/** Contents whose answer is remembered, at most. */
+const MOST_KNOWN = 5_000;
 
 /** What may be published (spec §10). */
 export interface PublishingRules {
@@ -218,4 +265,96 @@ function keepNeighbours(changes: readonly Change[], withheld: Map<string, string
       newId !== null && kept.find((other) => other.startsWith(`${path}/`) || path.startsWith(`${other}/`));
     if (blocked && !withheld.has(path)) withheld.set(path, `it would replace ${blocked}, which must not change`);
   }
+}
+
+/** Whether bytes hold one of the values: as it is, in a common spelling, or in either of them inside of what is packed in them. Each content is searched once. */
+export function createSecretSearch(values: readonly string[]): Search {
+  const parts = [...new Set(values.flatMap(partsOf))].sort();
+  if (parts.length === 0) return () => false;
+  const name = JSON.stringify(parts);
+  const search = searches.get(name) ?? remembering(searchFor(values));
+  searches.set(name, search);
+  return search;
+}
+
+function searchFor(values: readonly string[]): Search {
+  const needles = values.flatMap(partsOf).map((part) => Buffer.from(part));
+  const isSpelled = createSpellingSearch(values);
+  const holds: Search = (content) => needles.some((needle) => content.includes(needle)) || isSpelled(content);
+  return (content) => holds(content) || unpackedParts(content).some(holds);
+}
+
+/** By hash of the content, and not by its id in git: SHA-1 can be made to collide. */
+function remembering(search: Search): Search {
+  const known = new Map<string, boolean>();
+  return (content) => {
+    const hash = createHash('sha256').update(content).digest('base64');
+    const found = known.get(hash) ?? search(content);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(hash, found);
+    return found;
+  };
+}
+
+/** What gzip, zlib and ZIP members of `content`, also those in base64, hold. Bounded: what is beyond is left out. */
+function unpackedParts(content: Buffer): readonly Buffer[] {
+  const budget: Budget = { members: MOST_MEMBERS, bytes: MOST_BYTES };
+  return partsWithin(content, budget, DEEPEST);
+}
+
+function partsWithin(content: Buffer, budget: Budget, depth: number): readonly Buffer[] {
+  if (depth === 0 || content.length < SMALLEST) return [];
+  const parts = [...membersOf(content, budget), ...inBase64(content, budget)];
+  return [...parts, ...parts.flatMap((part) => partsWithin(part, budget, depth - 1))];
+}
+
+function membersOf(content: Buffer, budget: Budget): readonly Buffer[] {
+  const parts: Buffer[] = [];
+  const take = (start: number, unpack: Unpack): void => {
+    const part = tryUnpack(content.subarray(start), unpack, budget);
+    if (part !== null) parts.push(part);
+  };
+  for (const at of indexesOf(content, GZIP, budget)) take(at, gunzip);
+  for (const at of indexesOf(content, ZIP_ENTRY, budget)) {
+    if (at + 30 <= content.length && content.readUInt16LE(at + 8) === 8)
+      take(at + 30 + content.readUInt16LE(at + 26) + content.readUInt16LE(at + 28), inflateRawSync);
+  }
+  for (const level of ZLIB_LEVELS)
+    for (const at of indexesOf(content, Buffer.from([0x78, level]), budget)) take(at, inflateSync);
+  // Raw deflate has no mark: it can only be the whole content.
+  if (parts.length === 0 && !isText(content)) take(0, inflateRawSync);
+  return parts;
+}
+
+function* indexesOf(content: Buffer, mark: Buffer, budget: Budget): Iterable<number> {
+  for (let at = content.indexOf(mark); at !== -1 && budget.members > 0; at = content.indexOf(mark, at + 1)) yield at;
+}
+
+function tryUnpack(packed: Buffer, unpack: Unpack, budget: Budget): Buffer | null {
+  if (budget.members <= 0 || budget.bytes <= 0 || packed.length < SMALLEST) return null;
+  budget.members -= 1;
+  try {
+    // A member that is cut off holds what it holds.
+    const part = unpack(packed, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: budget.bytes });
+    budget.bytes -= part.length;
+    return part.length === 0 ? null : part;
+  } catch {
+    return null;
+  }
+}
+
+function inBase64(content: Buffer, budget: Budget): readonly Buffer[] {
+  if (!['H4sI', 'eJ', 'eN'].some((mark) => content.includes(mark))) return [];
+  const parts: Buffer[] = [];
+  for (const [found] of content.toString('latin1').matchAll(PACKED_BASE64)) {
+    if (budget.members <= 0) break;
+    const packed = Buffer.from(found.replaceAll('\\n', ''), 'base64');
+    const part = tryUnpack(packed, found.startsWith('H4sI') ? gunzip : inflateSync, budget);
+    if (part !== null) parts.push(part);
+  }
+  return parts;
+}
+
+function isText(content: Buffer): boolean {
+  return !content.subarray(0, 512).some((byte) => byte < 9 || byte > 126);
 }

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
 import { fromRoot, type Folder } from '../../core/folder.ts';
-import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
+import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 
 /** What a change of which needs a person's word: it decides what runs on GitHub or in the next agent, or who must review. */
 const protectedGlobs = [

@@ -1,20 +1,26 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import { isInFolder, type Folder } from '../../core/folder.ts';
+import { type Folder, isInFolder } from '../../core/folder.ts';
 import type { TaskSize } from '../../core/lane/change.ts';
-import { isGenerated } from '../../core/review/generated.ts';
 import {
   changedOutside,
+  type LookAt,
   lookAtFirst,
   moreToLookAt,
-  type LookAt,
   type ReviewedChange,
 } from '../../core/review/look-at.ts';
-import { readsTexts, toRead } from '../../core/review/texts.ts';
+import { isGenerated, readsTexts, toRead } from '../../core/review/test-files.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
-import { changesOfEach, withObjects, type Change, type Objects } from '../objects.ts';
+import { type Change, changesOfEach, type Objects, withObjects } from '../objects.ts';
+import type { Inspection } from './inspection.ts';
+
+/** A file that the server refused. `content`: only while it holds this; null: whatever it holds. */
+export interface RefusedFile {
+  readonly why: string;
+  readonly content: ObjectId | null;
+}
 
 /** More commits of a branch are not measured. */
 const MOST_COMMITS = 1000;
@@ -134,4 +140,20 @@ function bare({ path, oldId, newId }: Change): Pick<ReviewedChange, 'path' | 'ki
 
 function sizeIn(sizes: ReadonlyMap<ObjectId, number>, id: ObjectId | null): number | null {
   return id === null ? null : (sizes.get(id) ?? null);
+}
+
+/** The inspection that leaves out as well what the server refused during this run, by path. */
+export function withRefusedFiles(inspection: Inspection, refused: ReadonlyMap<string, RefusedFile>): Inspection {
+  return {
+    ...inspection,
+    async inspect(objects, changes, standIns) {
+      const withheld = new Map(await inspection.inspect(objects, changes, standIns));
+      for (const { path, newId } of changes) {
+        const known = refused.get(path);
+        const holds = known !== undefined && newId !== null && (known.content === null || known.content === newId);
+        if (holds && !withheld.has(path)) withheld.set(path, known.why);
+      }
+      return withheld;
+    },
+  };
 }

@@ -1,22 +1,32 @@
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { DAY_MS } from '../../core/countdown.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { isStale, isWeather } from '../../core/refusals/refusal.ts';
-import { isEarlierName, migrated } from '../../core/snapshot/migration.ts';
-import { emptySnapshot, isSnapshotFile, unreadableSnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
-import { DAY_MS } from '../../core/time.ts';
+import {
+  emptySnapshot,
+  isEarlierName,
+  isSnapshotFile,
+  migrated,
+  type Snapshot,
+  unreadableSnapshot,
+} from '../../core/snapshot/snapshot.ts';
+import { isLaneId, type LaneId } from '../../core/tasks/ids.ts';
 import type { Head, PlacedSnapshot, SnapshotPlace, Swap, Unavailable, Written } from '../../ports/state.ts';
 import { lastWords } from '../git.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
-import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
-import { writeTreeCommit, hasObject, readCommit } from './stored-tree.ts';
+import { type Connection, createRefNetwork, fetchRefs, type RefNetworkOptions } from './ref-network.ts';
+import { hasObject, readCommit, writeTreeCommit } from './stored-tree.ts';
 
 /** The ref whose newest commit is the state. Git allows no ref beside refs below its name, and earlier versions kept theirs below refs/ralph/state. */
-export const STATE_REF = 'refs/ralph/v2/state';
+const STATE_REF = 'refs/ralph/v2/state';
+
 /** Where earlier versions kept a ref for each lane. */
 const EARLIER = 'refs/ralph/state/';
+
 /** A history that is longer, or began longer ago, begins again with the last state. */
 const LONGEST_HISTORY = 5_000;
+
 const OLDEST_HISTORY_MS = 90 * DAY_MS;
 
 /** How long a history is, and when it began. */
@@ -206,6 +216,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
 }
 
 const DEPTH_TRAILER = 'Ralph-Depth';
+
 const SINCE_TRAILER = 'Ralph-Since';
 
 /** As its newest commit says; a commit that does not say so was made by a person, and a history begins with the next. */
@@ -224,4 +235,21 @@ function textsOf(files: ReadonlyMap<string, Buffer>): Snapshot {
   return new Map(
     [...files].map(([path, content]) => [path, content.length > MAX_FILE_BYTES ? '{}' : content.toString()]),
   );
+}
+
+/** The lanes that have a branch which begins with `branchPrefix`, and where these branches and the state point to; one request. */
+export async function listBranches(
+  options: RefNetworkOptions,
+  branchPrefix: string,
+): Promise<{ readonly kind: 'lanes'; readonly lanes: readonly LaneId[]; readonly trace: string } | Unavailable> {
+  const network = createRefNetwork(options);
+  const start = `refs/heads/${branchPrefix}`;
+  return network.operation(async (remote) => {
+    const listed = await remote.ask('ls-remote', ['--quiet', options.url, STATE_REF, `${start}*`]);
+    if (listed.exitCode !== 0) return network.unavailable(lastWords(listed.stderr));
+    const refs = parseRefs(listed.stdout);
+    const names = refs.flatMap(({ name }) => (name.startsWith(start) ? [name.slice(start.length)] : []));
+    const trace = refs.map(({ name, value }) => `${name} ${value}`).join('\n');
+    return { kind: 'lanes', lanes: [...new Set(names.filter(isLaneId))], trace };
+  });
 }

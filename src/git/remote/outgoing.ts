@@ -1,24 +1,45 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { namesOf } from '../../core/text/lists.ts';
-import { withBareRepository } from '../bare-repository.ts';
-import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
-import type { Git } from '../git.ts';
-import { knownMerges, objectionsToMerge, type BaseSource } from './merges.ts';
-import { chainBetween, changesOfCommits, withObjects } from '../objects.ts';
+import { namesOf } from '../../core/text/phrase.ts';
+import { type BareRepositoryOptions, type Git, type GitAnswer, withBareRepository } from '../git.ts';
+import { createInspection, type Inspection, type PublishingRules } from '../inspection/inspection.ts';
+import { chainBetween, changesOfCommits, type Commit, type Objects, withObjects } from '../objects.ts';
 import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readRegular } from '../regular-files.ts';
 
+/** Commits further back than this count as not published: what builds on them is inspected again. */
+const MOST_PUBLISHED = 2000;
+
+/** How the server's branches are fetched: `ask` gives a git command to the server, from the repository that it is handed. */
+interface PublishedSource extends Pick<BareRepositoryOptions, 'workFolder' | 'env' | 'hide'> {
+  readonly url: string;
+  readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;
+}
+
+/** Commits further back than this are not looked for on the base branch. */
+const MOST_COMMITS = 5000;
+
+/** The base branch of the server; null: its default branch. */
+interface BaseSource extends PublishedSource {
+  readonly baseBranch: string | null;
+}
+
+/** A merge of the base branch, and where the branch had left it; `fork` null: it is not known. */
+interface KnownMerge {
+  readonly commit: Commit;
+  readonly fork: ObjectId | null;
+}
+
 /** Commits on their way out: `commit` builds on `since`, which was published before. */
-export interface Outgoing {
+interface Outgoing {
   readonly commit: ObjectId;
   readonly since: ObjectId;
 }
 
 /** Where commits wait to be published, and what may be. */
-export interface OutgoingSource {
+interface OutgoingSource {
   /** Git directory of the quarantine; it may not be there yet. */
   readonly quarantineFolder: string;
   /** A folder of this program's own. */
@@ -82,5 +103,82 @@ export async function inspectOutgoing(
     return named.length === 0
       ? null
       : `They hold what must not be published, and were changed after they had been inspected: ${namesOf(named)}.`;
+  });
+}
+
+/** Merges of the base branch, as the server itself knows it; or why one of them is none. The objects beside the commits may lie. */
+async function knownMerges(
+  merges: readonly Commit[],
+  since: ObjectId,
+  { baseBranch, ...source }: BaseSource,
+): Promise<readonly KnownMerge[] | string> {
+  if (merges.length === 0) return [];
+  return withBareRepository(source, async (empty) => {
+    const from = baseBranch === null ? 'HEAD' : `refs/heads/${baseBranch}`;
+    // Commits alone: no tree is asked for.
+    const how = ['--filter=tree:0', '--no-tags', '--quiet', `--depth=${String(MOST_COMMITS)}`, source.url];
+    const fetched = await source.ask(empty, ['fetch', ...how, `+${from}:refs/heads/base`, `${since}:refs/heads/since`]);
+    if (fetched.exitCode !== 0) return 'The base branch could not be fetched, so its merge cannot be checked.';
+    const onBase = new Set((await empty.text(['rev-list', 'refs/heads/base'])).split('\n'));
+    const known: KnownMerge[] = [];
+    for (const commit of merges) {
+      const [, merged = ''] = commit.parents;
+      if (!onBase.has(merged)) return `The new commit ${commit.id} merges ${merged}, which is not on the base branch.`;
+      const before = known.at(-1)?.commit.parents[1];
+      const { exitCode, stdout } = await empty.answer(['merge-base', since, merged]);
+      known.push({ commit, fork: before ?? (exitCode === 0 ? stdout.toString().trim() : null) });
+    }
+    return known;
+  });
+}
+
+/** What of a merge must not be published: what is as one of its parents has it was published before, but what is protected is as the base has it, unless the branch alone had changed it. */
+async function objectionsToMerge(
+  inspection: Inspection,
+  objects: Objects,
+  { commit, fork }: KnownMerge,
+): Promise<ReadonlyMap<string, string>> {
+  const [own = '', merged = ''] = commit.parents;
+  const [fromOwn, fromBase] = await Promise.all([
+    objects.changesBetween(own, commit.tree),
+    objects.changesBetween(merged, commit.tree),
+  ]);
+  const changed = new Set(fromOwn.map(({ path }) => path));
+  const differing = new Set(fromBase.filter(({ path }) => changed.has(path)).map(({ path }) => path));
+  // A key that one side brings is old news: it is none only where both miss it.
+  const [againstOwn, againstBase] = [
+    await inspection.inspect(
+      objects,
+      fromOwn.filter(({ path }) => differing.has(path)),
+      new Map(),
+    ),
+    await inspection.inspect(
+      objects,
+      fromBase.filter(({ path }) => differing.has(path)),
+      new Map(),
+    ),
+  ];
+  const both = [...againstOwn].filter(([path]) => againstBase.has(path));
+  const kept = inspection.inspectPaths(fromBase.filter(({ path }) => !changed.has(path)));
+  const ofBranch =
+    kept.size === 0 || fork === null || (await objects.treeOf(fork)) === null
+      ? new Set<string>()
+      : new Set((await objects.changesBetween(fork, own)).map(({ path }) => path));
+  return new Map([...both, ...[...kept].filter(([path]) => !ofBranch.has(path))]);
+}
+
+/**
+ * The newest commit that `commit` builds on and that a branch of the server has, as the server itself says; null: none
+ * of the newest. The record of a run may name any commit as published, and the objects beside it may lie.
+ */
+export async function newestPublished(git: Git, commit: ObjectId, source: PublishedSource): Promise<ObjectId | null> {
+  const own = await git.text(['rev-list', '--first-parent', `--max-count=${String(MOST_PUBLISHED)}`, commit]);
+  return withBareRepository(source, async (empty) => {
+    // Commits alone: no tree is asked for.
+    const branches = ['--filter=tree:0', '--no-tags', '--quiet', source.url, '+refs/heads/*:refs/heads/*'];
+    const fetched = await source.ask(empty, ['fetch', `--depth=${String(MOST_PUBLISHED)}`, ...branches]);
+    if (fetched.exitCode !== 0) return null;
+    const known = new Set((await empty.text(['rev-list', '--all'])).split('\n'));
+    return own.split('\n').find((id) => known.has(id)) ?? null;
   });
 }

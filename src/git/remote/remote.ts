@@ -1,51 +1,28 @@
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../../core/evidence.ts';
-import type { Log } from '../../ports/machine.ts';
-import type { BranchDeleted, PushedWithState, PushObstacle, PushResult, Remote } from '../../ports/repository.ts';
+import { explainRefusal, isStale, whyOf } from '../../core/refusals/refusal.ts';
+import type { BranchDeleted, PushedWithState, PushResult, Remote } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
-import { UserError } from '../../errors.ts';
-import type { PublishingRules } from '../inspection/inspection.ts';
-import { authorization, basicCredentials, lastWords, remoteWords, type Git, type GitAnswer } from '../git.ts';
-import { treeOf } from '../objects.ts';
-import { adviceOnReading, LOST_COMMITS } from '../refusal.ts';
-import { pathsByTask, remakeWithout } from './leave-out.ts';
-import { inspectOutgoing, withPushRepository } from './outgoing.ts';
-import { newestPublished } from './published.ts';
-import { receiveBranch } from './receive.ts';
-import { parseRefs, wordsOf } from './remote-answers.ts';
-import type { Folder } from '../../core/folder.ts';
-import { foldersOf } from '../../core/refusals/branch-names.ts';
-import { explainRefusal, isStale, isWeather, parseRefusal, UNKNOWN_RULE, whyOf } from '../../core/refusals/refusal.ts';
-import { MINUTE_MS } from '../../core/time.ts';
-import { sentence } from '../../core/text/sentence.ts';
-
-export interface RemoteOptions {
-  /** HTTP(S) URL of the repository, without user name or password. */
-  readonly url: string;
-  readonly token: string;
-  /** Only branches that start with it are ever pushed. */
-  readonly branchPrefix: string;
-  /** The one branch whose commits a branch may merge; null: the default branch. */
-  readonly baseBranch: string | null;
-  /** The working directory, empty for the root: what is changed outside of it is shown to reviewers. */
-  readonly folder: Folder;
-  /** A folder outside of the checkout. */
-  readonly workFolder: string;
-  /** The git directory whose commits are pushed; it may not be there yet. */
-  readonly quarantineFolder: string;
-  readonly rules: PublishingRules;
-  /** Author of commits that are made here, and whom they may name as co-author: of those that another job hands over nothing else is taken. */
-  readonly identity: { readonly name: string; readonly email: string };
-  readonly coAuthors: readonly string[];
-  /** Of this process; git gets PATH, HOME and proxy settings of it. */
-  readonly env: NodeJS.ProcessEnv;
-  readonly log: Log;
-  /** Pause in ms before a command whose server could not be reached is tried once more; 2 s by default. */
-  readonly retryAfterMs?: number;
-  /** Of one command that talks to the server, in ms; 2 min by default. */
-  readonly commandTimeoutMs?: number;
-}
+import type { Git, GitAnswer } from '../git.ts';
+import { LOST_COMMITS } from '../refusal.ts';
+import {
+  ask,
+  baseOf,
+  nameProblem,
+  networkOf,
+  outgoingProblem,
+  type PushingOn,
+  type Question,
+  readBranches,
+  readRemote,
+  refusedBy,
+  rejected,
+  type RemoteOptions,
+  sourceOf,
+} from './ask-remote.ts';
+import { inspectOutgoing, newestPublished, withPushRepository } from './outgoing.ts';
+import { probeMerge, probePush, pushObstacle } from './probe-remote.ts';
+import { pathsByTask, receiveBranch, remakeWithout } from './receive.ts';
 
 /** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
 export function createRemote(options: RemoteOptions): Remote {
@@ -74,102 +51,10 @@ export function createRemote(options: RemoteOptions): Remote {
   };
 }
 
-function sourceOf(options: RemoteOptions): RemoteOptions & { readonly hide: readonly string[] } {
-  return { ...options, hide: [options.token, basicCredentials(options.token)] };
-}
-
 const NOT_PUBLISHED =
   'None of the commits that they build on is on a branch of the server, or its branches could not be fetched, so it is unknown where their inspection should begin.';
 
 type Publishing = Parameters<Remote['push']>[0];
-
-function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * MINUTE_MS }: RemoteOptions): Network {
-  return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
-}
-
-/** What inspecting commits takes; the server itself is asked which commits its base branch has. */
-function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
-  const network = networkOf(options);
-  return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
-}
-
-async function pushObstacle(git: Git, options: RemoteOptions, newBranch: string | null): Promise<PushObstacle | null> {
-  const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
-  if (newBranch !== null && (await nameProblem(git, options, newBranch)) === null) {
-    const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
-    const tried = await sendDoomed(git, options, { branch: newBranch, commit });
-    if (tried.kind === 'unreachable') return { kind: 'weather', why: tried.why };
-    // An empty commit has no content to refuse, and its message is not that of the work.
-    const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
-    return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explainRefusal(tried.refusal) } : null;
-  }
-  // A push that is never sent: the server says who may push before it learns what.
-  const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
-  const name = `refs/heads/${options.branchPrefix}permission-check`;
-  const tried = await ask(
-    git,
-    ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:${name}`],
-    networkOf(options),
-  );
-  // "fetch first" and the like are about branches, not about permission.
-  const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
-  if (!refused) return null;
-  const refusal = parseRefusal(remoteWords(tried.stderr));
-  return { kind: refusal.kind === 'weather' ? 'weather' : 'configuration', why: explainRefusal(refusal) };
-}
-
-/** An empty commit by the very author of the run's commits, with a message like theirs: rules about either have their say. */
-async function probeCommit(
-  git: Git,
-  { identity }: RemoteOptions,
-  { tree, parents }: { readonly tree: ObjectId; readonly parents: readonly ObjectId[] },
-): Promise<ObjectId> {
-  const variables = {
-    GIT_AUTHOR_NAME: identity.name,
-    GIT_AUTHOR_EMAIL: identity.email,
-    GIT_COMMITTER_NAME: identity.name,
-    GIT_COMMITTER_EMAIL: identity.email,
-  };
-  const onto = parents.flatMap((parent) => ['-p', parent]);
-  return git.text(['commit-tree', tree, ...onto, '-m', 'Check whether this branch can be pushed'], { variables });
-}
-
-/**
- * Pushes a commit in a way that can never succeed, so that it leaves nothing behind: together with a branch below the
- * first one, which git allows nowhere beside it, all or nothing. The server's rules are asked before its refs are
- * changed, so a refusal for the sake of the names alone (`pushed`) says that no rule is in the way.
- */
-async function sendDoomed(
-  git: Git,
-  options: RemoteOptions,
-  { branch, commit }: { readonly branch: string; readonly commit: ObjectId },
-): Promise<PushResult> {
-  const [ref, below] = [`refs/heads/${branch}`, `refs/heads/${branch}/probe`];
-  const { url } = options;
-  const how = ['push', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags'];
-  const tried = await ask(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
-  if (tried.exitCode === 0) {
-    // A server of its own kind, which keeps both.
-    await git.answer(['push', '--porcelain', '--no-verify', url, `:${below}`], networkOf(options));
-    return { kind: 'pushed' };
-  }
-  const answer = refusedBy(tried);
-  const isDoomed = answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(wordsOf(tried)));
-  return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;
-}
-
-/** True if the server says no more than that all or nothing was asked for, or that it does not know how. */
-function isAtomicAlone(words: string): boolean {
-  return parseRefusal(words).rule === UNKNOWN_RULE && /atomic/i.test(words) && !/hook declined/i.test(words);
-}
-
-/** What became of a push that did not succeed. */
-function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
-  const refusal = parseRefusal(wordsOf(answer));
-  if (answer.exitCode === -1 || refusal.kind === 'weather')
-    return { kind: 'unreachable', why: explainRefusal(refusal) };
-  return refusal.kind === 'stale' ? { kind: 'moved', why: explainRefusal(refusal) } : { kind: 'refused', refusal };
-}
 
 async function publish(git: Git, options: RemoteOptions, push: Publishing): Promise<PushResult> {
   const { url, log } = options;
@@ -209,7 +94,6 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   return await rescue(git, options, { branch, commit, tip: after.tip });
 }
 
-type PushingOn = Parameters<Remote['pushOn']>[0];
 type PushingWithState = Parameters<Remote['pushWithState']>[0];
 
 async function inspectAndPush(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
@@ -271,15 +155,6 @@ function sendBoth(
   );
 }
 
-/** Why it is not even tried; null: it may be. */
-async function outgoingProblem(
-  git: Git,
-  options: RemoteOptions,
-  { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
-): Promise<string | null> {
-  return (await nameProblem(git, options, branch)) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
-}
-
 /** One request: the server refuses it unless the branch is where it was left. */
 async function pushOn(git: Git, options: RemoteOptions, { branch, commit, since, at }: PushingOn): Promise<PushResult> {
   const question = { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) };
@@ -306,55 +181,6 @@ async function sendOn(
   );
   return pushed.exitCode === 0 ? { kind: 'pushed' } : refusedBy(pushed);
 }
-
-/** One more commit on the branch, an empty one. */
-async function probePush(
-  git: Git,
-  options: RemoteOptions,
-  { branch, at }: { readonly branch: string; readonly at: ObjectId },
-): Promise<PushResult> {
-  const tree = await treeOf(git, at);
-  if (tree === null) return rejected(LOST_COMMITS);
-  const commit = await probeCommit(git, options, { tree, parents: [at] });
-  const problem = await outgoingProblem(git, options, { branch, commit, since: at });
-  return problem === null ? sendDoomed(git, options, { branch, commit }) : rejected(problem);
-}
-
-/** The place of GitHub's workflows, which a token may change by a permission of its own alone. */
-const WORKFLOWS = '.github/workflows';
-
-/** A merge whose workflow files are the base's. Where the branch has the very same ones, there is nothing to ask. */
-async function probeMerge(
-  git: Git,
-  options: RemoteOptions,
-  { branch, at, base }: { readonly branch: string; readonly at: ObjectId; readonly base: ObjectId },
-): Promise<PushResult> {
-  const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
-  const tree = await treeOf(git, base);
-  if (ours === theirs || tree === null) return { kind: 'pushed' };
-  // Both sides are on the server already, and what is pushed cannot succeed: there is nothing to inspect.
-  const commit = await probeCommit(git, options, { tree, parents: [at, base] });
-  return sendDoomed(git, options, { branch, commit });
-}
-
-async function folderOf(git: Git, commit: ObjectId, folder: string): Promise<ObjectId | null> {
-  const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${commit}:${folder}`]);
-  return exitCode === 0 ? stdout.toString().trim() : null;
-}
-
-/** Why no branch of that name is ever pushed; null: it may be. */
-async function nameProblem(git: Git, { branchPrefix }: RemoteOptions, branch: string): Promise<string | null> {
-  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
-    return `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`;
-  if (possibleNames.has(branch)) return null;
-  const { exitCode } = await git.answer(['check-ref-format', `refs/heads/${branch}`]);
-  if (exitCode !== 0) return `"${branch}" cannot be the name of a branch.`;
-  possibleNames.add(branch);
-  return null;
-}
-
-/** Git's answer is about the name alone, and one branch is pushed after each iteration. */
-const possibleNames = new Set<string>();
 
 async function deleteBranch(
   git: Git,
@@ -437,10 +263,6 @@ async function send(
   return complete.exitCode === 0 ? refusedBy(pushed) : rejected(LOST_COMMITS);
 }
 
-function rejected(why: string): { readonly kind: 'rejected'; readonly why: string } {
-  return { kind: 'rejected', why };
-}
-
 function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {
   switch (start.kind) {
     case 'fresh':
@@ -453,59 +275,4 @@ function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {
     case 'reuse':
       return tip === start.mergedHead;
   }
-}
-
-interface Question {
-  readonly url: string;
-  readonly network: Network;
-}
-
-interface Network {
-  readonly variables: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  readonly retryAfterMs: number;
-}
-
-/** A command that may be given twice; it is when the server was not reached the first time. A refusal is final. */
-async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
-  const answer = await git.answer(args, network);
-  if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;
-  await pause(network.retryAfterMs);
-  return await git.answer(args, network);
-}
-
-async function readBranches(
-  git: Git,
-  { url, start, network }: Question & { readonly start: string },
-): Promise<Readonly<Record<string, ObjectId>>> {
-  const folders = foldersOf(start.slice('refs/heads/'.length)).map((name) => `refs/heads/${name}`);
-  const listed = await ask(git, ['ls-remote', '--quiet', url, `${start}*`, ...folders], network);
-  if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
-  return Object.fromEntries(
-    parseRefs(listed.stdout)
-      .filter(({ name }) => name.startsWith(start) || folders.includes(name))
-      .map(({ name, value }) => [name.slice('refs/heads/'.length), value]),
-  );
-}
-
-async function readRemote(
-  git: Git,
-  { url, ref, network }: Question & { readonly ref: string },
-): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
-  const listed = await ask(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
-  if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
-  const refs = parseRefs(listed.stdout);
-  const symbolic = refs.find(({ name, value }) => name === 'HEAD' && value.startsWith('ref: '))?.value;
-  return {
-    tip: refs.find(({ name }) => name === ref)?.value ?? null,
-    defaultBranch: symbolic?.replace('ref: refs/heads/', '') ?? null,
-  };
-}
-
-function unreadable(url: string, stderr: string): UserError {
-  const words = lastWords(stderr);
-  return new UserError(
-    'infrastructure',
-    `The branches of ${url} cannot be read: ${sentence(words)} ${adviceOnReading(words)}`,
-  );
 }

@@ -1,11 +1,53 @@
+import { Readable } from 'node:stream';
+import { createInflateRaw } from 'node:zlib';
 import { createLogTail, type LogWindow } from '../../core/feedback/checks/log-tail.ts';
 import type { Annotation, CheckDetails, CheckNow } from '../../core/feedback/pull-request-now.ts';
+import { cut, flatten, sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import type { Client, ForgeOptions, Octokit } from '../client.ts';
-import { downloadLog } from './log-download.ts';
+import { type Client, type ForgeOptions, type Octokit, usualPace } from '../client.ts';
+import { fetchFor } from '../proxied-fetch.ts';
+
+/** An archive that cannot be read; the message says so in a sentence. */
+class UnreadableArchive extends Error {
+  constructor(why: string) {
+    super(`The log of the job is an archive that cannot be read: ${why}.`);
+    this.name = 'UnreadableArchive';
+  }
+}
+
+/** The signature of an entry: `PK` and two more. */
+const SIGNATURE = 0x04034b50;
+
+const HEADER_BYTES = 30;
+
+const METHODS = { stored: 0, deflated: 8 };
+
+/** Sizes follow the content instead of coming before it. */
+const SIZES_FOLLOW = 1 << 3;
+
+const ENCRYPTED = 1;
+
+interface Source {
+  /** The next `count` bytes, which stay; fewer at the end. */
+  peek(count: number): Promise<Buffer>;
+  skip(count: number): Promise<void>;
+  next(count: number): AsyncGenerator<Uint8Array>;
+  rest(): AsyncGenerator<Uint8Array>;
+}
+
+/** Of a log: beyond it, its end is not worth the time. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+
+const MEBIBYTE = 1024 * 1024;
+
+interface Kept extends Pick<ForgeOptions, 'apiUrl' | 'pace'> {
+  /** Where GitHub says that the log is; null: it said nothing. */
+  readonly address: string | null;
+}
 
 /** Beyond them an annotation says the same again. */
 const MOST_ANNOTATIONS = 50;
+
 /** A failed check is looked at once; what cannot be read is missing, and said to be. */
 const once = { request: { retries: 0 } };
 
@@ -118,4 +160,130 @@ async function readLog(
   const tail = createLogTail(window);
   const missing = await downloadLog({ address, ...options }, (text) => tail.push(text));
   return { text: tail.end(), missing };
+}
+
+/** Hands a log over piece by piece, without the token; null when it came whole, or why not, as a sentence. */
+async function downloadLog(
+  { address, apiUrl, pace = usualPace }: Kept,
+  take: (text: string) => void,
+): Promise<string | null> {
+  const url = URL.parse(address ?? '');
+  // What GitHub encrypts does not go on in the clear.
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== new URL(apiUrl).protocol))
+    return 'GitHub does not say where the log of the job is.';
+  try {
+    const send = await fetchFor(url.href);
+    const answer = await send(url.href, { signal: AbortSignal.timeout(pace.downloadMs) });
+    if (!answer.ok || answer.body === null) {
+      await answer.body?.cancel();
+      return `The log of the job cannot be downloaded: its storage answers ${String(answer.status)}.`;
+    }
+    return await read(answer.body, take);
+  } catch (error) {
+    return whyBroken(error, pace.downloadMs);
+  }
+}
+
+async function read(body: AsyncIterable<Uint8Array>, take: (text: string) => void): Promise<string | null> {
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  // Leaving the loop ends the download.
+  for await (const chunk of unpacked(body)) {
+    take(decoder.decode(chunk, { stream: true }));
+    bytes += chunk.length;
+    if (bytes > MAX_LOG_BYTES)
+      return `The log of the job is larger than ${String(MAX_LOG_BYTES / MEBIBYTE)} MiB: its end is missing.`;
+  }
+  take(decoder.decode());
+  return null;
+}
+
+/** The address is as good as a key for as long as it holds, so that no message may carry it. */
+function whyBroken(error: unknown, limitMs: number): string {
+  if (error instanceof UnreadableArchive) return error.message;
+  if (!(error instanceof Error)) throw error;
+  if (error.name === 'TimeoutError')
+    return `The log of the job did not arrive within ${String(limitMs / 1000)} s: its end is missing.`;
+  const { message } = error.cause instanceof Error ? error.cause : error;
+  const words = flatten(message).replace(/https?:\/\/\S+/g, 'its storage');
+  return `The log of the job could not be downloaded: ${sentence(cut(words, 200))}`;
+}
+
+/** The bytes as they are or, where they are a zip archive, those of its first entry: the log of one job. Nothing is held but what comes next. */
+async function* unpacked(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const source = createSource(bytes);
+  const start = await source.peek(HEADER_BYTES);
+  if (start.length < HEADER_BYTES || start.readUInt32LE(0) !== SIGNATURE) {
+    yield* source.rest();
+    return;
+  }
+  const flags = start.readUInt16LE(6);
+  const method = start.readUInt16LE(8);
+  const size = start.readUInt32LE(18);
+  if ((flags & ENCRYPTED) !== 0) throw new UnreadableArchive('it is encrypted');
+  await source.skip(HEADER_BYTES + start.readUInt16LE(26) + start.readUInt16LE(28));
+  if (method === METHODS.deflated) yield* inflated(source.rest());
+  else if (method === METHODS.stored && (flags & SIZES_FOLLOW) === 0) yield* source.next(size);
+  else throw new UnreadableArchive('it is packed in an unusual way');
+}
+
+/** What follows the compressed content, such as the archive's table, is left alone. */
+async function* inflated(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const inflate = createInflateRaw();
+  const packed = Readable.from(bytes, { objectMode: false });
+  packed.on('error', (error) => inflate.destroy(error));
+  packed.pipe(inflate);
+  try {
+    for await (const chunk of inflate) yield chunk as Uint8Array;
+  } catch (error) {
+    const isCorrupt = error instanceof Error && 'code' in error && /^Z_/.test(String(error.code));
+    throw isCorrupt ? new UnreadableArchive('its content is damaged') : error;
+  } finally {
+    packed.destroy();
+    inflate.destroy();
+  }
+}
+
+function createSource(bytes: AsyncIterable<Uint8Array>): Source {
+  const chunks = bytes[Symbol.asyncIterator]();
+  let held: Buffer = Buffer.alloc(0);
+
+  /** false: there is no more. */
+  async function more(): Promise<boolean> {
+    const next = await chunks.next();
+    if (next.done === true) return false;
+    held = Buffer.concat([held, next.value]);
+    return true;
+  }
+
+  const source: Source = {
+    async peek(count) {
+      while (held.length < count && (await more()));
+      return held.subarray(0, count);
+    },
+    async skip(count) {
+      await source.peek(count);
+      held = held.subarray(count);
+    },
+    async *next(count) {
+      let left = count;
+      for await (const chunk of source.rest()) {
+        yield chunk.subarray(0, left);
+        left -= chunk.length;
+        if (left <= 0) return;
+      }
+    },
+    async *rest() {
+      try {
+        do {
+          const chunk = held;
+          held = Buffer.alloc(0);
+          if (chunk.length > 0) yield chunk;
+        } while (await more());
+      } finally {
+        await chunks.return?.();
+      }
+    },
+  };
+  return source;
 }

@@ -1,12 +1,65 @@
+import type { CheckNow, PullRequestNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
+import { UserError } from '../../errors.ts';
 import type { ForgeAdapter } from '../../ports/forge.ts';
-import { fitBody } from '../body.ts';
+import { fitBody } from '../pull-requests.ts';
 import type { Client, ForgeOptions } from '../client.ts';
+import { isWorthSmaller } from '../graphql/weather.ts';
 import { detailsOf } from './check-details.ts';
-import { checksBefore } from './earlier-checks.ts';
-import { freeHead } from './free-head.ts';
-import { readPullRequest } from './pull-request-now.ts';
-import { readStanding } from './standing.ts';
-import { waitingPullRequests } from './waiting.ts';
+import { besideRefused, checksOf } from './checks-now.ts';
+import { freeHead, readPullRequest } from './pull-request-now.ts';
+import {
+  commitsBefore,
+  EARLIER_CHECKS_QUERY,
+  type EarlierChecksAnswer,
+  type Nodes,
+  shown,
+} from './pull-request-query.ts';
+import { mergeabilityOf, readStanding } from './standing.ts';
+
+/** What is open beyond so many pull requests, the oldest changes, waits until others are merged. */
+const MAX_READ = 200;
+
+/** Pull requests per page; GitHub is asked again for small pages if it fails on large ones. */
+const PAGE = 50;
+
+const SMALL_PAGE = 10;
+
+const QUERY = `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
+  repository(owner: $owner, name: $repo) {
+    pullRequests(states: OPEN, first: $first, after: $after, orderBy: { field: UPDATED_AT, direction: DESC }) {
+      pageInfo { hasNextPage endCursor }
+      nodes {
+        number isCrossRepository headRefName headRefOid baseRefOid mergeable baseRef { target { oid } }
+        commits(last: 1) { nodes { commit { statusCheckRollup { state } } } }
+      }
+    }
+  }
+}`;
+
+interface PageAnswer {
+  readonly repository: {
+    readonly pullRequests: Nodes<PullAnswer> & {
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+    };
+  };
+}
+
+interface PullAnswer {
+  readonly number: number;
+  readonly isCrossRepository: boolean;
+  readonly headRefName: string;
+  readonly headRefOid: string;
+  readonly baseRefOid: string;
+  readonly mergeable: string;
+  readonly baseRef: { readonly target: { readonly oid: string } | null } | null;
+  readonly commits: Nodes<{ readonly commit: { readonly statusCheckRollup: { readonly state: string } | null } }>;
+}
+
+const rollups: Readonly<Record<string, WaitingPullRequest['checks']>> = {
+  SUCCESS: 'passed',
+  FAILURE: 'failed',
+  ERROR: 'failed',
+};
 
 type FeedbackMethods = Pick<
   ForgeAdapter,
@@ -63,4 +116,53 @@ export function createFeedback(
         },
       ),
   };
+}
+
+/** Checks of the commits before one, the oldest commit first; empty where they cannot be read. */
+async function checksBefore({ ask }: Client, tip: string): Promise<readonly CheckNow[]> {
+  try {
+    // They are of use without statuses.
+    const { data } = await ask(
+      { doing: 'read earlier checks of the base branch', needs: ['checks: read', 'actions: read'] },
+      async (octokit, at) => besideRefused(octokit.graphql<EarlierChecksAnswer>(EARLIER_CHECKS_QUERY, { ...at, tip })),
+    );
+    return commitsBefore(data.repository.object ?? {}).flatMap(checksOf);
+  } catch (error) {
+    // Then what fails is worked on, as if it had never run there.
+    if (!(error instanceof UserError)) throw error;
+    return [];
+  }
+}
+
+/** The open pull requests of this repository whose branch begins with `prefix`. One request where there are at most 50 open ones in all. */
+function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly WaitingPullRequest[]> {
+  return ask({ doing: 'look at the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {
+    const found: WaitingPullRequest[] = [];
+    let after: string | null = null;
+    let first = PAGE;
+    const readPage = async (): Promise<PageAnswer> =>
+      (await besideRefused(octokit.graphql<PageAnswer>(QUERY, { ...at, first, after }))).data;
+    for (let read = 0; read < MAX_READ; read += first) {
+      const answer: PageAnswer = await readPage().catch((error: unknown) => {
+        if (first === SMALL_PAGE || !isWorthSmaller(error)) throw error;
+        first = SMALL_PAGE;
+        return readPage();
+      });
+      const { pullRequests } = answer.repository;
+      found.push(...shown(pullRequests).flatMap((pull) => toWaiting(pull, prefix)));
+      after = pullRequests.pageInfo.endCursor;
+      if (!pullRequests.pageInfo.hasNextPage || after === null) break;
+    }
+    return found;
+  });
+}
+
+function toWaiting(pull: PullAnswer, prefix: string): readonly WaitingPullRequest[] {
+  const { number, headRefName: branch, headRefOid: head, baseRef, baseRefOid, isCrossRepository } = pull;
+  if (isCrossRepository || !branch.startsWith(prefix)) return [];
+  const state = shown(pull.commits)[0]?.commit.statusCheckRollup?.state ?? '';
+  const mergeable: PullRequestNow['mergeable'] = mergeabilityOf(pull.mergeable);
+  return [
+    { number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, mergeable, checks: rollups[state] ?? 'unknown' },
+  ];
 }

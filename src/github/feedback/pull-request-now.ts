@@ -1,35 +1,46 @@
 import { setTimeout } from 'node:timers/promises';
-import type { PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../../core/feedback/pull-request-now.ts';
-import { cut } from '../../core/text/cut.ts';
-import { flatten } from '../../core/text/one-line.ts';
-import { sentence } from '../../core/text/sentence.ts';
-import { toAccount } from '../accounts.ts';
-import { type Client, type ForgeOptions, type Octokit, type RepositoryName, usualPace } from '../client.ts';
+import type {
+  PullRequestNow,
+  ReviewNow,
+  Standing,
+  ThreadComment,
+  ThreadNow,
+} from '../../core/feedback/pull-request-now.ts';
+import { cut, flatten, sentence } from '../../core/text/phrase.ts';
+import { type Client, type ForgeOptions, type Octokit, type RepositoryName, toAccount, usualPace } from '../client.ts';
 import { graphqlAnswerOf, isUnknownField, isWorthSmaller } from '../graphql/weather.ts';
-import { checksOf } from './checks-now.ts';
+import { besideRefused, checksOf, type RefusedParts } from './checks-now.ts';
 import {
   type ChecksAnswer,
-  checksQuery,
   type ChecksPart,
+  checksQuery,
   type CommentAnswer,
   MOST_THREADS,
   type PullAnswer,
-  pullRequestQuery,
   type PullRequestAnswer,
+  pullRequestQuery,
   type ReviewAnswer,
   saidQuery,
   shown,
   SMALL_PAGE,
   type ThreadAnswer,
   type ThreadPage,
-  threadsQuery,
   type ThreadsAnswer,
+  threadsQuery,
 } from './pull-request-query.ts';
-import { besideRefused, type RefusedParts } from './refused-parts.ts';
-import { type Lacking, besideUnknown, readStanding, mergeabilityOf, toStanding } from './standing.ts';
+import { besideUnknown, type Lacking, mergeabilityOf, readStanding, toStanding } from './standing.ts';
+
+const READY = 'markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } }';
+
+const DRAFT = 'convertPullRequestToDraft(input: { pullRequestId: $id }) { pullRequest { id } }';
+
+const DISARM = 'disablePullRequestAutoMerge(input: { pullRequestId: $id }) { pullRequest { id } }';
+
+const DEQUEUE = 'dequeuePullRequest(input: { id: $id }) { mergeQueueEntry { id } }';
 
 /** Until GitHub is asked once more whether the pull request conflicts. */
 const COMPUTES_SECONDS = 2;
+
 /** Pages of threads beyond the first: 500 threads in all. */
 const MORE_PAGES = 4;
 
@@ -252,4 +263,40 @@ const reviewStates = {
 function numberOf(text: string | null): number | null {
   const number = Number(text ?? Number.NaN);
   return Number.isSafeInteger(number) && number > 0 ? number : null;
+}
+
+/** Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off: as far as it is none of that. Where auto-merge stays on, the pull request is ready again as it was. */
+export async function freeHead(client: Client, number: number, standing: Standing): Promise<void> {
+  const { id, isDraft, autoMerge, isQueued } = standing;
+  const name = `pull request #${String(number)}`;
+  if (isQueued) await change(client, { doing: `remove ${name} from the merge queue`, mutation: DEQUEUE, id });
+  // A draft cannot be merged: from here on nobody is faster than the rest of this.
+  if (!isDraft) await change(client, { doing: `make ${name} a draft again`, mutation: DRAFT, id });
+  if (!autoMerge) return;
+  try {
+    await change(client, { doing: `switch off auto-merge of ${name}`, mutation: DISARM, id });
+  } catch (error) {
+    if (!isDraft) await markReady(client, number, id).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Draft → ready for review. */
+export function markReady(client: Client, number: number, id: string): Promise<void> {
+  const doing = `mark pull request #${String(number)} as ready for review`;
+  return change(client, { doing, mutation: READY, id });
+}
+
+/** Ready for review → draft. */
+export function makeDraft(client: Client, number: number, id: string): Promise<void> {
+  return change(client, { doing: `make pull request #${String(number)} a draft again`, mutation: DRAFT, id });
+}
+
+function change(
+  { ask }: Client,
+  { doing, mutation, id }: { readonly doing: string; readonly mutation: string; readonly id: string },
+): Promise<void> {
+  return ask({ doing, needs: ['pull-requests: write', 'contents: write'] }, async (octokit) => {
+    await octokit.graphql(`mutation ($id: ID!) { ${mutation} }`, { id });
+  });
 }

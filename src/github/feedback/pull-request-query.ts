@@ -1,4 +1,4 @@
-import { ACCOUNT_FRAGMENT, type Actor } from '../accounts.ts';
+import { ACCOUNT_FRAGMENT, type Actor } from '../client.ts';
 import { standing, withoutLacking, type Lacking, type StandingAnswer } from './standing.ts';
 
 /** Of threads that are not resolved; and the most of a page. */

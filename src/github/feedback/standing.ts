@@ -1,7 +1,5 @@
-import type { Standing } from '../../core/feedback/held-head.ts';
-import type { PullRequestNow } from '../../core/feedback/pull-request-now.ts';
-import { ACCOUNT_FRAGMENT, toAccount, type Actor } from '../accounts.ts';
-import type { Octokit, RepositoryName } from '../client.ts';
+import type { PullRequestNow, Standing } from '../../core/feedback/pull-request-now.ts';
+import { ACCOUNT_FRAGMENT, type Actor, type Octokit, type RepositoryName, toAccount } from '../client.ts';
 import { graphqlAnswerOf, unknownNameIn } from '../graphql/weather.ts';
 
 /** Fields of a pull request that an older Enterprise server may not know: without them it has no auto-merge, or no merge queue. */

@@ -1,5 +1,4 @@
-import { namesOf } from '../../core/text/lists.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { namesOf, sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { Forge, ForgeAdapter, Wished, Wishes, WishWrites } from '../../ports/forge.ts';
 

@@ -1,8 +1,35 @@
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseTarget, type Target } from '../../core/isolation/hosts.ts';
-import { readOpening, strangerIn } from '../../core/isolation/egress/opening.ts';
-import { endWith, UNREADABLE, type Admitted, type Gate } from './answer.ts';
+import { readOpening, strangeName, strangerIn } from '../../core/isolation/egress/opening.ts';
+import {
+  answerHeaders,
+  type Framing,
+  headerPairs,
+  nameOfTarget,
+  pageHost,
+  type PageRequest,
+  parsePageRequest,
+  parseTarget,
+  requestHeaders,
+  type Target,
+} from '../../core/isolation/hosts.ts';
+import { type Admitted, endWith, type Gate, proxyAuthorization, reply, unreachable, UNREADABLE } from './connection.ts';
+
+const BODY_BY_NATURE = new Set(['POST', 'PUT', 'PATCH']);
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+interface Forwarding {
+  readonly socket: Socket;
+  readonly proxy: URL | null;
+  readonly page: PageRequest;
+  readonly framing: Framing;
+  readonly signal: AbortSignal;
+}
 
 interface Tunnel {
   readonly request: IncomingMessage;
@@ -22,6 +49,7 @@ interface Ways extends Gate {
 
 /** Ten times as much as programs send. */
 const MAX_OPENING_BYTES = 32 * 1024;
+
 /** TLS for `unrecognized_name`, as a fatal alert. */
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 
@@ -116,4 +144,81 @@ export function joinSockets(client: Socket, remote: Socket, lingerMs: number): v
     // It may be gone before anybody listens.
     if (one.destroyed) other.destroy();
   }
+}
+
+/** Answers a request for a page: passes it on, or says why not. `inTunnel`: what the tunnel leads to in which it came; null: it came to the proxy. */
+export async function passPage(
+  { request, response, inTunnel }: Exchange & { readonly inTunnel: Target | null },
+  { admit, refuse }: Gate,
+): Promise<void> {
+  const left = new AbortController();
+  response.once('close', () => left.abort());
+  const { url = '', headers } = request;
+  const { host = '' } = headers;
+  const page = parsePageRequest(inTunnel !== null && url.startsWith('/') ? `http://${host}${url}` : url);
+  if (inTunnel !== null && page !== null && nameOfTarget(page.target) !== nameOfTarget(inTunnel)) {
+    reply(response, refuse(inTunnel, strangeName(page.target.host)));
+    return;
+  }
+  const framing = framingOf(request);
+  if (page === null || framing === 'unreadable' || request.headers.upgrade !== undefined) {
+    reply(response, UNREADABLE);
+    return;
+  }
+  const { signal } = left;
+  const admitted = await admit({ target: page.target, use: 'page', signal });
+  if (admitted.kind === 'answered') {
+    reply(response, admitted.answer);
+    return;
+  }
+  const { socket } = admitted;
+  try {
+    await forward({ request, response }, { ...admitted, page, framing, signal });
+  } catch (error) {
+    socket.destroy();
+    if (response.headersSent) throw error;
+    reply(response, unreachable(page.target, 'it does not answer as a web server does'));
+  }
+}
+
+/** One request on a connection of its own; a redirect is passed back as it is. */
+async function forward(
+  { request, response }: Exchange,
+  { socket, proxy, page, framing, signal }: Forwarding,
+): Promise<void> {
+  const { target, path } = page;
+  const authorization = proxy === null ? null : proxyAuthorization(proxy);
+  const headers = [
+    ...requestHeaders(headerPairs(request.rawHeaders), target, framing),
+    ...(authorization === null ? [] : [['Proxy-Authorization', authorization] as const]),
+  ];
+  const onward = httpRequest({
+    createConnection: () => socket,
+    method: request.method ?? 'GET',
+    path: proxy === null ? path : `http://${pageHost(target)}${path}`,
+    headers: headers.flat(),
+  });
+  const ended = new AbortController();
+  onward.on('error', () => undefined);
+  onward.once('close', () => ended.abort());
+  signal.addEventListener('abort', () => onward.destroy());
+  if (framing === null) onward.end();
+  else request.pipe(onward);
+  const [answer] = (await once(onward, 'response', { signal: ended.signal })) as [IncomingMessage];
+  // A body that breaks off must not look like a whole one.
+  answer.on('error', () => response.destroy());
+  response.writeHead(
+    answer.statusCode ?? 502,
+    answer.statusMessage,
+    answerHeaders(headerPairs(answer.rawHeaders)).flat(),
+  );
+  answer.pipe(response);
+}
+
+/** Our own parser has taken the body apart; what is packed on its way for one connection would arrive packed. */
+function framingOf({ method = '', headers }: IncomingMessage): Framing | 'unreadable' {
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined) return coding.trim().toLowerCase() === 'chunked' ? { kind: 'chunked' } : 'unreadable';
+  const bytes = headers['content-length'] ?? (BODY_BY_NATURE.has(method) ? '0' : null);
+  return bytes === null ? null : { kind: 'length', bytes };
 }

@@ -12,14 +12,13 @@ import type { Server as Listener } from 'node:net';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine } from '../../core/text/one-line.ts';
+import { oneLine } from '../../core/text/phrase.ts';
 import { callNumbers } from '../../core/isolation/room/system-calls.ts';
 import { disksIn, HIDDEN_FOLDERS, isWithin, viewOf, type TopEntry } from '../../core/isolation/view.ts';
-import { receiveServers } from '../../processes/receive-servers.ts';
+import { receiveServers } from '../../processes/process-tree.ts';
 import { runProgram } from '../../processes/run-program.ts';
-import type { RoomOptions } from './options.ts';
 import { SYSTEM_PATH, Unavailable, withPath, type Root } from './root.ts';
-import type { Foundation } from './room-of.ts';
+import type { Foundation, RoomOptions } from './room-of.ts';
 import { KEEP, STAND_IN } from './scripts.ts';
 
 /** Namespaces that live as long as the process that keeps them. */

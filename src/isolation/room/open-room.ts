@@ -2,25 +2,31 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, realpathSync } from 'node:fs';
 import type { Server } from 'node:http';
-import type { AddressInfo, Server as Listener } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server as Listener, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { messageOf } from '../../errors.ts';
-import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
-import { remainsSentence, type RoomRemains } from '../../core/isolation/room-remains.ts';
+import type { FailedLevel } from '../../core/isolation/probe.ts';
+import { remainsSentence, ROOM_UIDS, type RoomRemains } from '../../core/isolation/room-record.ts';
 import { forbidsPrograms } from '../../core/isolation/view.ts';
-import type { FailedLevel } from '../../core/isolation/level.ts';
+import { messageOf } from '../../errors.ts';
 import type { Room } from '../../ports/room.ts';
-import type { RoomOptions } from './options.ts';
+import { joinSockets } from '../egress/tunnel.ts';
 import { buildNamespaces, guardOf, readText } from './namespaces.ts';
-import { processesOf } from './processes-of.ts';
-import { makeReachable } from './reach.ts';
 import { plannedRoom, writeRoomCopy, writeRoomRecord } from './record.ts';
-import { relayTo } from './relay.ts';
 import { removeAbandoned, removeRoom } from './remove.ts';
-import { roomOf, type Foundation } from './room-of.ts';
-import { findRoot, Unavailable, type Root } from './root.ts';
-import { sealOfPrograms } from './seal.ts';
+import { type Foundation, makeReachable, roomOf, type RoomOptions } from './room-of.ts';
+import { findRoot, type Root, Unavailable } from './root.ts';
 import { CLOSED_TO, LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
+import { processesOf, sealOfPrograms } from './seal.ts';
+
+/** Passes connections on until it is closed. */
+interface Relay {
+  close(): void;
+}
+
+const MAX_CONNECTIONS = 256;
+
+/** How long a connection stays whose other half is over and that carries nothing. */
+const LINGER_MS = 60_000;
 
 /** A room that stands. */
 export interface OpenedRoom {
@@ -38,6 +44,7 @@ export interface OpenedRoom {
 }
 
 const TRIED_UIDS = 40;
+
 const SERVERS = 2;
 
 /** Opens a room; throws Unavailable where this machine cannot have one of that level. What cannot be removed then stays on record. */
@@ -164,4 +171,27 @@ async function listenOn(server: Server, at: Listener | 0): Promise<number> {
   await once(server, 'listening');
   server.unref();
   return (server.address() as AddressInfo).port;
+}
+
+/** Takes over a socket that listens, and passes each of its connections on to a port of this machine's 127.0.0.1. */
+function relayTo(port: number, at: Listener): Relay {
+  const open = new Set<Socket>();
+  const keep = (socket: Socket): void => {
+    open.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => open.delete(socket));
+  };
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    const service = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+    for (const socket of [client, service]) keep(socket);
+    joinSockets(client, service, LINGER_MS);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.listen(at).unref();
+  return {
+    close: () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
 }

@@ -1,15 +1,18 @@
 import { existsSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { oneLine } from '../../core/text/one-line.ts';
-import { isAbandoned, type RoomRecord } from '../../core/isolation/room-record.ts';
-import { isGone, NO_REMAINS, type RoomRemains } from '../../core/isolation/room-remains.ts';
+import { oneLine } from '../../core/text/phrase.ts';
+import {
+  isAbandoned,
+  isGone,
+  NO_REMAINS,
+  type RoomRecord,
+  type RoomRemains,
+} from '../../core/isolation/room-record.ts';
 import { messageOf } from '../../errors.ts';
 import { startOfProcess } from '../tries.ts';
-import type { RoomOptions } from './options.ts';
-import { removeAll } from '../rootless/remove-all.ts';
-import { openClosed } from './reach.ts';
+import { removeAll } from '../rootless/remove.ts';
 import { hasRoomRecord, placeOfProcesses, readRoomRecord, removeRoomRecord, roomsIn } from './record.ts';
-import { endProcessesOf, giveBack, keptPatterns } from './room-of.ts';
+import { endProcessesOf, giveBack, keptPatterns, openClosed, type RoomOptions } from './room-of.ts';
 import { findRoot, type Root } from './root.ts';
 import { CLOSE, REMOVE, TAKE_AGAIN } from './scripts.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import { oneLine } from '../../core/text/phrase.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine } from '../../core/text/one-line.ts';
-import { readProcessTable, type ProcessEntry } from '../../processes/process-table.ts';
-import { createPatience, membersOfTree } from '../../processes/process-tree.ts';
+import { oneLine } from '../../core/text/phrase.ts';
+import { createPatience, membersOfTree, type ProcessEntry, readProcessTable } from '../../processes/process-tree.ts';
 
 /** Variable of the library's processes in a room; programs in it get an environment without it. */
 export const ROOM_TAG = 'RALPH_ROOM';

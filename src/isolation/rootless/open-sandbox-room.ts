@@ -1,22 +1,42 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import type { Server } from 'node:http';
-import { createServer, type AddressInfo, type Server as Listener } from 'node:net';
-import { join } from 'node:path';
-import { messageOf } from '../../errors.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import { type AddressInfo, createServer, type Server as Listener } from 'node:net';
+import { dirname, join } from 'node:path';
+import { oneLine } from '../../core/text/phrase.ts';
+import { messageOf, UserError } from '../../errors.ts';
+import type { Room } from '../../ports/room.ts';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
+import { realFolder, toolFolders } from '../room/namespaces.ts';
 import type { OpenedRoom } from '../room/open-room.ts';
-import type { RoomOptions } from '../room/options.ts';
 import { plannedRoom, writeRoomCopy } from '../room/record.ts';
-import { Unavailable } from '../room/root.ts';
-import { removeSandboxRoom, writeSandboxRecord } from './remove.ts';
-import { sandboxRoomOf } from './sandbox-room-of.ts';
-import { FILTER_PROGRAM, type SandboxFolders, type WorkerRequest } from './sandbox-worker.ts';
-import { startWorker } from './start-worker.ts';
-import { sandboxViewOf } from './view.ts';
+import type { RoomOptions } from '../room/room-of.ts';
+import { SYSTEM_PATH, Unavailable } from '../room/root.ts';
+import { createLaunches, quoted } from '../room/launch.ts';
+import { endRoom, ROOM_TAG } from './end.ts';
+import { removeAll, removeSandboxRoom, writeSandboxRecord } from './remove.ts';
+import {
+  FILTER_PROGRAM,
+  type SandboxFolders,
+  type SandboxWorker,
+  startWorker,
+  type WorkerRequest,
+} from './sandbox-worker.ts';
+
+/** Folders in which trees are laid, anew each time. */
+const TREES: readonly string[] = ['work', 'clean'];
+
+/** The system's programs and settings. Nothing else is there: what other users and services have, and their sockets. */
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix'];
+
+/** What a room of this very user shows, and what of that it hides; paths are real. */
+interface SandboxView {
+  readonly visible: readonly string[];
+  readonly hidden: readonly string[];
+}
 
 interface SandboxOptions extends RoomOptions {
   /** Brings the library, once it is known that the rest is there; returns its `dist/index.js`. */
@@ -25,9 +45,12 @@ interface SandboxOptions extends RoomOptions {
 
 /** Where the library's bridges end in every room: it has no other ports. What is asked for first is the proxy. */
 const INSIDE = { proxy: 3128, broker: 1080 } as const;
+
 /** A path of a socket has 107 bytes, of which the library's name and our folder take 43. */
 const MAX_FOLDER_CHARS = 64;
+
 const TRIAL_MS = 20_000;
+
 const MAX_WORDS_BYTES = 64 * 1024;
 
 /**
@@ -155,4 +178,93 @@ async function takeOver(server: Server, listener: Listener): Promise<void> {
 
 function portOf(listener: Listener): number {
   return (listener.address() as AddressInfo).port;
+}
+
+/** What is to be seen from a room that is made without root: this user's own rights hold there, so its own files are not shown. */
+function sandboxViewOf({ visible, hidden, runFolder, worker, environment }: Omit<RoomOptions, 'places'>): SandboxView {
+  const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(realFolder))];
+  const shown = real([
+    ...visible,
+    dirname(worker.file),
+    ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname),
+    ...toolFolders(environment),
+  ]);
+  return {
+    // Links at the top of a merged /usr stay what they are.
+    visible: [...SYSTEM.filter((path) => existsSync(path)), ...shown],
+    // Of what is in both, the library shows it.
+    hidden: real([...hidden, ...ownIn('/opt'), runFolder]).filter((path) => !shown.includes(path)),
+  };
+}
+
+/** What is this user's own in a folder of programs, as a runner with its credentials may be. */
+function ownIn(folder: string): readonly string[] {
+  const uid = process.getuid?.();
+  return (existsSync(folder) ? readdirSync(folder) : [])
+    .map((name) => join(folder, name))
+    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.uid === uid || existsSync(join(path, '.runner')));
+}
+
+/** The port over a worker that is ready; `id` marks what keeps its programs in the room. */
+function sandboxRoomOf({
+  id,
+  folders,
+  worker,
+}: {
+  readonly id: string;
+  readonly folders: SandboxFolders;
+  readonly worker: SandboxWorker;
+}): Room {
+  const { home, session, trees, inbox, temporary } = folders;
+  const launches = createLaunches(inbox);
+  return {
+    folders: { home, session, trees, inbox },
+    enter: (program) => {
+      if (worker.isLost()) return Promise.reject(lost());
+      // Neither arguments nor values stand on a command line of the library's, or in a variable, whose length has a limit.
+      const words = [program.file, ...program.args].map(quoted).join(' ');
+      const environment = { ...program.environment, TMPDIR: onDisk(program.environment['TMPDIR'], temporary) };
+      const launch = launches.write({ ...program, environment }, `set -- ${words}\n`);
+      const [file, ...args] = worker.argv;
+      return Promise.resolve({
+        ...{ file, args, cwd: '/' },
+        environment: { LC_ALL: 'C', PATH: SYSTEM_PATH, [ROOM_TAG]: id, RALPH_LAUNCH: launch },
+      });
+    },
+    seenAt: (tree) => tree,
+    end: async (graceMs) => {
+      const left = await endRoom(id, { graceMs, tag: ROOM_TAG });
+      launches.clear();
+      return left;
+    },
+    refresh: async () => {
+      const newHome = join(trees, 'ralph-home');
+      // Settings above a clean clone would be found from there.
+      const strange = (await readdir(trees)).filter((name) => !TREES.includes(name)).map((name) => join(trees, name));
+      for (const path of strange) await removeAll(path);
+      for (const folder of [temporary, newHome]) {
+        // What its owner may not even enter can be moved within its folder.
+        const old = `${folder}.${randomUUID()}`;
+        await rename(folder, old).catch(() => undefined);
+        await mkdir(folder, { mode: 0o700 });
+        await removeAll(old);
+      }
+      return newHome;
+    },
+    // It is this very user's.
+    give: () => Promise.resolve(),
+    takeBack: () => Promise.resolve(false),
+  };
+}
+
+/** What programs write into a /tmp of their own is in memory, and gone with them. */
+function onDisk(asked: string | undefined, temporary: string): string {
+  return asked === undefined || asked === '/tmp' ? temporary : asked;
+}
+
+function lost(): UserError {
+  return new UserError(
+    'infrastructure',
+    'The room of the agent was ended while the run used it, by another program on this machine. What was finished before is published. Re-run the workflow.',
+  );
 }

@@ -1,13 +1,18 @@
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sandboxRecord, type SandboxRecord } from '../../core/isolation/sandbox-record.ts';
+import { sandboxRecord, type SandboxRecord } from '../../core/isolation/room-record.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { removeAll } from './remove-all.ts';
+import { runProgram } from '../../processes/run-program.ts';
 import { endRoom, ROOM_TAG, WORKER_TAG } from './end.ts';
 
+const CHANGE_MS = 20_000;
+
 const FILE = 'sandbox.json';
+
 /** Where the conversation is in the folder of a run that has no room any more. */
 const SESSION = 'agent';
+
 /** From SIGTERM to SIGKILL for what nobody waits for any more. */
 const GRACE_MS = 500;
 
@@ -58,4 +63,20 @@ function keepSession(from: string, to: string): void {
     // Another disk.
     cpSync(from, to, { recursive: true, verbatimSymlinks: true });
   }
+}
+
+/** Removes a folder, also one with subfolders that nobody may enter. Links are not followed. */
+export async function removeAll(path: string): Promise<void> {
+  if (!existsSync(path)) return;
+  const isGone = await rm(path, { recursive: true, force: true }).then(
+    () => true,
+    () => false,
+  );
+  if (isGone) return;
+  await runProgram({
+    ...{ file: '/bin/chmod', args: ['-R', 'u+rwX', '--', path], cwd: '/', environment: {}, input: '' },
+    ...{ timeoutMs: CHANGE_MS, signal: null, outputs: [() => undefined, () => undefined] },
+    family: { kind: 'group', graceMs: 0, leftover: 'end' },
+  });
+  await rm(path, { recursive: true, force: true });
 }

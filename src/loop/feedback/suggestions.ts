@@ -1,18 +1,31 @@
-import { ALREADY_THERE, SUGGESTION_APPLIED, suggestionWithheld } from '../../core/feedback/answer-words.ts';
+import {
+  ALREADY_THERE,
+  alreadyMerged,
+  MERGED_WITHOUT_CALL,
+  SUGGESTION_APPLIED,
+  suggestionWithheld,
+} from '../../core/feedback/answered.ts';
 import { applySuggestion } from '../../core/feedback/reviews/suggestions.ts';
-import type { ThreadSubject } from '../../core/feedback/subject.ts';
+import { CONFLICT_TASK, type ThreadSubject } from '../../core/feedback/subject.ts';
 import { isInFolder, seenFrom } from '../../core/folder.ts';
+import { isKnownRed } from '../../core/lane/check.ts';
+import type { MergeToFinish } from '../../core/prompt/learnings.ts';
 import { LEFT_OUT, leftOutReason } from '../../core/review/left-out.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
 import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
-import { oneLine } from '../../core/text/one-line.ts';
-import { plainTitle } from '../../core/text/plain-text.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { oneLine, plainTitle, sentence } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
-import type { Work } from '../../handover/work.ts';
+import type { Work } from '../../handover/intake.ts';
+import type { OpenedLane } from '../../ports/repository.ts';
+import { commitMessageOf, verifyHere, withCommit } from '../clean-check.ts';
 import type { LoopDeps } from '../deps.ts';
-import { answerWithoutCall } from './answering.ts';
+import { answerWithoutCall, madeByLoop, remakeLockFiles } from './lock-files.ts';
+
+/** How the work tree is prepared. `ready`: with the merge that lies in it, or none (null). `settled`: the agent has nothing to do for it, or the run was cancelled. */
+type PreparedMerge =
+  | { readonly kind: 'ready'; readonly merge: MergeToFinish | null }
+  | { readonly kind: 'settled'; readonly work: Work };
 
 /** A thread whose newest comment has a suggested change. */
 interface Spelled {
@@ -74,4 +87,100 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
   log.info(`applied the suggestion by ${oneLine(on.by, 60)} to ${name} (${head.slice(0, 7)})`);
   const applied: Work = { ...work, head, hasNewCommits: true };
   return answerWithoutCall(deps, applied, { id: task.id, own: SUGGESTION_APPLIED });
+}
+
+/**
+ * Merges the base branch into a lane that began on a red base, once the base passes again: on the old base `verify` would
+ * still fail. Leaves a merge that conflicts to the task that resolves conflicts.
+ */
+export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
+  const { repository, log, context } = deps;
+  const { lane, state, tasks } = work;
+  if (state.redBase?.stage !== 'repaired') return work;
+  const cured: Work = { ...work, state: { ...state, redBase: null } };
+  if (opened.fork === opened.base) return cured;
+  if (tasks.some(({ id }) => id === CONFLICT_TASK)) return work;
+  const before = await repository.snapshot();
+  const begun = await repository.beginMerge();
+  if (begun.kind === 'up-to-date') return cured;
+  if (begun.conflicts.length > 0 || begun.lockFiles.length > 0) {
+    await repository.abandonMerge();
+    log.warning(
+      `${lane.baseBranch} passes verify again, but cannot be merged into ${lane.branch} without conflicts. Resolve them on the pull request, or wait for the next run, which does.`,
+    );
+    return work;
+  }
+  const committed = await repository.commit({
+    before,
+    after: await repository.snapshot(),
+    message: `Merge ${plainTitle(lane.baseBranch, 60)}, where verify passes again`,
+    trailers: { 'Ralph-Run': context.runId, 'Ralph-Task': CONFLICT_TASK },
+  });
+  const merged = withCommit(work, committed);
+  if (committed.merge !== 'made') return merged;
+  log.info(`merged ${lane.baseBranch}, where verify passes again (${committed.head.slice(0, 7)})`);
+  return { ...merged, state: cured.state };
+}
+
+/** Merges the base branch into the work tree if that is the task, and finishes the merge if tools can. For any other task, takes an unfinished merge away. */
+export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Promise<PreparedMerge> {
+  const { repository, log } = deps;
+  const { id } = task;
+  if (id !== CONFLICT_TASK) {
+    await repository.abandonMerge();
+    return { kind: 'ready', merge: null };
+  }
+  const begun = await repository.beginMerge();
+  if (begun.kind === 'up-to-date') {
+    // A merge that fails verify still needs the agent.
+    if (isRed(work)) return { kind: 'ready', merge: null };
+    return { kind: 'settled', work: answerWithoutCall(deps, work, { id, own: alreadyMerged(work.lane.baseBranch) }) };
+  }
+  const { conflicts, lockFiles } = begun;
+  const many = conflicts.length + lockFiles.length;
+  log.info(`merging ${work.lane.baseBranch}: ${String(many)} ${many === 1 ? 'file conflicts' : 'files conflict'}`);
+  const ofLoop = madeByLoop(deps, lockFiles).map(({ path }) => path);
+  const merge = { conflicts, lockFiles, madeByLoop: ofLoop, remade: [], verification: null };
+  if (conflicts.length > 0 || ofLoop.length === 0) return { kind: 'ready', merge };
+  const last = work.journal.at(-1);
+  // They were made again after the agent's last call already.
+  return last?.taskId === CONFLICT_TASK
+    ? { kind: 'ready', merge: { ...merge, remade: last.evidence.lockFiles ?? [] } }
+    : mergeWithoutCall(deps, work, { task, merge });
+}
+
+function isRed({ state, head }: Work): boolean {
+  const last = state.lastIteration;
+  return isKnownRed(state, head) || (last?.taskId === CONFLICT_TASK && last.verification === 'failed');
+}
+
+/** Finishes a merge in which only lock files conflict: makes them again and commits it, unless a lock file cannot be made or `verify` fails. */
+async function mergeWithoutCall(
+  deps: LoopDeps,
+  work: Work,
+  { task, merge }: { readonly task: Task; readonly merge: MergeToFinish },
+): Promise<PreparedMerge> {
+  const { repository, config, log, signal } = deps;
+  const isCancelled = (): boolean => signal.aborted;
+  const before = await repository.snapshot();
+  const remade = await remakeLockFiles(deps, work);
+  if (isCancelled()) return { kind: 'settled', work };
+  const isMade = remade.filter(({ result }) => result === 'made').length === merge.lockFiles.length;
+  if (!isMade) return { kind: 'ready', merge: { ...merge, remade } };
+  const after = await repository.snapshot();
+  const verification = config.policy.verifies ? await verifyHere(deps, work) : null;
+  if (isCancelled()) return { kind: 'settled', work };
+  if (verification !== null && verification.kind !== 'passed')
+    return { kind: 'ready', merge: { ...merge, remade, verification } };
+  const committed = await repository.commit({
+    before,
+    after,
+    message: commitMessageOf(deps, work, { task, summary: null }),
+    trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
+  });
+  const done = withCommit(work, committed);
+  if (committed.merge !== 'made') return { kind: 'ready', merge: { ...merge, remade } };
+  log.info(`merged ${work.lane.baseBranch} without a call (${committed.head.slice(0, 7)})`);
+  const answer = { id: task.id, own: MERGED_WITHOUT_CALL, lockFiles: remade };
+  return { kind: 'settled', work: answerWithoutCall(deps, done, answer) };
 }

@@ -4,7 +4,7 @@ import { recordIn } from '../../core/snapshot/snapshot.ts';
 import type { ReadSnapshot } from '../../ports/state.ts';
 import type { LoopDeps } from '../deps.ts';
 import { textOf } from '../../errors.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { sentence } from '../../core/text/phrase.ts';
 
 /** Time that the store has for an answer, in ms: the next iteration is worth more than the question. */
 const LIMIT_MS = 15_000;

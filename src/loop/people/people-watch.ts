@@ -1,5 +1,5 @@
-import { MINUTE_MS } from '../../core/time.ts';
-import type { Work } from '../../handover/work.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import type { Work } from '../../handover/intake.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { LoopDeps } from '../deps.ts';
 

@@ -1,20 +1,21 @@
-import { callObstacle } from '../../core/pipeline/call-obstacle.ts';
-import { endsTheRun, heardTogether, type Heard } from '../../core/pipeline/heard.ts';
-import { nextAction, retryAfter } from '../../core/pipeline/next-action.ts';
-import type { Pipeline, ReadmeStep, Step } from '../../core/pipeline/pipeline.ts';
-import { readmeProblem } from '../../core/pipeline/readme-check.ts';
-import { afterRun } from '../../core/pipeline/step-circuit.ts';
-import { circuitOf } from '../../core/pipeline/step-memory.ts';
-import { resultWords } from '../../core/pipeline/step-notes.ts';
-import type { StepRecord, StepResult } from '../../core/pipeline/step-record.ts';
+import {
+  type Attempt,
+  endsTheRun,
+  type Heard,
+  heardTogether,
+  nextAction,
+  retryAfter,
+} from '../../core/pipeline/heard.ts';
+import type { CommandStep, Pipeline, ReadmeStep, Step } from '../../core/pipeline/pipeline.ts';
+import { callObstacle, readmeProblem } from '../../core/pipeline/readme-check.ts';
+import { afterRun, circuitOf, resultWords, type StepRecord, type StepResult } from '../../core/pipeline/step-record.ts';
+import type { CommandRun } from '../../ports/agent.ts';
 import type { Iteration } from '../call.ts';
-import { commitWork } from '../commit.ts';
+import { commitWork } from '../clean-check.ts';
 import type { LoopDeps } from '../deps.ts';
-import { takeDoneMarker } from '../done-marker.ts';
+import { takeDoneMarker } from '../marks.ts';
 import { keepNow } from '../pushing.ts';
-import { tryAgent } from './agent-step.ts';
-import { tryCommand } from './command-step.ts';
-import type { Begun, Running, Tried, Walk } from './walk.ts';
+import { type Begun, type Running, type Tried, tryAgent, type Walk } from './agent-step.ts';
 
 /** Runs the steps of an iteration, one after another: each is on record before the next begins. */
 export async function runSteps(
@@ -219,4 +220,37 @@ async function tryReadme(
     walk,
     calls: [],
   };
+}
+
+/** Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but are not the agent's progress. */
+async function tryCommand(deps: LoopDeps, { iteration, step }: Running<CommandStep>, walk: Walk): Promise<Tried> {
+  const { policy } = deps.config;
+  const leftMs = iteration.work.startedAt + policy.maxRunMs - deps.clock.now();
+  const timeoutMs = Math.max(1, Math.min(step.timeoutMs ?? policy.agentTimeoutMs, leftMs));
+  const { end, tail } = await deps.commands.run({
+    command: step.command,
+    folder: null,
+    timeoutMs,
+    signal: deps.signal,
+  });
+  return { attempt: attemptOf(end), tail, walk, calls: [] };
+}
+
+function attemptOf(end: CommandRun['end']): Attempt {
+  const failed = (why: string, code: number | null): Attempt => ({
+    result: { kind: 'failed', why, code },
+    isWorthAnother: end.kind !== 'cancelled',
+  });
+  switch (end.kind) {
+    case 'exited':
+      return end.code === 0
+        ? { result: { kind: 'passed' }, isWorthAnother: false }
+        : failed(`exit code ${String(end.code)}`, end.code);
+    case 'signalled':
+      return failed(`it was ended by ${end.signal}`, null);
+    case 'timeout':
+      return failed('it ran out of time', null);
+    case 'cancelled':
+      return failed('it was cancelled', null);
+  }
 }

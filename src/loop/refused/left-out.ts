@@ -3,11 +3,10 @@ import { leaveOut } from '../../core/lane/change.ts';
 import { recordLeftOut, waitsAfterRefusal, withPlaces } from '../../core/refusals/left-out.ts';
 import { explainRefusal, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
-import { namesOf } from '../../core/text/lists.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { namesOf, sentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import type { Work } from '../../handover/work.ts';
+import type { Work } from '../../handover/intake.ts';
 import type { RefusedPath, Remade, Remote } from '../../ports/repository.ts';
 import type { LoopDeps } from '../deps.ts';
 

@@ -1,4 +1,4 @@
-import { policyInputs } from '../../config/policy-inputs.ts';
+import { policyInputs } from '../../config/agent-inputs.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
@@ -14,11 +14,9 @@ import {
   workOf,
 } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
-import { baseName } from '../sentences/ends/red-base.ts';
-import { sourcesOf, stepsToAddTask } from '../sentences/task-sources.ts';
-import { objections, stepsToMerge, stepsToReview } from './for-pull-request.ts';
+import { baseName, sourcesOf, stepsToAddTask } from '../sentences/waiting.ts';
 import { nextStepsWhenBlocked } from './for-tasks.ts';
-import { command, step, type NextStep } from './step.ts';
+import { command, type NextStep, objections, step, stepsToMerge, stepsToReview } from './step.ts';
 
 type End<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 

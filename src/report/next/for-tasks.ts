@@ -1,14 +1,12 @@
-import { policyInputs } from '../../config/policy-inputs.ts';
+import { policyInputs } from '../../config/agent-inputs.ts';
 import { leftOutReason } from '../../core/review/left-out.ts';
-import { cut } from '../../core/text/cut.ts';
+import { cut } from '../../core/text/phrase.ts';
 import { issueOfTask, isListed, isStuck, markedIn, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, isQueue, iterationsOn, laneOf, lastVerification } from '../facts.ts';
-import { sourcesOf } from '../sentences/task-sources.ts';
-import { awaitedOutside } from '../sentences/waiting.ts';
+import { awaitedOutside, sourcesOf } from '../sentences/waiting.ts';
 import { withheldFrom } from '../sentences/ends/withheld.ts';
-import { nextStepsForFeedback } from './for-feedback.ts';
-import { command, whereToWrite, step, type NextStep } from './step.ts';
+import { command, type NextStep, nextStepsForFeedback, step, whereToWrite } from './step.ts';
 
 /** More protected paths than this are left to the summary. */
 const SHOWN_PATHS = 5;

@@ -1,7 +1,14 @@
-import { nameOfTask, type Task } from '../../core/tasks/task.ts';
+import type { FeedbackItem } from '../../core/feedback/memory.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import type { CommandWords } from '../../core/people/command.ts';
-import { flatten } from '../../core/text/one-line.ts';
+import type { TaskId } from '../../core/tasks/ids.ts';
+import { issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
+import { flatten } from '../../core/text/phrase.ts';
+import type { RunReport } from '../../handover/report.ts';
+import { isQueue, iterationsOf, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
+import { formatInstantFrom } from '../format.ts';
 import { prose, taskLink } from '../markdown.ts';
+import { stillAgainst } from '../sentences/feedback.ts';
 
 /** A step's readers: of a log, of a page on GitHub, or of a terminal beside a checkout. */
 export type Target = 'log' | 'markdown' | 'terminal';
@@ -51,6 +58,7 @@ export const KINDS = {
   note: '',
   nothing: 'nothing',
 } as const;
+
 type Kind = keyof typeof KINDS;
 
 /** Makes a step of one of the kinds but `command`. */
@@ -144,3 +152,179 @@ const REVIEW_PLACES = {
   check: 'a review of the pull request',
   conflict: 'a review of the pull request',
 } as const;
+
+/** Returns how a person goes on with what was asked of the pull request. `rounds`: `unknown` where nothing says that no more are allowed. */
+export function nextStepsForFeedback(
+  id: TaskId,
+  kind: FeedbackItem['kind'],
+  rounds: 'used-up' | 'unknown',
+): readonly NextStep[] {
+  const retry = command(`retry ${id}`, ['the pull request']);
+  const push = step('push', 'a fix yourself (Ralph counts its rounds from there)');
+  const orRetry: NextStep = { ...retry, joint: '; or ' };
+  switch (kind) {
+    case 'thread':
+      if (rounds === 'unknown')
+        return [
+          ...[
+            step('reply', 'the thread'),
+            step('push', 'a fix yourself', ', '),
+            step('resolve', 'the thread', ', or '),
+          ],
+          ...[step('note', 'if a reply starts nothing, its rounds are used up'), { ...retry, joint: ': ' }],
+        ];
+      return [
+        ...[push, step('say', 'more in the thread', '; or '), { ...retry, joint: ', then ' }],
+        step('resolve', 'the thread', '; or '),
+      ];
+    case 'review':
+      return [push, step('say', 'in a new review what is missing', '; or '), orRetry];
+    case 'check':
+      return [push, orRetry];
+    case 'conflict':
+      return [step('merge', 'the base branch yourself and push'), orRetry];
+  }
+}
+
+/** Returns the same once no more rounds are allowed. `stands`: the last answer was not taken back, and may be enough. */
+export function nextStepsAfterRounds(id: TaskId, kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
+  const steps = nextStepsForFeedback(id, kind, 'used-up');
+  if (!stands) return steps;
+  return [step('nothing', ENOUGH_IF[kind]), ...steps.map((one, at) => (at === 0 ? { ...one, lead: 'if not, ' } : one))];
+}
+
+const ENOUGH_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
+  thread: ', if that is what you wanted',
+  review: ', if that is what you wanted',
+  check: ', if the check passes now',
+  conflict: ', if the pull request can be merged now',
+};
+
+/** Returns how the work gets into the base branch: what is against that comes first. */
+export function stepsToMerge(report: RunReport): readonly NextStep[] {
+  if (lastVerification(report).kind === 'failed') return [step('look', 'the failing tests before anything is merged')];
+  const against = objections(report);
+  if (against.length > 0) return against;
+  return laneOf(report)?.checks?.unstarted === true
+    ? [
+        step('set', 'have the checks run, which have not started'),
+        step('review', 'the pull request', '; then '),
+        AND_MERGE,
+      ]
+    : [step('review', 'the pull request'), AND_MERGE];
+}
+
+const AND_MERGE = step('merge', 'it', ' and ');
+
+/** Returns to look at what people and CI still have against the pull request; empty where nothing is known. */
+export function objections(report: RunReport): readonly NextStep[] {
+  const why = stillAgainst(report);
+  return why === '' ? [] : [step('look', `the pull request before anything is merged: ${why}`)];
+}
+
+/** Returns what ends the wait for a review. */
+export function stepsToReview(report: RunReport): readonly NextStep[] {
+  const held = laneOf(report)?.held ?? null;
+  if (held === null || report.kind === 'worked')
+    return [
+      ...[step('review', 'and merge what is open'), step('close', 'it', ', or ')],
+      step('wait', 'then the queue continues by itself', ': '),
+    ];
+  if (held.refusal !== null)
+    return [
+      ...[step('draft', 'the pull request to a draft by hand'), step('merge', 'it', ', or ')],
+      step('wait', 'then the next run continues', ': '),
+    ];
+  return [
+    ...[step('merge', 'it'), step('wait', 'then work continues by itself', ': ')],
+    { ...step('draft', 'it to a draft'), lead: 'to have more work in it first, ' },
+    { ...command('run'), joint: ', or ' },
+  ];
+}
+
+/** Returns what people can do with a pull request that is ready: merge it, ask for more, reject it. */
+export function nextStepsWhenReady(report: RunReport): readonly NextStep[] {
+  const [change, ...others] = stepsToChange(report);
+  return [
+    ...stepsToMerge(report),
+    ...(change === undefined ? [] : [{ ...change, lead: 'to request a change, ' }, ...others]),
+    { ...step('close', 'the pull request'), lead: 'to reject it, ' },
+  ];
+}
+
+/** Where reviews are not answered, a task that is done stays done: what is missing is new work. */
+function stepsToChange(report: RunReport): readonly NextStep[] {
+  if (settingOf(report)?.answersReviews === true)
+    return [step('review', 'it'), step('wait', 'Ralph answers each comment of a review', ': ')];
+  if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null)) return [step('set', 'add a task for it')];
+  const own = isQueue(report) ? [step('wait', '(that opens a pull request of its own)', ' ')] : [];
+  return [step('set', 'describe it in the issue'), { ...command('run', ['the issue']), joint: ' and ' }, ...own];
+}
+
+/** Steps after auto-merge was switched off, because there are commits that nobody has reviewed. */
+export const AFTER_DISARMING: readonly NextStep[] = [
+  ...[step('review', 'the new commits'), { ...step('arm'), lead: 'then ' }],
+  step('merge', 'the pull request', ', or '),
+];
+
+const RUN_TO_CONTINUE = step('rerun', ' to continue');
+
+const THEN_RUN = step('rerun', '', ', then ');
+
+const AND_RUN = step('rerun', '', ' and ');
+
+const REVIEW_AND_MERGE = [step('review', 'the branch'), step('merge', 'it', ' and ')];
+
+const NOTHING = [step('nothing', ' to do')];
+
+/** Returns what a person can do after a run on their own machine, where nothing starts by itself. */
+export function nextStepsAtHome(report: RunReport): readonly NextStep[] {
+  const { outcome, endedAt: now } = report;
+  switch (outcome.kind) {
+    case 'complete':
+      return REVIEW_AND_MERGE;
+    case 'parked': {
+      const run = step('rerun', ` after ${formatInstantFrom(outcome.resumeAt, now)}`);
+      return settingOf(report)?.policy.onLimit === 'park' ? [run, step('set', 'use --on-limit wait', ', or ')] : [run];
+    }
+    case 'limit':
+      return [RUN_TO_CONTINUE];
+    case 'paused':
+      return outcome.reason === 'withdrawn' || outcome.by.startsWith('you')
+        ? [RUN_TO_CONTINUE]
+        : [command('resume'), THEN_RUN];
+    case 'cancelled':
+      return iterationsOf(report).some(({ evidence }) => evidence.end.kind === 'cancelled')
+        ? [RUN_TO_CONTINUE, step('note', 'the iteration that was running is lost', '; ')]
+        : [RUN_TO_CONTINUE];
+    case 'halted': {
+      if (outcome.reason !== 'circuit_open') return [step('fix', 'the cause'), THEN_RUN];
+      const probe = `without a reset one iteration tries again after ${formatInstantFrom(outcome.probeAt, now)}`;
+      const reset: NextStep = { ...command('reset circuit'), joint: ', then ' };
+      return [step('fix', 'the cause'), reset, AND_RUN, step('wait', probe, '; ')];
+    }
+    case 'blocked':
+      return outcome.reason === 'base_is_red'
+        ? [step('fix', 'the base branch'), THEN_RUN]
+        : [step('simplify', 'the open tasks clearer'), { ...command('retry'), joint: ', then ' }, AND_RUN];
+    case 'idle':
+      return IDLE[outcome.reason];
+    case 'refused':
+      return [step('rerun', ' when the other run has ended')];
+    case 'failed':
+      return [step('follow', 'the message says'), THEN_RUN];
+  }
+}
+
+const IDLE: Readonly<Record<Extract<Outcome, { kind: 'idle' }>['reason'], readonly NextStep[]>> = {
+  no_tasks: [
+    step('set', 'add a task (ralph add "…") and commit it'),
+    step('note', 'what is not committed is not seen', ': '),
+  ],
+  all_done: [step('merge', 'the branch'), step('set', 'add a task', ', or ')],
+  waiting_for_review: [...REVIEW_AND_MERGE, step('raise', 'max-tasks-per-pr and max-lines-per-pr', ', or ')],
+  no_such_label: [step('set', 'create the label, or set task-label to the one that you use')],
+  not_for_us: NOTHING,
+  answered: NOTHING,
+  updated: NOTHING,
+};

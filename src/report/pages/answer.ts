@@ -1,9 +1,8 @@
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
-import { answerMarker } from '../../core/people/answer-marker.ts';
+import { answerMarker } from '../../core/people/command.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { commitPage, link, prose, text } from '../markdown.ts';
-import { nextStepsForFeedback } from '../next/for-feedback.ts';
-import { renderSteps } from '../next/step.ts';
+import { nextStepsForFeedback, renderSteps } from '../next/step.ts';
 import { pageOf } from '../sentences/feedback.ts';
 
 /** Where an answer is given. */

@@ -1,16 +1,15 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { shareOf, type Change, type TaskShare } from '../../core/lane/change.ts';
-import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
+import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
-import { issueOfId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
+import { issueOfId, nameOfTaskId, type TaskId, turnOf } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { turnOf } from '../../core/tasks/set-aside.ts';
 import { isListed, markedIn } from '../../core/tasks/task.ts';
-import { namesOf } from '../../core/text/lists.ts';
-import { policyInputs } from '../../config/policy-inputs.ts';
+import { namesOf } from '../../core/text/phrase.ts';
+import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   allTasksOf,
@@ -26,13 +25,11 @@ import {
 import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text, taskLink } from '../markdown.ts';
 import { withheldFiles } from '../sentences/ends/withheld.ts';
-import { renderApprovalNotice } from './approval-notice.ts';
+import { renderApprovalNotice } from './status-comment.ts';
 import { itemOf, pageOf, stillAgainst } from '../sentences/feedback.ts';
-import { nextStepsAfterRounds } from '../next/for-feedback.ts';
-import { AFTER_DISARMING, nextStepsWhenReady } from '../next/for-pull-request.ts';
 import { nextStepsForTask } from '../next/for-tasks.ts';
-import { renderSteps } from '../next/step.ts';
-import { passedWords } from '../sentences/test-state.ts';
+import { AFTER_DISARMING, nextStepsAfterRounds, nextStepsWhenReady, renderSteps } from '../next/step.ts';
+import { passedWords } from '../sentences/alarms.ts';
 import { answerWords } from './feedback-section.ts';
 import { commitLink, headline, verificationWord } from './sections.ts';
 

@@ -1,6 +1,6 @@
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOf, laneOf, resumeInstant, tasksOf, workOf } from '../facts.ts';
-import { costOrNull } from '../sentences/unknown-cost.ts';
+import { costOrNull } from '../sentences/spend.ts';
 import { renderStatusJson } from './status-json.ts';
 
 /** The action's outputs, by the names in action.yml. */

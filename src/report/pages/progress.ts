@@ -1,19 +1,26 @@
 import { failureWords } from '../../core/analysis/failure-words.ts';
-import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Evidence, Verification } from '../../core/evidence.ts';
-import { resultWords } from '../../core/pipeline/step-notes.ts';
-import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { flatten, oneLine } from '../../core/text/one-line.ts';
-import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
-import { nextSteps } from '../next/for-run.ts';
-import { renderSteps } from '../next/step.ts';
-import { describeOutcome } from '../sentences/outcome-text.ts';
-import { laneStatusLines } from '../sentences/lane-status.ts';
-import { setUpLines } from '../sentences/set-up.ts';
-import { costNoun } from '../sentences/unknown-cost.ts';
-import { progressBar } from './progress-bar.ts';
+import type { JournalEntry } from '../../core/journal/journal.ts';
+import { resultWords } from '../../core/pipeline/step-record.ts';
+import { flatten, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, findingsOf, hasUsed, laneOf, storesWord, workOf } from '../facts.ts';
+import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { prose } from '../markdown.ts';
+import { nextSteps } from '../next/for-run.ts';
+import { renderSteps } from '../next/step.ts';
+import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
+import { laneStatusLines } from '../sentences/lane-status.ts';
+import { describeOutcome } from '../sentences/outcome-text.ts';
+import { setUpLines } from '../sentences/set-up.ts';
+import { costNoun } from '../sentences/spend.ts';
+import { progressBar } from './progress-bar.ts';
+
+/** Something that is said of an iteration. */
+interface OfIteration {
+  readonly iteration: number;
+  readonly text: string;
+}
 
 /** `[████░░] 4/6 title`, a line of the job log. */
 export function renderProgressLine(progress: {
@@ -128,4 +135,50 @@ function stepFailures(steps: Evidence['steps']): readonly string[] {
 function verifyDetail(verification: Verification): string {
   if (verification.kind !== 'failed') return '';
   return ` (${oneLine(verification.command, 60)}: ${verification.code === null ? 'out of time' : verification.code})`;
+}
+
+/** One line per text, in the order of its first iteration: `iterations 2–5: …`. Markdown. */
+export function groupedLines(said: readonly OfIteration[]): readonly string[] {
+  const byText = new Map<string, number[]>();
+  for (const { iteration, text } of said) byText.set(text, [...(byText.get(text) ?? []), iteration]);
+  return [...byText].map(
+    ([text, iterations]) =>
+      `${new Set(iterations).size === 1 ? 'iteration' : 'iterations'} ${ranges(iterations)}: ${prose(text, 300)}`,
+  );
+}
+
+/** `2–5, 7`. */
+function ranges(iterations: readonly number[]): string {
+  const sorted = [...new Set(iterations)].sort((a, b) => a - b);
+  const starts = sorted.filter((one) => !sorted.includes(one - 1));
+  const ends = sorted.filter((one) => !sorted.includes(one + 1));
+  return starts
+    .map((start, index) => (start === ends[index] ? `${start}` : `${start}–${ends[index] ?? ''}`))
+    .join(', ');
+}
+
+/** `Iteration 3: It …`, as a lane's change keeps what was overruled. */
+export function parseOverruled(line: string): OfIteration {
+  const [, iteration = '', text = line] = /^Iteration (\d{1,6}): ([^]*)$/.exec(line) ?? [];
+  return { iteration: Number(iteration), text: claimWords(text) };
+}
+
+/** A discrepancy or veto, as the journal holds it, for people who do not know the status block. */
+export function claimWords(sentence: string): string {
+  return sentence
+    .replace(
+      /^It reported TESTS_STATUS: PASSING, but the verification failed\.$/,
+      'The agent said that the tests pass; they failed.',
+    )
+    .replace(
+      /^It reported FILES_MODIFIED: (\d+), but no file content changed\.$/,
+      (_, files: string) => `The agent said that it changed ${count(Number(files), 'file')}; nothing changed.`,
+    )
+    .replace(
+      /^It reported TASKS_COMPLETED_THIS_LOOP: (\d+), but the files of tasks show (\d+)\.$/,
+      (_, said: string, shown: string) =>
+        `The agent said that it finished ${count(Number(said), 'task')}; the task files show ${shown}.`,
+    )
+    .replace(/ of the files of tasks\.$/, ' from the task files.')
+    .replace(/^It (?=claimed|deleted|reported)/, 'The agent ');
 }

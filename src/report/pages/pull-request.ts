@@ -1,22 +1,19 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
-import { plainTitle } from '../../core/text/plain-text.ts';
-import { firstLines, namesOf } from '../../core/text/lists.ts';
+import { firstLines, namesOf, plainTitle } from '../../core/text/phrase.ts';
 import { isStuck, issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { allTasksOf, doneTasks, iterationsOn, publishedCheck, startedTasks, tasksOf } from '../facts.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, text, taskLink } from '../markdown.ts';
-import { branchAlarms } from '../sentences/alarms.ts';
+import { branchAlarms, testState, type TestState, testWords } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
-import { agentsOfChange } from '../sentences/hand-overs.ts';
+import { agentsOfChange } from '../sentences/lane-status.ts';
 import { redStill, stillAgainst } from '../sentences/feedback.ts';
 import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
-import { branchCostNoun } from '../sentences/unknown-cost.ts';
-import { testState, testWords, type TestState } from '../sentences/test-state.ts';
+import { branchCostNoun } from '../sentences/spend.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
-import { feedbackSection, itemLine } from './feedback-section.ts';
-import { markedPart, type PullRequestText } from './pull-request-edits.ts';
+import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
 import {
   baseCheckLine,
   commitLink,

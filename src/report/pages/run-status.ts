@@ -1,14 +1,13 @@
 import type { Outcome } from '../../core/outcome.ts';
 import { viewCircuit } from '../../core/lane/circuit.ts';
 import { usageAt } from '../../core/lane/windows.ts';
-import type { RunStatus } from '../../core/local/run-status.ts';
-import { statusDocument } from '../../core/local/status-document.ts';
+import { type RunStatus, statusDocument } from '../../core/local/status-document.ts';
 import type { Policy } from '../../core/policy.ts';
 import { countTasks } from '../../core/tasks/queue.ts';
 import { isListed, nameOfTask, type Task } from '../../core/tasks/task.ts';
-import { cut } from '../../core/text/cut.ts';
-import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import type { Work } from '../../handover/work.ts';
+import { cut } from '../../core/text/phrase.ts';
+import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
+import type { Work } from '../../handover/intake.ts';
 
 /** How a local run stands. `work`: what this run knows of its lane; its journal is null outside the loop. */
 export interface StandsNow {

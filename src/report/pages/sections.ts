@@ -3,7 +3,7 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { TaskProgress } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, codeElement, commitPage, fence, linkPages, prose, proseLines, table, text } from '../markdown.ts';
-import { calledAgents } from '../sentences/hand-overs.ts';
+import { calledAgents } from '../sentences/lane-status.ts';
 import { nextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
@@ -19,11 +19,11 @@ import {
   warningsOf,
   workOf,
 } from '../facts.ts';
-import { costWord } from '../sentences/unknown-cost.ts';
+import { costWord } from '../sentences/spend.ts';
 import { obstacleLines } from '../sentences/waiting.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
-import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/lists.ts';
-import { groupedLines, parseOverruled } from './grouped.ts';
+import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/phrase.ts';
+import { groupedLines, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS } from '../sentences/look-at.ts';
 
 /** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */

@@ -1,25 +1,51 @@
-import { tasksDone } from '../../core/tasks/queue.ts';
-import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
-import type { Answer } from '../../handover/intake.ts';
-import type { TaskId } from '../../core/tasks/ids.ts';
-import { issueOfTask } from '../../core/tasks/task.ts';
-import { count } from '../format.ts';
-import { renderLaneStatus } from '../sentences/lane-status.ts';
-import { renderSetUp } from '../sentences/set-up.ts';
-import { oneLine } from '../../core/text/one-line.ts';
-import { code, link, prose, text, taskLink } from '../markdown.ts';
-import { renderApprovalNotice } from './approval-notice.ts';
+import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
+import type { JournalEntry } from '../../core/journal/journal.ts';
+import type { ParkReason } from '../../core/outcome.ts';
 import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
+import type { ApprovalNotice } from '../../core/people/consent.ts';
+import type { Policy } from '../../core/policy.ts';
+import type { Order } from '../../core/sharing/orders.ts';
+import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
+import { issueOfTask } from '../../core/tasks/task.ts';
+import { tasksDone } from '../../core/tasks/queue.ts';
+import { firstNames, oneLine, sentence } from '../../core/text/phrase.ts';
+import type { Answer } from '../../handover/intake.ts';
+import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
+import { quotedFailure } from '../agent-failures.ts';
+import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
+import { count, formatCost, formatDuration } from '../format.ts';
+import { code, link, prose, taskLink, text } from '../markdown.ts';
+import { type NextStep, renderSteps, step } from '../next/step.ts';
+import { renderLaneStatus } from '../sentences/lane-status.ts';
+import { describeOutcome } from '../sentences/outcome-text.ts';
+import { renderSetUp } from '../sentences/set-up.ts';
+import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+import { costNoun, knownCost } from '../sentences/spend.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
-import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
-import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
-import { checkSection, commitLink, headline, stateWord, taskVerificationWord, warningSection } from './sections.ts';
-import { describeOutcome } from '../sentences/outcome-text.ts';
-import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
-import { costNoun } from '../sentences/unknown-cost.ts';
-import { formatInstant } from '../../core/time.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { iterationResult } from './progress.ts';
+import {
+  checkSection,
+  commitLink,
+  headline,
+  stateWord,
+  taskVerificationWord,
+  verificationWord,
+  warningSection,
+} from './sections.ts';
+
+/** First line of the notice that earlier versions wrote on each issue that waits for approval. */
+export const APPROVAL_MARKER = '<!-- ralph-action:needs-approval -->';
+
+/** What becomes of the notice when the issue was worked since. */
+export const APPROVED_SINCE =
+  '\n**This issue no longer waits for approval.** Ralph has worked on it since; its other comment says where that stands.';
+
+/** What becomes of it when the approved text is back. */
+export const APPROVED_AGAIN = '\n**This issue no longer waits for approval.** Its text is approved.';
+
+/** What becomes of it when nobody wants the issue worked on any more. */
+export const NOT_ASKED_FOR = '\n**This issue no longer waits for approval.** It was closed, or its label was removed.';
 
 /** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';
@@ -160,4 +186,107 @@ function taskWord({ task, progress }: TaskReport, report: RunReport): string {
       ? []
       : [`verification ${taskVerificationWord(entries, report)}`]),
   ].join(', ');
+}
+
+const MAX_ORDERS = 3;
+
+const AT_WORK = '**🚧 Ralph is at work.**';
+
+/** What a run does now. */
+export type Doing =
+  | {
+      readonly kind: 'iterates';
+      readonly task: TaskReport['task'];
+      /** 1-based: the one that begins. */
+      readonly iteration: number;
+      /** What people ordered since the run began, oldest first. */
+      readonly orders: readonly Order[];
+    }
+  /** `task`: the next one; `until`: an instant in ms. */
+  | { readonly kind: 'waits'; readonly for: ParkReason; readonly task: TaskReport['task']; readonly until: number };
+
+/** How a run stands while it works. */
+interface LiveStatus {
+  readonly doing: Doing;
+  readonly tasks: readonly TaskReport[];
+  /** This run's iterations, oldest first. */
+  readonly journal: readonly JournalEntry[];
+  readonly limits: Pick<Policy, 'maxIterations' | 'maxRunMs' | 'maxCostUsd'>;
+  readonly startedAt: number;
+  readonly now: number;
+  /** Of how many jobs the run is. */
+  readonly jobs: 'one' | 'three';
+  readonly runUrl: string;
+}
+
+/** The sticky status comment of a run that works: which iteration, what the last one came to, time and money against their limits. True for as long as it stands. */
+export function renderLiveStatus(live: LiveStatus): string {
+  const { doing, tasks, journal, limits, jobs, startedAt, now, runUrl } = live;
+  const orders = doing.kind === 'iterates' ? doing.orders : [];
+  const named = `${taskLink(doing.task)} ${text(doing.task.title, 120)} (${link('live log', runUrl)})`;
+  const last = journal.at(-1) ?? null;
+  const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
+  const tokens = journal.reduce((sum, { analysis }) => sum + (analysis.tokens ?? 0), 0);
+  const cost = knownCost({ tokens, costUsd }).map(
+    (known) => ` · ${known}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
+  );
+  const done = tasks.filter(({ progress }) => progress.state === 'done').length;
+  const minutes = Math.floor(Math.max(0, now - startedAt) / MINUTE_MS);
+  return [
+    STATUS_MARKER,
+    doing.kind === 'iterates'
+      ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
+      : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
+    ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
+    `\`${tasksBar(tasks)}\` ${tasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost.join('')}`,
+    ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
+    jobs === 'one'
+      ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'
+      : `<sub>Updated when the run ends. To end it now, cancel ${link('the run', runUrl)}: what is finished is kept.</sub>`,
+  ].join('\n\n');
+}
+
+/** Whether a status comment is one of a run that works. */
+export function isLiveStatus(comment: string): boolean {
+  return comment.startsWith(`${STATUS_MARKER}\n\n${AT_WORK}`);
+}
+
+/** Given while the run works, so that no answer of another run need be found here again. */
+function orderWords({ kind, task, by }: Order): string {
+  const words = `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}`;
+  return `\`/ralph ${words}\` of ${text(by, 40)}`;
+}
+
+function lastWords(entry: JournalEntry): string {
+  const { evidence, analysis, startedAt, endedAt } = entry;
+  return [
+    entry.verdict.agentFailed ? prose(quotedFailure(entry), 300) : iterationResult(entry),
+    evidence.fileCount === 0
+      ? 'nothing changed'
+      : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
+    ...(evidence.verification.kind === 'not-run' ? [] : [`\`verify\` ${verificationWord(evidence.verification)}`]),
+    formatDuration(endedAt - startedAt),
+    ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
+  ].join(' · ');
+}
+
+/** What happened to the issue's text, and what to do. The same for the same edit, however often it is rendered. `name`: how the issue is called. */
+export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string, name = 'This issue'): string {
+  const label = code(taskLabel, 60);
+  const who =
+    editor === null
+      ? 'by somebody GitHub does not name'
+      : `by ${code(editor, 60)}, who has no write permission in this repository`;
+  return [
+    `**${name} waits for approval.** Its text was changed after the label ${label} was added: ${who}, ${formatInstant(at)}. The label is consent to the text as it was then, so Ralph does not work on the new one.`,
+    `**Next:** ${renderSteps(nextStepsForApproval(taskLabel), 'markdown')}`,
+  ].join('\n\n');
+}
+
+function nextStepsForApproval(taskLabel: string): readonly NextStep[] {
+  const again = step('relabel', `the label \`${taskLabel.replaceAll('`', "'")}\``);
+  return [
+    ...[step('note', 'read the text'), { ...again, lead: 'if it should be worked on as it is now, ' }],
+    step('note', 'that takes write permission', '; '),
+  ];
 }

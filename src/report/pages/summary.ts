@@ -1,9 +1,8 @@
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { resultWords } from '../../core/pipeline/step-notes.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import { resultWords } from '../../core/pipeline/step-record.ts';
+import { firstLines, moreLine, oneLine } from '../../core/text/phrase.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   allTasksOf,
@@ -21,15 +20,13 @@ import { code, link, linkPages, prose, proseLines, table, text, taskLink } from 
 import { quotedFailure } from '../agent-failures.ts';
 import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
-import { renderLaneStatus } from '../sentences/lane-status.ts';
+import { calledAgents, handOverLines, renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
-import { calledAgents, handOverLines } from '../sentences/hand-overs.ts';
-import { costIsUnknown, costWord } from '../sentences/unknown-cost.ts';
+import { costIsUnknown, costWord } from '../sentences/spend.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { feedbackLine } from './feedback-section.ts';
-import { claimWords, groupedLines } from './grouped.ts';
-import { iterationResult } from './progress.ts';
+import { claimWords, groupedLines, iterationResult } from './progress.ts';
 import {
   checkSection,
   commitLink,

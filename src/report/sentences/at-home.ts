@@ -1,11 +1,10 @@
 import type { RunReport } from '../../handover/report.ts';
 import { count, formatTokens } from '../format.ts';
 import { doneTasks, laneOf, tasksOf, workOf } from '../facts.ts';
-import { nextStepsAtHome } from '../next/at-home.ts';
-import { renderSteps } from '../next/step.ts';
+import { nextStepsAtHome, renderSteps } from '../next/step.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { isolationLine } from './isolation.ts';
-import { costNoun } from './unknown-cost.ts';
+import { costNoun } from './spend.ts';
 
 /** The last lines of a run at home: what became of the work, what it cost, what to do next. Plain lines; warnings are said where they arise. */
 export function renderEndAtHome(report: RunReport): string {

@@ -1,9 +1,7 @@
-import type { IsolationFacts } from '../../core/isolation/facts.ts';
-import { meaningOf } from '../../core/isolation/probe.ts';
+import { type IsolationFacts, meaningOf } from '../../core/isolation/probe.ts';
 import { STRANGER } from '../../core/isolation/egress/opening.ts';
 import { refusedHosts } from '../../core/isolation/texts.ts';
-import { andMore, firstNames } from '../../core/text/lists.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import { andMore, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { IsolationReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
 

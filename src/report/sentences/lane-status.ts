@@ -1,22 +1,36 @@
+import type { AgentName } from '../../core/agent-names.ts';
+import type { ProviderTrouble } from '../../core/agents/providers.ts';
+import { formatInstant } from '../../core/countdown.ts';
 import { provenAnswers } from '../../core/feedback/unproven.ts';
-import { troubleLines } from './hand-overs.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
+import type { JournalEntry } from '../../core/journal/journal.ts';
+import type { Change } from '../../core/lane/change.ts';
+import type { LaneState } from '../../core/lane/state.ts';
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import { tasksDone } from '../../core/tasks/queue.ts';
+import { namesOf, oneLine } from '../../core/text/phrase.ts';
 import type { Receipt } from '../../handover/intake.ts';
-import type { LaneState } from '../../core/lane/state.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import type { LaneView } from '../../handover/report.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { code, link, linkPages, text } from '../markdown.ts';
 import { renderCommand, renderContinuation, type Target } from '../next/step.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
-import type { LaneView } from '../../handover/report.ts';
 import { askedIn, feedbackWords } from './feedback.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
-import { formatInstant } from '../../core/time.ts';
+
+type Turn = Pick<JournalEntry, 'iteration' | 'agent' | 'passedOver'>;
+
+const TROUBLE_WORDS: Readonly<Record<ProviderTrouble, string>> = {
+  limit: 'its usage limit is reached',
+  billing: 'it has no credit',
+  auth: 'its key was refused',
+  failing: 'its provider kept failing',
+};
 
 const SHOWN_TRANSITIONS = 5;
+
 const SHOWN_WAITING = 5;
+
 /** More than any limit: counters that could not be read count as used up. */
 const UNREADABLE = 1e12;
 
@@ -40,6 +54,7 @@ const markdownStyle: Style = {
   strong: (words) => `**${words}**`,
   link,
 };
+
 const logStyle: Style = {
   target: 'log',
   text: oneLine,
@@ -197,4 +212,58 @@ function transitionLines({ state }: LaneView, style: Style): readonly string[] {
 
 function list(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join('\n');
+}
+
+/** Who took over from whom in a run, and why: a sentence each, plain. Empty where the first agent of the order did everything. */
+export function handOverLines(iterations: readonly Turn[]): readonly string[] {
+  return iterations.flatMap((turn, at) => handOverLine(turn, iterations[at - 1] ?? null));
+}
+
+/** The same of one iteration; `before`: the one before it in its run. */
+export function handOverLine({ iteration, agent, passedOver }: Turn, before: Turn | null): readonly string[] {
+  if (agent === null || agent === (before?.agent ?? null)) return [];
+  const taken =
+    before === null ? `${agent} worked from iteration ${iteration} on` : `${agent} took over in iteration ${iteration}`;
+  const reasons = passedOver.filter(({ name }) => before === null || name === before.agent).map(reasonWords);
+  if (reasons.length > 0) return [`${namesOf(reasons)}, so ${taken}.`];
+  return before === null ? [] : [`${agent} could be called again, so it continued in iteration ${iteration}.`];
+}
+
+/** Agents that a run called, with their iterations; in the order of their first. */
+export function calledAgents(
+  iterations: readonly Turn[],
+): readonly { readonly agent: AgentName; readonly iterations: number }[] {
+  const names = iterations.flatMap(({ agent }) => agent ?? []);
+  return [...new Set(names)].map((agent) => ({ agent, iterations: names.filter((name) => name === agent).length }));
+}
+
+/** Agents that have worked on what a branch holds. */
+export function agentsOfChange({ tasks }: Change): readonly AgentName[] {
+  return [...new Set(Object.values(tasks).flatMap(({ agents }) => agents))];
+}
+
+/** Agents that get no call now, while another one's turn it is. */
+export function troubleLines(
+  { agent, providers }: Pick<LaneState, 'agent' | 'providers'>,
+  now: number,
+): readonly string[] {
+  const names = Object.keys(providers) as readonly AgentName[];
+  return names.flatMap((name) => {
+    const provider = providers[name];
+    if (name === agent || provider?.kind !== 'open' || provider.until <= now) return [];
+    return [`${name} is not called until ${formatInstantFrom(provider.until, now)}: ${TROUBLE_WORDS[provider.why]}`];
+  });
+}
+
+function reasonWords({ name, why, until }: Turn['passedOver'][number]): string {
+  switch (why) {
+    case 'limit':
+      return `${name} was at its usage limit until ${formatInstant(until)}`;
+    case 'billing':
+      return `${name} had no credit`;
+    case 'auth':
+      return `${name}'s key was refused`;
+    case 'failing':
+      return `${name}'s provider kept failing`;
+  }
 }

@@ -1,4 +1,4 @@
-import type { LookAtKind } from '../../core/review/kinds.ts';
+import type { LookAtKind } from '../../core/review/manifest.ts';
 
 /** What files of a kind are, as the beginning of a line about them. */
 export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {

@@ -1,44 +1,32 @@
+import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
-import type { Outcome, OutcomeKind, RunBound } from '../../core/outcome.ts';
-import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
+import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
+import { isListed, nameOfTask } from '../../core/tasks/task.ts';
+import { cut, firstLines, namesOf } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { failedWords } from '../agent-failures.ts';
 import {
   allTasksOf,
   doneTasks,
   isPromptAlone,
-  isScheduled,
   iterationsOf,
+  laneOf,
   lastVerification,
   passedCommands,
   promptName,
-  laneOf,
   settingOf,
   tasksOf,
   warningsOf,
   workOf,
 } from '../facts.ts';
-import { failedWords } from '../agent-failures.ts';
-import { alarms } from './alarms.ts';
-import { baseIsRed } from './ends/red-base.ts';
-import { noTasks, sourcesOf } from './task-sources.ts';
-import { passedWords } from './test-state.ts';
-import { obstacleLines, stuckLines } from './waiting.ts';
-import { firstLines, namesOf } from '../../core/text/lists.ts';
-import { MINUTE_MS } from '../../core/time.ts';
-import { policyInputs } from '../../config/policy-inputs.ts';
-import { cut } from '../../core/text/cut.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
-import { isListed, nameOfTask } from '../../core/tasks/task.ts';
+import { count } from '../format.ts';
+import { alarms, passedWords } from './alarms.ts';
+import { doneWords, limited, type OutcomeText, parked } from './outcome-limits.ts';
+import { baseIsRed, noTasks, obstacleLines, sourcesOf, stuckLines } from './waiting.ts';
 
 /** So many waiting tasks the headline names. */
 const SHOWN_WAITING = 5;
-
-/** What an outcome is called in a few words, and what happened. Code stands in `backticks`; values in it are foreign text. */
-export interface OutcomeText {
-  readonly title: string;
-  readonly what: string;
-}
 
 type ReasonOf<Kind extends OutcomeKind> = Extract<Outcome, { kind: Kind }>['reason'];
 
@@ -149,10 +137,6 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
   }
 }
 
-function doneWords(report: RunReport): string {
-  return tasksDone(doneTasks(report).length, tasksOf(report).length);
-}
-
 function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
   const done = isPromptAlone(report) ? `nothing is left of \`${promptName(report)}\`` : doneWords(report);
   switch (reason) {
@@ -203,33 +187,6 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
   }
 }
 
-function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
-  const { needsPerson } = { needsPerson: undefined, ...outcome };
-  if (needsPerson !== undefined)
-    return {
-      title: 'Waiting for a limit that needs a person',
-      what: `The provider says: \`${cut(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
-    };
-  return {
-    title: outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset',
-    what: `${whyParked(outcome, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
-  };
-}
-
-/** Why a run that was to wait for the limit did not; empty where nothing kept it from that. */
-function notWaited(report: RunReport): string {
-  switch (workOf(report)?.notWaited ?? null) {
-    case 'iterations':
-      return ` The run did not wait for that: it has made all the iterations that \`${policyInputs.maxIterations.name}\` allows.`;
-    case 'minutes':
-      return ` The run did not wait for that: \`${policyInputs.maxRunMs.name}\` would leave no time for a call.`;
-    case 'cost':
-      return ` The run did not wait for that: it has spent what \`${policyInputs.maxCostUsd.name}\` allows.`;
-    case null:
-      return '';
-  }
-}
-
 /** People took back everything that the run worked on. */
 function withdrawn(report: RunReport): OutcomeText {
   const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
@@ -239,57 +196,11 @@ function withdrawn(report: RunReport): OutcomeText {
   };
 }
 
-/** The windows do not distinguish the two. */
-const USED_OR_RESERVED = 'used up, or reserved by other runs';
-
-function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): string {
-  const policy = settingOf(report)?.policy;
-  switch (outcome.reason) {
-    case 'calls_per_hour':
-      return `The hourly limit of ${policy ? count(policy.maxCallsPerHour, 'call') : 'calls'} is ${USED_OR_RESERVED}.`;
-    case 'tokens_per_hour':
-      return `The hourly limit of ${policy ? `${formatTokens(policy.maxTokensPerHour)} tokens` : 'tokens'} is ${USED_OR_RESERVED}.`;
-    case 'cost_per_day':
-      return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is ${USED_OR_RESERVED}.`;
-    case 'step_circuit':
-      return outcome.step === null
-        ? "No step of the pipeline may call the agent: each one's own circuit is open after failures in a row."
-        : `The step \`${outcome.step.replaceAll('`', "'")}\` of the pipeline failed several times in a row, so its circuit is open. It is required, so nothing can be finished without it.`;
-    case 'usage_limit':
-      return (policy?.agents.length ?? 1) > 1
-        ? 'None of the agents can be called for now: a usage limit is reached.'
-        : "The provider's usage limit is reached.";
-  }
-}
-
 function checksLeft(report: RunReport): OutcomeText {
   const left = allTasksOf(report).filter(({ task }) => task.obstacle === 'unread').length;
   return {
     title: 'More checks to look at',
     what: `Stopped with ${doneWords(report)}: ${count(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
-  };
-}
-
-function limited(reason: RunBound, report: RunReport): OutcomeText {
-  const policy = settingOf(report)?.policy;
-  const done = doneWords(report);
-  const limits = {
-    iterations: {
-      title: 'Iteration limit',
-      value: count(policy?.maxIterations ?? iterationsOf(report).length, 'iteration'),
-    },
-    minutes: {
-      title: 'Time limit',
-      value: policy ? count(Math.round(policy.maxRunMs / MINUTE_MS), 'minute') : 'its time',
-    },
-    cost: { title: 'Cost limit', value: policy ? formatCost(policy.maxCostUsd) : 'its budget' },
-  } as const;
-  const { title, value } = limits[reason];
-  return {
-    title,
-    what: isPromptAlone(report)
-      ? `Stopped at the limit of ${value} for one run; \`${promptName(report)}\` is not done yet.`
-      : `Stopped at the limit of ${value} for one run, with ${done}.`,
   };
 }
 

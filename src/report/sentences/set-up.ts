@@ -1,5 +1,5 @@
 import { MARKS, type Finding } from '../../core/doctor/finding.ts';
-import { flatten } from '../../core/text/one-line.ts';
+import { flatten } from '../../core/text/phrase.ts';
 import { count } from '../format.ts';
 import { code, codeElement, link, prose } from '../markdown.ts';
 

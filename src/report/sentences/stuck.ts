@@ -1,7 +1,7 @@
 import { withheldFiles } from './ends/withheld.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
-import { turnOf } from '../../core/tasks/set-aside.ts';
+import { turnOf } from '../../core/tasks/ids.ts';
 import { count, formatInstantFrom } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
@@ -10,8 +10,8 @@ import { allTasksOf, iterationsOn, settingOf } from '../facts.ts';
 import { nextStepsForTask } from '../next/for-tasks.ts';
 import { renderStepList } from '../next/step.ts';
 import { verificationWord } from '../pages/sections.ts';
-import { firstLines, namesOutOf } from '../../core/text/lists.ts';
-import { policyInputs } from '../../config/policy-inputs.ts';
+import { firstLines, namesOutOf } from '../../core/text/phrase.ts';
+import { policyInputs } from '../../config/agent-inputs.ts';
 
 const SHOWN_ITERATIONS = 3;
 const MAX_TAIL_CHARS = 1500;

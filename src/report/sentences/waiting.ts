@@ -1,9 +1,22 @@
-import { oneLine } from '../../core/text/one-line.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { isListed, isSettled, isStuck, markedIn, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
+import { cut, firstNames, oneLine } from '../../core/text/phrase.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { iterationsOf, laneOf, settingOf } from '../facts.ts';
 import { count } from '../format.ts';
-import type { TaskReport } from '../../handover/report.ts';
-import { firstNames } from '../../core/text/lists.ts';
+import { type NextStep, step } from '../next/step.ts';
+
+/** Where a run looks for tasks: its sources, and what people call the label (`the label ralph`). */
+interface TaskSources {
+  readonly sources: readonly string[];
+  readonly label: string;
+}
+
+const FILES: ReadonlyMap<string, string> = new Map([
+  ['plan', '`.ralph/fix_plan.md`'],
+  ['prd', '`.ralph/prd.json`'],
+  ['beads', '`.beads/`'],
+]);
 
 /** Tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: what people call it, its title, and why it does not continue. */
 export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
@@ -104,4 +117,79 @@ function quietWords(foreign: string): string {
 /** Foreign text in a sentence of ours: it marks no code. */
 function quiet(foreign: string): string {
   return oneLine(foreign, 80).replaceAll('`', "'");
+}
+
+/** `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. `leftOut`: some may be there that this run may not work. */
+export function noTasks(where: TaskSources, leftOut: boolean): string {
+  const files = filesOf(where);
+  const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
+  return [
+    ...(looksAtIssues(where)
+      ? [leftOut ? `no open issue with ${where.label} is for this run` : `no open issue has ${where.label}`]
+      : []),
+    ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`]),
+    ...(looksAtPrompt(where) ? ['there is no `PROMPT.md`'] : []),
+  ].join(', and ');
+}
+
+/** Returns the ways to give Ralph another task. */
+export function stepsToAddTask(where: TaskSources): readonly NextStep[] {
+  const [file] = filesOf(where);
+  const ways = [
+    ...(looksAtIssues(where) ? [step('label', `${where.label} on an issue that an agent should work on`)] : []),
+    ...(file === undefined ? [] : [step('write', `a task into ${file}`)]),
+    ...(looksAtPrompt(where) ? [step('write', 'what you want into `PROMPT.md` on the base branch')] : []),
+  ];
+  return ways.map((way, at) => (at === 0 ? way : { ...way, joint: ', or ' }));
+}
+
+/** Returns where the run looked for tasks. */
+export function sourcesOf(report: RunReport): TaskSources {
+  const setting = settingOf(report);
+  const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
+  return { sources: setting?.taskSources ?? [], label };
+}
+
+function filesOf({ sources }: TaskSources): readonly string[] {
+  return sources.map((source) => FILES.get(source)).filter((path) => path !== undefined);
+}
+
+function looksAtPrompt({ sources }: TaskSources): boolean {
+  return sources.includes('prompt');
+}
+
+/** A run that ended before it knew its sources speaks of the label. */
+function looksAtIssues({ sources }: TaskSources): boolean {
+  return sources.length === 0 || sources.includes('issues');
+}
+
+/** Describes the end of a run whose `verify` fails on the base branch as well: what fails, and that no task is to blame. */
+export function baseIsRed(report: RunReport): { readonly title: string; readonly what: string } {
+  const red = laneOf(report)?.redBase ?? null;
+  const command = red === null ? '`verify`' : code(red.command, 80);
+  const words = red === null || red.words === '' ? '.' : `: ${code(red.words, 300)}.`;
+  const iterations = iterationsOf(report).length;
+  return {
+    title: 'Blocked: the base branch is red',
+    what: `${command} fails on ${baseName(report)} as well${words} No task can be completed until it passes, and none is blamed for it.${iterations === 0 ? ' No call was made.' : ''}${newFailures(report)}`,
+  };
+}
+
+/** Returns what people call the base branch, with `backticks` where that is known. */
+export function baseName(report: RunReport): string {
+  const base = laneOf(report)?.baseBranch ?? null;
+  return base === null ? 'the base branch' : code(base, 120);
+}
+
+/** What the last iteration made fail besides. */
+function newFailures(report: RunReport): string {
+  const last = iterationsOf(report).at(-1)?.evidence.verification;
+  const failures = last?.kind === 'failed' ? (last.newlyRed ?? []) : [];
+  return failures.length === 0
+    ? ''
+    : ` New on this branch, and not on the base: ${failures.map((text) => code(text, 120)).join(', ')}.`;
+}
+
+function code(text: string, maxChars: number): string {
+  return `\`${cut(text, maxChars).replaceAll('`', "'")}\``;
 }

@@ -1,31 +1,31 @@
-import { releaseLane } from '../../gate/lane/claim.ts';
-import { renewReservation } from '../../gate/lane/renew.ts';
+import { releaseLane, renewReservation } from '../../gate/lane/claim.ts';
 import type { GateDeps } from '../../gate/deps.ts';
-import { detectOtherRalphs } from '../../gate/detect-other-ralphs.ts';
 import { forTasks } from '../../gate/tasks/sources.ts';
-import { workQueue } from '../../gate/work.ts';
-import type { RunStatus } from '../../core/local/run-status.ts';
+import { detectOtherRalphs, workQueue } from '../../gate/work.ts';
+import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { calledAs, findNamed } from '../../core/people/named-task.ts';
 import { withPipelineOf } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { endIntake, type Intake } from '../../handover/intake.ts';
-import type { WorkIntake } from '../../handover/handed.ts';
+import { endIntake, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
-import type { Work } from '../../handover/work.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../../loop/deps.ts';
 import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { Transcript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
-import { agentsOf, openedExporters, openFirst, sessionExport } from '../agents.ts';
+import {
+  agentsOf,
+  failureOf,
+  openedExporters,
+  openFirst,
+  reportWithoutWork,
+  sessionExport,
+  sha256,
+} from '../agents.ts';
 import type { RiverDeps } from '../deps.ts';
-import { reportWithoutWork } from '../ends.ts';
-import { failureOf } from '../failure.ts';
-import { createRecording, type Recording } from '../recording.ts';
-import { runLoop } from '../run-loop.ts';
-import { sha256 } from '../stages.ts';
+import { createRecording, type Recording, runLoop } from '../run-loop.ts';
 import { createHomeOutlet } from './outlet.ts';
 
 /** What the run does now, for whoever watches it. */

@@ -1,17 +1,21 @@
-import { oneLine } from '../../core/text/one-line.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { oneLine, sentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
 import { messageOf, UserError } from '../../errors.ts';
-import type { Work } from '../../handover/work.ts';
+import type { Work } from '../../handover/intake.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
-import { agentsOf, openedExporters, openFirst, sessionExport } from '../agents.ts';
+import {
+  agentsOf,
+  failureOf,
+  openedExporters,
+  openFirst,
+  reportUnpublished,
+  reportWithoutWork,
+  sessionExport,
+} from '../agents.ts';
 import type { RiverDeps, RunEnd } from '../deps.ts';
-import { reportUnpublished, reportWithoutWork } from '../ends.ts';
-import { failureOf } from '../failure.ts';
-import type { Recording } from '../recording.ts';
-import { runLoop } from '../run-loop.ts';
+import { type Recording, runLoop } from '../run-loop.ts';
 import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
 
 /** The job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end. It asks GitHub's API nothing, and pushes nothing. */

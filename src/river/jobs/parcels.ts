@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import { parseHandedIntake, type HandedFile, type HandedIntake } from '../../handover/handed.ts';
+import { documentOf, type HandedFile, type HandedIntake, parseHandedIntake, type Work } from '../../handover/intake.ts';
 import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
-import { documentOf } from '../../handover/stored.ts';
 import { changeFactTexts } from '../../core/isolation/texts.ts';
 import { hasConversation } from '../../core/lane/session.ts';
 import { parseState, type LaneState } from '../../core/lane/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import type { Work } from '../../handover/work.ts';
 import { UserError } from '../../errors.ts';
 import { COMMIT_BUNDLES, type HandoffFolder, type HandoffName } from '../../ports/handoff.ts';
 import type { Transcript } from '../../ports/state.ts';

@@ -1,19 +1,26 @@
 import { receivedFeedback } from '../../core/feedback/answered.ts';
 import { measured } from '../../core/lane/change.ts';
+import { hasConversation } from '../../core/lane/session.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { nameOfLane } from '../../core/tasks/ids.ts';
+import { nextTask } from '../../core/tasks/queue.ts';
 import { nameInMessage } from '../../core/text/commit-message.ts';
-import type { RunReport } from '../../handover/report.ts';
-import type { Work } from '../../handover/work.ts';
-import { lostWork, receiveWork, type ReceivedWork } from '../../handover/work-parcel.ts';
-import type { PublishDeps } from '../../publish/deps.ts';
-import { notifyOfConfiguration } from '../../publish/notifications.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { UserError } from '../../errors.ts';
 import { meaningOfRun } from '../../gate/event/event-table.ts';
-import { isAskedFor } from '../../gate/people/trust.ts';
-import type { RiverDeps } from '../deps.ts';
-import type { Recording } from '../recording.ts';
+import { acknowledge, isAskedFor } from '../../gate/people/trust.ts';
+import type { HandedFile, HandedIntake, Work, WorkIntake } from '../../handover/intake.ts';
+import type { RunReport } from '../../handover/report.ts';
+import { lostWork, type ReceivedWork, receiveWork } from '../../handover/work-parcel.ts';
+import { beginWork } from '../../loop/loop.ts';
+import { openBranch, pushIteration } from '../../loop/pushing.ts';
+import type { PublishDeps } from '../../publish/deps.ts';
+import { createLiveStatus } from '../../publish/end.ts';
+import { notifyOfConfiguration } from '../../publish/notifications.ts';
+import { connectStages, type Stages } from '../agents.ts';
+import type { RiverDeps, RunEnd } from '../deps.ts';
+import type { Recording } from '../run-loop.ts';
 import { publishRecorded } from '../salvage.ts';
-import { pushIteration } from '../../loop/pushing.ts';
-import { connectStages, type Stages } from '../stages.ts';
 import { namedBundle, namedFile, takeIntake, type TakenIntake } from './parcels.ts';
 
 type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
@@ -108,4 +115,70 @@ function lost(why: string): Extract<Outcome, { kind: 'failed' }> {
     reason: 'infrastructure',
     message: `The job of the loop left no work that can be published. ${why} Nothing of it counts as done, and all that it had reserved counts as used: its calls for an hour, its cost for the day. Its log says what happened.`,
   };
+}
+
+/** The job of the gate, once there is work: makes the branch, shows people that it is worked on, and hands over to the job of the loop. */
+export async function gateJob(
+  deps: RiverDeps,
+  recording: Recording,
+  { stages, intake }: { readonly stages: Stages; readonly intake: WorkIntake },
+): Promise<RunEnd> {
+  const { clock, log, debug } = deps;
+  const begun = await acknowledge(stages.forge, intake);
+  const outlet = { kind: 'push', remote: stages.remote, forge: stages.forge } as const;
+  const unbegun = beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: clock.now() });
+  recording.keep(unbegun);
+  const opening = { outlet, clock, log, redact: deps.redact, appendJournal: null };
+  const { work, end } = await openBranch(opening, unbegun, begun.opened.base);
+  if (end !== null) {
+    const ended = { ...work, outcome: end, endedAt: clock.now() };
+    recording.keep(ended);
+    return { handedOver: null, report: await publishRecorded(stages, recording, ended) };
+  }
+  const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
+  const { showLive } = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug });
+  if (task !== null) await showLive(work, { task, iteration: 1, orders: [] });
+  const digest = await giveIntake(deps, stages, {
+    version: 1,
+    kind: 'intake',
+    runTag: deps.runTag,
+    intake: { ...begun, state: { ...begun.state, refusedPush: work.state.refusedPush, tasks: work.state.tasks } },
+    remoteHead: work.remoteHead,
+    shown: task?.id ?? null,
+    session: await giveSession(deps, stages, begun),
+    settings: deps.config.settings.found,
+  });
+  // From here on the lane is the next job's to give back.
+  recording.released();
+  recording.tryToRecord('ended');
+  log.info(
+    `Handed over to the job of the loop: ${nameOfLane(begun.lane.id)}, ${String(begun.tasks.length)} ${begun.tasks.length === 1 ? 'task' : 'tasks'}.`,
+  );
+  return { handedOver: { digest, branch: begun.lane.branch }, report: null };
+}
+
+async function giveIntake({ connect, redact }: RiverDeps, { sha256 }: Stages, handed: HandedIntake): Promise<string> {
+  const folder = await connect.handoff();
+  const text = JSON.stringify(mapTexts(handed, redact));
+  await folder.write('gate/intake.json', text);
+  // Read back: what the next jobs get must be what the output says.
+  const digest = sha256(text);
+  if ((await folder.fingerprint('gate/intake.json'))?.sha256 !== digest)
+    throw new UserError('infrastructure', 'What the gate hands over was changed on disk while it was written.');
+  return digest;
+}
+
+/** Encrypted as it is stored: the key is the agent's, which only the next job has. */
+async function giveSession(
+  { connect }: RiverDeps,
+  { store }: Stages,
+  { lane, state }: WorkIntake,
+): Promise<HandedFile | null> {
+  const { transcript } = state;
+  if (!hasConversation(state) || transcript === null) return null;
+  const found = await store.transcript(lane.id, transcript);
+  if (found.kind !== 'found') return null;
+  const { sha256, content } = found.transcript;
+  await (await connect.handoff()).write('gate/session.sealed', content);
+  return { sha256, bytes: content.length };
 }

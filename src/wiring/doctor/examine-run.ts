@@ -1,22 +1,21 @@
 import { createHash } from 'node:crypto';
 import { claudeProvider } from '../../agents/claude/provider.ts';
 import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
-import { readCheckoutFile } from '../../cli/checkout-file.ts';
-import { withEffectiveInputs } from '../../core/doctor/effective-files.ts';
+import { readCheckoutFile } from '../../cli/command.ts';
 import {
-  typicalBranches,
   type Asked,
   type BaseTrial,
   type KeyTrial,
   type PipelineTrial,
+  typicalBranches,
+  withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { checkSubject, isCheckOf } from '../../core/lane/check.ts';
-import { sentence } from '../../core/text/sentence.ts';
-import { oneLine } from '../../core/text/one-line.ts';
+import { oneLine, sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
 import { fetchFor } from '../../github/proxied-fetch.ts';
@@ -25,10 +24,8 @@ import { NO_NEEDS, type Examination } from '../../river/deps.ts';
 import { cacheObstacle } from '../../state/cache-environment.ts';
 import { unpricedModels } from '../agents/prices.ts';
 import type { World } from '../world.ts';
-import { actionRules } from './action-rules.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
-import { tryPipeline } from './try-pipeline.ts';
-import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
+import { actionRules, tookTooLong, tryPipeline, VERIFY_MS } from './try-pipeline.ts';
 import { otherWorkflows, workflowFiles } from './workflow-files.ts';
 
 const KEY_MS = 15_000;

@@ -4,34 +4,33 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
-import { readCheckoutFile } from '../../cli/checkout-file.ts';
+import { readCheckoutFile } from '../../cli/command.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
-import type { AskedExamination, Examine } from '../../cli/doctor/examine.ts';
-import type { OpenedPlaces } from '../../cli/lane/state-places.ts';
+import type { AskedExamination, Examine } from '../../cli/doctor/doctor.ts';
+import type { OpenedPlaces } from '../../cli/lane/read-lane.ts';
 import { loginProblems, misnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
-import { workingFolderOf } from '../../config/working-folder.ts';
+import { workingFolderOf } from '../../config/fields.ts';
 import { diagnose } from '../../core/doctor/doctor.ts';
 import {
-  typicalBranches,
-  unknownSettings,
   type Asked,
   type BaseTrial,
   type Facts,
   type KeyTrial,
   type Repository,
+  typicalBranches,
+  unknownSettings,
+  withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
-import { withEffectiveInputs } from '../../core/doctor/effective-files.ts';
-import { isExpression } from '../../core/doctor/expression.ts';
 import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
-import type { Workflow } from '../../core/doctor/workflow.ts';
+import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { fromRoot } from '../../core/folder.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
-import { sentence } from '../../core/text/sentence.ts';
+import { sentence } from '../../core/text/phrase.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
 import { textOf, UserError } from '../../errors.ts';
-import { workingDirectoryProblem } from '../../git/checkout/working-directory.ts';
+import { workingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
 import { layTree } from '../../git/checkout/tree/lay-tree.ts';
@@ -43,12 +42,10 @@ import { rememberSurroundings } from '../../processes/clean-surroundings.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { createVerifier } from '../../processes/verifier.ts';
-import { actionRules } from './action-rules.ts';
 import { openPlaces } from '../lane-places.ts';
 import { logTo, ownRepository } from '../own-github.ts';
 import { settingsInForce } from '../settings/effective-settings.ts';
-import { tryPipelines } from './try-pipeline.ts';
-import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
+import { actionRules, tookTooLong, tryPipelines, VERIFY_MS } from './try-pipeline.ts';
 import { otherWorkflows, workflowFiles } from './workflow-files.ts';
 
 const GH_MS = 10_000;

@@ -1,19 +1,76 @@
-import { ALL_PROVIDERS } from '../agents/providers.ts';
-import { DEFAULT_ALLOWED_TOOLS, DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
+import { refusedCommands } from '../../agents/rules/shell-rules.ts';
+import {
+  DEFAULT_AGENT_VERSION,
+  DEFAULT_ALLOWED_TOOLS,
+  DEFAULT_ANSWER_CHECKS,
+  DEFAULT_ANSWER_REVIEWS,
+  DEFAULT_BRANCH_PREFIX,
+  DEFAULT_MAX_COST_USD,
+  DEFAULT_MAX_COST_USD_PER_DAY,
+  DEFAULT_MAX_MINUTES,
+  DEFAULT_NOTIFY,
+  DEFAULT_SOURCES,
+  DEFAULT_STATE_STORE,
+  DEFAULT_TASK_LABEL,
+} from '../../cli/defaults.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
-import { listField } from '../../config/fields.ts';
-import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
-import { workingFolderOf } from '../../config/working-folder.ts';
-import type { PipelineTrial } from '../../core/doctor/facts.ts';
-import { isExpression } from '../../core/doctor/expression.ts';
-import type { Workflow } from '../../core/doctor/workflow.ts';
-import { allSeenFrom, fromRoot, type Folder } from '../../core/folder.ts';
+import { chooseFrom, KEY_INPUTS, renamedTo } from '../../config/agent-inputs.ts';
+import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
+import { inputProblems } from '../../config/inputs.ts';
+import { INPUT_NAMES } from '../../config/input-schema.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import type { ActionRules, BaseTrial, PipelineTrial } from '../../core/doctor/facts.ts';
+import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
+import { allSeenFrom, type Folder, fromRoot } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
+import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { textOf, UserError } from '../../errors.ts';
+import { EVENTS } from '../../gate/event/event-table.ts';
 import { findPipeline } from '../../gate/lane/pipeline.ts';
-import { readBaseTexts } from '../../git/checkout/base-texts.ts';
+import { readBaseTexts } from '../../git/checkout/texts.ts';
 import type { Repository } from '../../ports/repository.ts';
+import { unpricedModels } from '../agents/prices.ts';
+import { ALL_PROVIDERS, loginProblemsOf } from '../agents/providers.ts';
+
+/** The longest that a check of the set-up tries the verify commands. */
+export const VERIFY_MS = 15 * MINUTE_MS;
+
+/** What the checks know of this version of the action. */
+export const actionRules: ActionRules = {
+  inputs: INPUT_NAMES,
+  renamed: renamedTo,
+  inputProblems,
+  events: EVENTS,
+  loginProblems: (environment, inputs) => loginProblemsOf(environment, chooseFrom(inputs).order),
+  agents: (inputs) => chooseFrom(inputs).order,
+  unpricedModels: (inputs) =>
+    unpricedModels(
+      chooseFrom(inputs).order,
+      parsePriceLines(
+        (inputs['prices'] ?? '')
+          .split('\n')
+          .map((line) => line.trim())
+          .filter((line) => line !== ''),
+      ).prices,
+    ),
+  keyInputs: KEY_INPUTS,
+  refusedCommands,
+  defaults: {
+    'task-label': DEFAULT_TASK_LABEL,
+    'task-sources': DEFAULT_SOURCES,
+    notify: DEFAULT_NOTIFY,
+    'state-store': DEFAULT_STATE_STORE,
+    'agent-version': DEFAULT_AGENT_VERSION,
+    'allowed-tools': DEFAULT_ALLOWED_TOOLS,
+    'max-cost-usd': DEFAULT_MAX_COST_USD,
+    'max-cost-usd-per-day': DEFAULT_MAX_COST_USD_PER_DAY,
+    'max-minutes': DEFAULT_MAX_MINUTES,
+    'answer-reviews': DEFAULT_ANSWER_REVIEWS,
+    'answer-checks': DEFAULT_ANSWER_CHECKS,
+    'branch-prefix': DEFAULT_BRANCH_PREFIX,
+  },
+};
 
 type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'>;
 
@@ -90,4 +147,9 @@ function committed(
       return { base, unread: allSeenFrom(within, read.read.unread), links: {}, lane: null, fork: null };
     },
   };
+}
+
+/** What a trial comes to that does not end in time: slow commands need not be wrong ones. */
+export function tookTooLong(limitMs: number): BaseTrial {
+  return { kind: 'impossible', why: `it did not end within ${String(Math.ceil(limitMs / MINUTE_MS))} min.` };
 }

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readCheckoutFile } from '../../cli/checkout-file.ts';
+import { readCheckoutFile } from '../../cli/command.ts';
 import type { OtherWorkflow, WorkflowFile } from '../../core/doctor/facts.ts';
 import { parseWorkflow } from '../../core/doctor/workflow.ts';
 import { checkName } from '../../core/setup/ci.ts';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { checkOwnFolder } from '../../home/own-folder.ts';
-import { STATE } from '../../home/run-claim.ts';
+import { checkOwnFolder, STATE } from '../../home/own-folder.ts';
 import { createGenerationFiles, type GenerationFiles } from '../../state/generation-files.ts';
 import { systemClock } from '../world.ts';
 

@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty';
-import { formatInstant } from '../../core/time.ts';
-import { createCountdownLine, type CountdownLine } from '../../home/countdown-line.ts';
+import { formatInstant } from '../../core/countdown.ts';
+import { createCountdownLine, type CountdownLine } from '../../home/status-files.ts';
 import { formatDuration } from '../../report/format.ts';
 import { systemClock } from '../world.ts';
 

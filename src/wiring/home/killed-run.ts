@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { remainsSentence } from '../../core/isolation/room-remains.ts';
-import { namesOf } from '../../core/text/lists.ts';
+import { remainsSentence } from '../../core/isolation/room-record.ts';
+import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import type { RunClaim } from '../../home/run-claim.ts';
+import type { RunClaim } from '../../home/own-folder.ts';
 import type { Log } from '../../ports/machine.ts';
 import { endAgent, removeRoomsOf } from '../agent.ts';
 import type { Place } from './place.ts';

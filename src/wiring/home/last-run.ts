@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { LastRun } from '../../cli/monitor/screen-port.ts';
-import { lastRun } from '../../home/run-claim.ts';
+import type { LastRun } from '../../cli/monitor/terminal-world.ts';
+import { lastRun } from '../../home/own-folder.ts';
 import { createGenerationFiles } from '../../state/generation-files.ts';
 
 /** The last `ralph run` of the checkout with this top folder; null: nothing is known of one. */

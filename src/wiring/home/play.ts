@@ -1,8 +1,6 @@
 import type { RunReport } from '../../handover/report.ts';
-import type { CountdownLine } from '../../home/countdown-line.ts';
-import type { Interruption } from '../../home/interruption.ts';
-import type { StatusFiles } from '../../home/status-files.ts';
-import type { RunStatus } from '../../core/local/run-status.ts';
+import type { CountdownLine, Interruption, StatusFiles } from '../../home/status-files.ts';
+import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Verifier } from '../../ports/agent.ts';
 import type { Connections } from '../../river/deps.ts';
 import { runAtHome, type HomeDeps, type Shown } from '../../river/home/at-home.ts';

@@ -1,32 +1,32 @@
-import { verifyEnvironment } from '../../config/agent-environment.ts';
-import { withheldVariables } from '../../config/withheld-variables.ts';
+import { verifyEnvironment, withheldVariables } from '../../config/agent-environment.ts';
 import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UsageError, type Terminal } from '../../cli/command.ts';
-import { readCheckoutFile } from '../../cli/checkout-file.ts';
-import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
+import { readCheckoutFile, type Terminal, UsageError } from '../../cli/command.ts';
+import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run.ts';
 import type { ChosenAgent, Config } from '../../config/config.ts';
 import { fromRoot } from '../../core/folder.ts';
-import { parseFoundStatus } from '../../core/local/found-status.ts';
-import type { RunStatus } from '../../core/local/run-status.ts';
+import { parseFoundStatus, type RunStatus } from '../../core/local/status-document.ts';
 import { conclude } from '../../core/outcome.ts';
 import { UserError } from '../../errors.ts';
 import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { checkState, claimRun, nextNumber, releaseRun } from '../../home/run-claim.ts';
-import { listenForInterruption } from '../../home/interruption.ts';
-import { openJournalFolder } from '../../home/journal-folder.ts';
-import { createLogFiles } from '../../home/log-files.ts';
-import type { WorkedFolder } from '../../home/own-folder.ts';
-import { createStatusFiles } from '../../home/status-files.ts';
-import { createTerminalLog } from '../../home/terminal-log.ts';
+import { createLogFiles, createTerminalLog } from '../../home/log-files.ts';
+import {
+  checkState,
+  claimRun,
+  nextNumber,
+  openJournalFolder,
+  releaseRun,
+  type WorkedFolder,
+} from '../../home/own-folder.ts';
+import { createStatusFiles, listenForInterruption } from '../../home/status-files.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
-import { costOrNull } from '../../report/sentences/unknown-cost.ts';
+import { costOrNull } from '../../report/sentences/spend.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { endAgent } from '../agent.ts';
 import { checkoutFiles } from './checkout-state.ts';

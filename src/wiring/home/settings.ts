@@ -1,7 +1,7 @@
 import { parseConfig } from '../../config/inputs.ts';
 import type { Config } from '../../config/config.ts';
-import { KEY_INPUTS } from '../../config/key-inputs.ts';
-import { workingFolderOf } from '../../config/working-folder.ts';
+import { KEY_INPUTS } from '../../config/agent-inputs.ts';
+import { workingFolderOf } from '../../config/fields.ts';
 import { readRunSettings, textsWith } from '../../config/settings/run-texts.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
 import { UserError } from '../../errors.ts';

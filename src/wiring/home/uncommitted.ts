@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { fromRoot, type Folder } from '../../core/folder.ts';
 import { committedFilesIn, taskFilesIn } from '../../core/local/committed-files.ts';
-import { namesOf } from '../../core/text/lists.ts';
+import { namesOf } from '../../core/text/phrase.ts';
 import { ignoredAmong, type PersonCheckout } from '../../git/home/person-checkout.ts';
 
 /** Files that would set the run up if git did not ignore them. */

@@ -1,28 +1,34 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roomEnvironment } from '../../core/isolation/environment.ts';
-import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import {
   allowedHosts,
+  type AllowedHosts,
   asksForBounds,
+  type HostRule,
   modelHostsAmong,
+  modelHostsOf,
   nameOfTarget,
   withHosts,
-  type AllowedHosts,
-  type HostRule,
 } from '../../core/isolation/hosts.ts';
-import { levelsToTry, NO_BOUNDS, NO_SERVICES, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
-import { modelHostsOf } from '../../core/isolation/model-hosts.ts';
-import { meaningOf } from '../../core/isolation/probe.ts';
+import {
+  type FailedLevel,
+  type IsolationFacts,
+  levelsToTry,
+  meaningOf,
+  NO_BOUNDS,
+  NO_SERVICES,
+  settleLevel,
+} from '../../core/isolation/probe.ts';
 import { openFoldersWarning } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
-import { remainsSentence } from '../../core/isolation/room-remains.ts';
-import { namesOf } from '../../core/text/lists.ts';
+import { remainsSentence } from '../../core/isolation/room-record.ts';
+import { namesOf } from '../../core/text/phrase.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { proxyFinder } from '../../github/proxied-fetch.ts';
 import type { OpenedRoom } from '../../isolation/room/open-room.ts';
-import type { RoomOptions } from '../../isolation/room/options.ts';
+import type { RoomOptions } from '../../isolation/room/room-of.ts';
 import { isHiddenFolder, roomOptions, runtimeFolder } from './room-place.ts';
 import type { World } from '../world.ts';
 import { notIsolated, type Isolation, type Measured } from './isolation.ts';

@@ -1,4 +1,4 @@
-import type { IsolationFacts } from '../../core/isolation/facts.ts';
+import type { IsolationFacts } from '../../core/isolation/probe.ts';
 import type { World } from '../world.ts';
 import { notIsolated, type Isolation } from './isolation.ts';
 

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { IsolationFacts } from '../../core/isolation/facts.ts';
+import type { IsolationFacts } from '../../core/isolation/probe.ts';
 import type { HostRule } from '../../core/isolation/hosts.ts';
 import { listenOnLoopback } from '../../isolation/listening.ts';
 import type { Room } from '../../ports/room.ts';

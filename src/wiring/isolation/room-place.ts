@@ -5,8 +5,8 @@ import type { ChosenAgent } from '../../config/config.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
 import { forbidsPrograms, HIDDEN_FOLDERS, isWithin, runnersFolders, topFolderOf } from '../../core/isolation/view.ts';
 import { readText, toolFolders } from '../../isolation/room/namespaces.ts';
-import type { RoomOptions } from '../../isolation/room/options.ts';
-import { RUNTIME_VERSION } from '../../isolation/rootless/runtime-lock.ts';
+import type { RoomOptions } from '../../isolation/room/room-of.ts';
+import { RUNTIME_VERSION } from '../../isolation/rootless/install.ts';
 import { RESERVATIONS, roomFolders } from './room-folders.ts';
 import type { World } from '../world.ts';
 

@@ -1,10 +1,9 @@
-import { answerSettings } from '../../config/settings/effective-settings.ts';
-import { settingsPaths } from '../../config/settings/run-texts.ts';
-import { workingFolderOf } from '../../config/working-folder.ts';
+import { answerSettings, settingsPaths } from '../../config/settings/run-texts.ts';
+import { workingFolderOf } from '../../config/fields.ts';
 import type { Folder } from '../../core/folder.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
-import { readBaseTexts, type BaseTexts } from '../../git/checkout/base-texts.ts';
+import { readBaseTexts, type BaseTexts } from '../../git/checkout/texts.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { lastRunIn } from '../home/last-run.ts';
 import { readDefaults } from './action-defaults.ts';

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Config, RunContext } from '../../config/config.ts';
 import { parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
 import { readRunSettings, settingsPaths, textsWith, textsWithFound } from '../../config/settings/run-texts.ts';
-import { workingFolderOf } from '../../config/working-folder.ts';
-import type { FoundSetting } from '../../core/settings/found-setting.ts';
+import { workingFolderOf } from '../../config/fields.ts';
+import type { FoundSetting } from '../../core/settings/effective.ts';
 import { UserError } from '../../errors.ts';
-import type { BaseTexts } from '../../git/checkout/base-texts.ts';
+import type { BaseTexts } from '../../git/checkout/texts.ts';
 import { baseMayHave, type BaseOnDisk } from '../../git/checkout/on-disk.ts';
 import { takeIntake } from '../../river/jobs/parcels.ts';
 import { openHandoff } from '../handoff.ts';
@@ -79,7 +79,7 @@ export async function readSettingsFiles(
   };
   // Most repositories have none, and most events ask for nothing: then no code of git is loaded.
   if (!(await baseMayHave(wanted))) return NO_FILES;
-  const { readBaseTexts } = await import('../../git/checkout/base-texts.ts');
+  const { readBaseTexts } = await import('../../git/checkout/texts.ts');
   return readBaseTexts({ ...wanted, env });
 }
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { ACTION_FOLDER, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
-import { runStatusSchema } from '../../../src/core/local/run-status.ts';
+import { runStatusSchema } from '../../../src/core/local/status-document.ts';
 import { layRalph, type Ralph } from '../../ralphs.ts';
 import { rows } from '../../runs.ts';
 

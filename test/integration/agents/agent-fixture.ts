@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { Broker } from '../../../src/ports/broker.ts';
 import { cli as claude } from '../../../src/agents/claude/cli.ts';
 import type { AgentCli } from '../../../src/agents/cli/cli.ts';
-import { createCliAgent, type AgentCommand } from '../../../src/agents/cli/agent.ts';
+import { createCliAgent } from '../../../src/agents/cli/agent.ts';
+import type { AgentCommand } from '../../../src/agents/cli/call-cli.ts';
 import type { Agent, AgentCall } from '../../../src/ports/agent.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 

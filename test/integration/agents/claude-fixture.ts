@@ -6,7 +6,7 @@ import { startScriptedModel, type ScriptedModel } from '../../../sandbox/scripte
 import type { Script } from '../../../sandbox/scripted-model/step.ts';
 import { cli } from '../../../src/agents/claude/cli.ts';
 import { installCli } from '../../../src/agents/cli/install.ts';
-import { loginFor } from '../../../src/wiring/agents/login.ts';
+import { loginFor } from '../../../src/wiring/agents/agent-settings.ts';
 import type { AgentRun } from '../../../src/ports/agent.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import type { Step } from '../../../sandbox/scripted-model/step.ts';
-import { claudeMcpServers } from '../../../src/agents/claude/mcp-servers.ts';
-import { serverRules } from '../../../src/core/mcp/rules.ts';
+import { claudeMcpServers } from '../../../src/agents/claude/cli.ts';
+import { serverRules } from '../../../src/core/mcp/values.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';
 import { createWorld, installOnce } from './claude-fixture.ts';
 

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { exportSession, importSession, tokensOf } from '../../../src/agents/codex/session-files.ts';
+import { exportSession, importSession, tokensOf } from '../../../src/agents/codex/cli.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';

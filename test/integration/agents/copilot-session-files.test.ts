@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { exportSession, importSession, resetSettings, tokensSince } from '../../../src/agents/copilot/session-files.ts';
+import { exportSession, importSession, resetSettings, tokensSince } from '../../../src/agents/copilot/cli.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';

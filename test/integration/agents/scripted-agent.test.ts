@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
-import { claudeArguments } from '../../../src/agents/claude/command-line.ts';
+import { claudeArguments } from '../../../src/agents/claude/cli.ts';
 import { eventually } from '../../eventually.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 import { isRunning, processesWith } from '../processes/process-fixture.ts';

@@ -9,7 +9,7 @@ import { initialState, serializeState, type LaneState } from '../../../src/core/
 import type { LedgerDay } from '../../../src/core/lane/ledger.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import { emptySnapshot, withRecord } from '../../../src/core/snapshot/snapshot.ts';
-import { DAY_MS } from '../../../src/core/time.ts';
+import { DAY_MS } from '../../../src/core/countdown.ts';
 import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { now, openForge, TOKEN } from '../github/github-fixture.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claimRun } from '../../../src/home/run-claim.ts';
+import { claimRun } from '../../../src/home/own-folder.ts';
 import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { workflowFiles } from '../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../src/wiring/settings/effective-settings.ts';

@@ -2,7 +2,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { baseMayHave } from '../../../src/git/checkout/on-disk.ts';
-import { readBaseTexts } from '../../../src/git/checkout/base-texts.ts';
+import { readBaseTexts } from '../../../src/git/checkout/texts.ts';
 import { setScene } from './git-fixture.ts';
 
 const paths = ['.ralph/.ralphrc', '.ralphrc'];

@@ -10,8 +10,7 @@ import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-rec
 import { changeUsage } from '../../../src/core/snapshot/changes.ts';
 import { emptySnapshot, laneIn, lanesIn, unreadableSnapshot } from '../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
-import type { RefNetworkOptions } from '../../../src/git/refs/ref-network.ts';
-import { explainStateRefusal } from '../../../src/git/refs/ref-refusal.ts';
+import { explainStateRefusal, type RefNetworkOptions } from '../../../src/git/refs/ref-network.ts';
 import type { Written } from '../../../src/ports/state.ts';
 import { IS_DEEP } from '../../runs.ts';
 import {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { createSecretSearch } from '../../../src/git/inspection/known-secrets.ts';
+import { createSecretSearch } from '../../../src/git/inspection/inspection.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 import { redact } from '../../../src/core/text/redact.ts';
 import { cpuMs } from '../../cpu.ts';

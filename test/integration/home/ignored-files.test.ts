@@ -4,8 +4,7 @@ import { chmod, mkdir, readFile, readdir, readlink, symlink, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { copyLimits } from '../../../src/core/local/ignored-copies.ts';
-import { cloneForRun } from '../../../src/git/home/clone.ts';
-import { copyIgnored, type CopyAsked } from '../../../src/git/home/ignored-files.ts';
+import { cloneForRun, type CopyAsked, copyIgnored } from '../../../src/git/home/ignored-files.ts';
 import { createGit } from '../../../src/git/git.ts';
 import { lookAtCheckout } from '../../../src/git/home/person-checkout.ts';
 import { ignoredFiles, uncommittedWords } from '../../../src/wiring/home/uncommitted.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import { openRoom, type OpenedRoom } from '../../../src/isolation/room/open-room.ts';
-import type { RoomOptions } from '../../../src/isolation/room/options.ts';
+import type { RoomOptions } from '../../../src/isolation/room/room-of.ts';
 import { runProgram, type ProgramEnd } from '../../../src/processes/run-program.ts';
 
 /** A runner's folders with a room of a run in one of its checkouts. */

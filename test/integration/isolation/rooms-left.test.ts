@@ -15,11 +15,9 @@ import {
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { NO_REMAINS } from '../../../src/core/isolation/room-remains.ts';
-import type { RoomRecord } from '../../../src/core/isolation/room-record.ts';
+import { NO_REMAINS, type RoomRecord } from '../../../src/core/isolation/room-record.ts';
 import { openRoom } from '../../../src/isolation/room/open-room.ts';
-import type { RoomOptions } from '../../../src/isolation/room/options.ts';
-import { makeReachable } from '../../../src/isolation/room/reach.ts';
+import { makeReachable, type RoomOptions } from '../../../src/isolation/room/room-of.ts';
 import { plannedRoom, readRoomRecord, writeRoomCopy, writeRoomRecord } from '../../../src/isolation/room/record.ts';
 import { removeAbandoned, removeRoom } from '../../../src/isolation/room/remove.ts';
 import { findRoot } from '../../../src/isolation/room/root.ts';

@@ -11,7 +11,7 @@ import { LOOK_AT_START, type ProbeRequest } from '../../../src/isolation/probe.t
 import { removeSandboxRoom } from '../../../src/isolation/rootless/remove.ts';
 import { openSandboxRoom } from '../../../src/isolation/rootless/open-sandbox-room.ts';
 import type { OpenedRoom } from '../../../src/isolation/room/open-room.ts';
-import type { RoomOptions } from '../../../src/isolation/room/options.ts';
+import type { RoomOptions } from '../../../src/isolation/room/room-of.ts';
 import { callsOfProbe } from '../../../src/isolation/room/seal.ts';
 import { startOfProcess } from '../../../src/isolation/tries.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';

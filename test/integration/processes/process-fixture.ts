@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { parseStat } from '../../../src/processes/process-table.ts';
+import { parseStat } from '../../../src/processes/process-tree.ts';
 
 /** Ids of the running processes that carry `runTag`. */
 export function processesWith(runTag: string): number[] {

@@ -4,7 +4,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CommandRun } from '../../../src/ports/agent.ts';
-import { createStepCommands } from '../../../src/processes/step-commands.ts';
+import { createStepCommands } from '../../../src/processes/run-program.ts';
 import { createMachine, createMemoryLog } from '../agents/agent-fixture.ts';
 import { processesWith } from './process-fixture.ts';
 

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { rememberActionFiles } from '../../../src/runner/action-files.ts';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
-import { createRunnerFiles } from '../../../src/runner/runner-files.ts';
+import { createRunnerFiles } from '../../../src/runner/workspace-files.ts';
 
 let folder = '';
 beforeEach(() => {

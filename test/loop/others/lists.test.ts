@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openedBy } from '../../../src/core/others/opened-by.ts';
+import { openedBy } from '../../../src/core/others/left-circuit.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import type { Behaviour } from '../stage/behaviours.ts';

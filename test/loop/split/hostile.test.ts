@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { IsolationFacts } from '../../../src/core/isolation/facts.ts';
+import type { IsolationFacts } from '../../../src/core/isolation/probe.ts';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
-import { DAY_MS } from '../../../src/core/time.ts';
+import { DAY_MS } from '../../../src/core/countdown.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from '../stage/behaviours.ts';

@@ -2,10 +2,9 @@ import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { parseRefusal } from '../../../src/core/refusals/refusal.ts';
-import { isLockFile } from '../../../src/core/review/lock-files.ts';
+import { isLockFile } from '../../../src/core/review/test-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
-import type { Standing } from '../../../src/core/feedback/held-head.ts';
-import type { CheckDetails, CheckNow, PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
+import type { CheckDetails, CheckNow, PullRequestNow, Standing } from '../../../src/core/feedback/pull-request-now.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,

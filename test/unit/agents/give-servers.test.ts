@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { codexMcpServers } from '../../../src/agents/codex/mcp-servers.ts';
+import { codexMcpServers } from '../../../src/agents/codex/tool-rules.ts';
 import type { HostRule } from '../../../src/core/isolation/hosts.ts';
-import type { McpServer } from '../../../src/core/mcp/server.ts';
+import type { McpServer } from '../../../src/core/mcp/values.ts';
 import type { Room } from '../../../src/ports/room.ts';
-import { giveServers } from '../../../src/wiring/agents/mcp-servers.ts';
+import { giveServers } from '../../../src/wiring/agents/agent-settings.ts';
 import { configOf } from '../../loop/stage/river.ts';
 
 const remote = (url: string, headers: Readonly<Record<string, string>> = {}): McpServer => ({

@@ -1,16 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { claudeMcpServers } from '../../../src/agents/claude/mcp-servers.ts';
-import { codexMcpServers } from '../../../src/agents/codex/mcp-servers.ts';
-import { copilotMcpServers } from '../../../src/agents/copilot/mcp-servers.ts';
-import { geminiMcpServers } from '../../../src/agents/gemini/mcp-servers.ts';
-import { opencodeMcpServers } from '../../../src/agents/opencode/mcp-servers.ts';
-import { unmappedServers as leftOutByQwen } from '../../../src/agents/qwen/mcp-servers.ts';
-import { serverRules } from '../../../src/core/mcp/rules.ts';
-import { resolvedValue } from '../../../src/core/mcp/mapping.ts';
+import { claudeMcpServers } from '../../../src/agents/claude/cli.ts';
+import { codexMcpServers } from '../../../src/agents/codex/tool-rules.ts';
+import { copilotMcpServers } from '../../../src/agents/copilot/cli.ts';
+import { geminiMcpServers } from '../../../src/agents/gemini/cli.ts';
+import { opencodeMcpServers } from '../../../src/agents/opencode/tool-rules.ts';
+import { unmappedServers as leftOutByQwen } from '../../../src/agents/qwen/cli.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';
-import type { CommandServer, McpServer, RemoteServer } from '../../../src/core/mcp/server.ts';
-import { valuesOf, variablesIn } from '../../../src/core/mcp/values.ts';
+import {
+  type CommandServer,
+  type McpServer,
+  type RemoteServer,
+  resolvedValue,
+  serverRules,
+  valuesOf,
+  variablesIn,
+} from '../../../src/core/mcp/values.ts';
 import { runs } from '../../runs.ts';
 
 const program: CommandServer = {

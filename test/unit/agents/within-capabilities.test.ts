@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
-import { withinCapabilities } from '../../../src/wiring/agents/within-capabilities.ts';
+import { withinCapabilities } from '../../../src/wiring/agents/agent-settings.ts';
 
 const denial = { tool: 'Bash', command: 'docker ps' };
 

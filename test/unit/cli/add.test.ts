@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { addJsonSchema } from '../../../src/cli/tasks/add-schema.ts';
+import { addJsonSchema } from '../../../src/cli/tasks/add.ts';
 import { parsePlan } from '../../../src/core/tasks/files/plan.ts';
 import { ralph, type CliRun } from './fixture.ts';
 import { optionalSections } from '../core/core-fixtures.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { cleanJsonSchema } from '../../../src/cli/inspect/clean-schema.ts';
+import { cleanJsonSchema } from '../../../src/cli/inspect/analyze.ts';
 import { cleanMarkdown } from '../../../src/core/text/clean.ts';
 import type { CleanedText } from '../../../src/core/text/cleaned.ts';
 import { ralph } from './fixture.ts';

@@ -1,8 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
-import { doctorJsonSchema } from '../../../src/cli/doctor/doctor-schema.ts';
-import type { Examine } from '../../../src/cli/doctor/examine.ts';
+import { doctorJsonSchema, type Examine } from '../../../src/cli/doctor/doctor.ts';
 import { cure, fine, problem, unchecked, type Finding } from '../../../src/core/doctor/finding.ts';
 import { ralph, type CliRun } from './fixture.ts';
 

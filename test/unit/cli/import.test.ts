@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { importJsonSchema } from '../../../src/cli/tasks/import-schema.ts';
-import type { AskedAgent, ImportWorld } from '../../../src/cli/tasks/import-world.ts';
+import { type AskedAgent, importJsonSchema, type ImportWorld } from '../../../src/cli/tasks/import.ts';
 import { ralph, type CliRun } from './fixture.ts';
 
 let checkout = '';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { replayJsonSchema } from '../../../src/cli/inspect/replay-schema.ts';
-import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
+import { chainLine, CHAIN_START } from '../../../src/core/journal/parse-journal.ts';
 import { ralph } from './fixture.ts';
 import { initialState } from '../../../src/core/lane/state.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';

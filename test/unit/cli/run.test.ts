@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { UsageError, type Terminal } from '../../../src/cli/command.ts';
-import { runJsonSchema } from '../../../src/cli/run/run-schema.ts';
-import type { AskedRun } from '../../../src/cli/run/run-world.ts';
-import { createRunCommand } from '../../../src/cli/run/run.ts';
+import { type AskedRun, createRunCommand, runJsonSchema } from '../../../src/cli/run/run.ts';
 
 const terminal: Terminal = {
   stdin: (async function* () {})(),

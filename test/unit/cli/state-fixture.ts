@@ -1,5 +1,5 @@
 import { noFeedback } from '../../../src/core/feedback/memory.ts';
-import type { OpenPlaces, StatePlace } from '../../../src/cli/lane/state-places.ts';
+import type { OpenPlaces, StatePlace } from '../../../src/cli/lane/read-lane.ts';
 import { emptyBudget, type Budget } from '../../../src/core/sharing/budget.ts';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Lease } from '../../../src/core/sharing/lease.ts';

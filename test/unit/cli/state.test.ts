@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
+import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState, serializeState } from '../../../src/core/lane/state.ts';

@@ -23,7 +23,7 @@ import {
   DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
 } from '../../../src/cli/defaults.ts';
-import { tasksJsonSchema, type TasksReport } from '../../../src/cli/tasks/tasks-schema.ts';
+import { tasksJsonSchema, type TasksReport } from '../../../src/cli/tasks/read-tasks.ts';
 import { ralph, type CliRun } from './fixture.ts';
 
 /** Runs `ralph tasks` in a checkout with these files. */

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Command, Terminal } from '../../../src/cli/command.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import { UserError } from '../../../src/errors.ts';
-import { LISTED } from '../../../src/cli/listing.ts';
+import { type Command, LISTED, type Terminal } from '../../../src/cli/command.ts';
 import { commands, ralph } from './fixture.ts';
 
 describe('help', () => {

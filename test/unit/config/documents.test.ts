@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
-import { INPUT_NAMES } from '../../../src/config/inputs.ts';
+import { INPUT_NAMES } from '../../../src/config/input-schema.ts';
 import { renderOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { actionYml, configOf } from '../../loop/stage/river.ts';

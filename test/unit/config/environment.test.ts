@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withKeyInputs } from '../../../src/config/key-inputs.ts';
+import { withKeyInputs } from '../../../src/config/agent-inputs.ts';
 import { claudeProvider } from '../../../src/agents/claude/provider.ts';
 import {
   agentEnvironment,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parsePriceLines } from '../../../src/config/price-lines.ts';
+import { parsePriceLines } from '../../../src/config/fields.ts';
 import { runs } from '../../runs.ts';
 
 const price = (input: number, cachedInput: number, output: number) => ({ input, cachedInput, output });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withheldVariables } from '../../../src/config/withheld-variables.ts';
+import { withheldVariables } from '../../../src/config/agent-environment.ts';
 
 const job = { FROM_SETUP: 'yes', OTHER: '1', EMPTY: '', PATH: '/bin', GITHUB_TOKEN: 'x'.repeat(20) };
 const given = { PATH: '/bin', OTHER: '1' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DAY_MS, formatInstant, HOUR_MS, MINUTE_MS } from '../../../src/core/time.ts';
+import { DAY_MS, formatInstant, HOUR_MS, MINUTE_MS } from '../../../src/core/countdown.ts';
 
 test('units of time are in milliseconds', () => {
   expect([MINUTE_MS, HOUR_MS, DAY_MS]).toEqual([60_000, 3_600_000, 86_400_000]);

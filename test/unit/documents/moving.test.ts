@@ -4,7 +4,7 @@ import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { KEYS } from '../../../src/config/settings/keys.ts';
 import { describeLayout, LAYOUT_PATHS } from '../../../src/core/layouts/found-files.ts';
 import { layoutOf } from '../../../src/core/layouts/layouts.ts';
-import { taskSourceNames } from '../../../src/core/tasks/task-sources.ts';
+import { taskSourceNames } from '../../../src/core/tasks/ids.ts';
 import { filesOf, RALPHS, type Ralph } from '../../ralphs.ts';
 import { namesIn, plain, read, tablesUnder, tableUnder } from './pages.ts';
 

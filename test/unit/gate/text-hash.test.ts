@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { IssueText } from '../../../src/core/tasks/issue-task.ts';
-import { hashOfText } from '../../../src/gate/people/approvals.ts';
+import { hashOfText } from '../../../src/gate/people/trust.ts';
 
 const hash = (text: IssueText) => hashOfText(text, (bytes) => createHash('sha256').update(bytes).digest('hex'));
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { secretsOfSettings } from '../../../src/git/checkout/credentials/values.ts';
+import { secretsOfSettings } from '../../../src/git/checkout/credentials/credentials.ts';
 
 const basic = Buffer.from('x-access-token:c2VjcmV0-of-it').toString('base64');
 

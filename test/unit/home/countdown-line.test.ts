@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createCountdownLine } from '../../../src/home/countdown-line.ts';
+import { createCountdownLine } from '../../../src/home/status-files.ts';
 
 const CLEAR = '\r\u001B[2K';
 

@@ -7,7 +7,7 @@ import { emptyRecord } from '../../../src/core/sharing/lane-record.ts';
 import { emptySnapshot, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import type { NamedTexts } from '../../../src/ports/state.ts';
 import { createDirectorySnapshot } from '../../../src/state/directory-snapshot.ts';
-import { claimRun, nextNumber, releaseRun } from '../../../src/home/run-claim.ts';
+import { claimRun, nextNumber, releaseRun } from '../../../src/home/own-folder.ts';
 import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { openPlaces } from '../../../src/wiring/lane-places.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';

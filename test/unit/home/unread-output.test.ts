@@ -9,9 +9,9 @@ const source = (path: string): string => fileURLToPath(new URL(`../../../src/${p
 function printing(prepare: string) {
   const program = `
     import { appendFileSync } from 'node:fs';
-    import { endWhenUnread } from ${JSON.stringify(source('cli/unread-output.ts'))};
-    import { listenForInterruption } from ${JSON.stringify(source('home/interruption.ts'))};
-    import { makeTemporaryFolder } from ${JSON.stringify(source('home/temporary-folder.ts'))};
+    import { endWhenUnread } from ${JSON.stringify(source('cli/run-command.ts'))};
+    import { listenForInterruption } from ${JSON.stringify(source('home/status-files.ts'))};
+    import { makeTemporaryFolder } from ${JSON.stringify(source('home/own-folder.ts'))};
     endWhenUnread();
     ${prepare}
     setInterval(() => process.stdout.write('line\\n'), 5);`;

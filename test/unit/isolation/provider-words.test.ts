@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { providerWords, waitOf } from '../../../src/isolation/provider-words.ts';
+import { providerWords, waitOf } from '../../../src/isolation/provider-connection.ts';
 
 test.each<readonly [body: string, words: string | null]>([
   ['{"error":{"message":"Slow down.","type":"rate_limit"}}', 'Slow down.'],

@@ -6,7 +6,7 @@ import {
   RUNTIME_PACKAGES,
   RUNTIME_VERSION,
   runtimeManifests,
-} from '../../../src/isolation/rootless/runtime-lock.ts';
+} from '../../../src/isolation/rootless/install.ts';
 
 interface Entry {
   readonly version: string;

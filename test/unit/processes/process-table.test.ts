@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBetweenPrograms, parseStat } from '../../../src/processes/process-table.ts';
+import { isBetweenPrograms, parseStat } from '../../../src/processes/process-tree.ts';
 
 const REST = '0 -1 4194560 100 0 0 0 1 2 0 0 20 0 1 0 777 1000 200';
 test.each([

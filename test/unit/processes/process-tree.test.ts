@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ProcessEntry } from '../../../src/processes/process-table.ts';
-import { createPatience, membersOfTree } from '../../../src/processes/process-tree.ts';
+import { createPatience, membersOfTree, type ProcessEntry } from '../../../src/processes/process-tree.ts';
 
 const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
   pid,

@@ -1,7 +1,7 @@
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import type { PullRequestNow, ThreadNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
-import type { Work } from '../../../src/handover/work.ts';
+import type { Work } from '../../../src/handover/intake.ts';
 import { publish } from '../../../src/publish/publish.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import { finisher } from '../../loop/stage/behaviours.ts';

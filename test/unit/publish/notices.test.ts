@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { markerOf } from '../../../src/core/people/notifications.ts';
 import { initialState } from '../../../src/core/lane/state.ts';
-import type { ApprovalNotice } from '../../../src/core/people/consent-messages.ts';
+import type { ApprovalNotice } from '../../../src/core/people/consent.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
-import { publishComments } from '../../../src/publish/comments.ts';
+import { publishComments } from '../../../src/publish/answers.ts';
 import { publishEnd } from '../../../src/publish/end.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
-import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../../../src/report/pages/approval-notice.ts';
-import { REFUSAL_MARKER, REFUSED_BEFORE, STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
+import {
+  APPROVAL_MARKER,
+  APPROVED_SINCE,
+  REFUSAL_MARKER,
+  REFUSED_BEFORE,
+  renderApprovalNotice,
+  STATUS_MARKER,
+} from '../../../src/report/pages/status-comment.ts';
 import { UserError } from '../../../src/errors.ts';
 import { createProject, publisherOf, runOnce, schedule } from '../../loop/stage/river.ts';
 import type { Project } from '../../loop/stage/project.ts';

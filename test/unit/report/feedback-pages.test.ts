@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { ChecksSummary } from '../../../src/core/feedback/checks/checks-summary.ts';
-import { suggestionWithheld, SUGGESTION_APPLIED } from '../../../src/core/feedback/answer-words.ts';
+import type { ChecksSummary } from '../../../src/core/feedback/checks/checks.ts';
+import { suggestionWithheld, SUGGESTION_APPLIED } from '../../../src/core/feedback/answered.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
-import { whatAnswerSays } from '../../../src/core/people/answer-marker.ts';
 import { markerOf } from '../../../src/core/people/notifications.ts';
-import { OWN_COMMENT_MARKER } from '../../../src/core/people/command.ts';
+import { OWN_COMMENT_MARKER, whatAnswerSays } from '../../../src/core/people/command.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 import { renderFeedbackAnswer } from '../../../src/report/pages/answer.ts';
 import { renderNotification, renderSettled } from '../../../src/report/pages/notification.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { IsolationFacts } from '../../../src/core/isolation/facts.ts';
+import type { IsolationFacts } from '../../../src/core/isolation/probe.ts';
 import type { IsolationReport } from '../../../src/handover/report.ts';
 import { renderClosingBlock } from '../../../src/report/pages/progress.ts';
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';

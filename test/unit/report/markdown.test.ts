@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainTitle } from '../../../src/core/text/plain-text.ts';
+import { plainTitle } from '../../../src/core/text/phrase.ts';
 import { code, codeElement, fence, link, prose, proseLines, text } from '../../../src/report/markdown.ts';
 import { runs } from '../../runs.ts';
 

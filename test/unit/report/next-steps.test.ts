@@ -3,20 +3,21 @@ import type { Outcome } from '../../../src/core/outcome.ts';
 import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import type { TaskProgress } from '../../../src/core/tasks/task.ts';
 import type { WorkedReport } from '../../../src/handover/report.ts';
-import { nextStepsAtHome } from '../../../src/report/next/at-home.ts';
-import { nextStepsAfterRounds, nextStepsForFeedback } from '../../../src/report/next/for-feedback.ts';
-import { nextStepsWhenReady } from '../../../src/report/next/for-pull-request.ts';
 import { nextSteps } from '../../../src/report/next/for-run.ts';
 import { nextStepsForTask } from '../../../src/report/next/for-tasks.ts';
 import {
   command,
   KINDS,
-  whereToWrite,
-  renderContinuation,
-  renderSteps,
-  renderStepList,
-  step,
   type NextStep,
+  nextStepsAfterRounds,
+  nextStepsAtHome,
+  nextStepsForFeedback,
+  nextStepsWhenReady,
+  renderContinuation,
+  renderStepList,
+  renderSteps,
+  step,
+  whereToWrite,
 } from '../../../src/report/next/step.ts';
 import { renderNotification } from '../../../src/report/pages/notification.ts';
 import { renderClosingBlock } from '../../../src/report/pages/progress.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
-import { peoplesChars, withPeoplesText } from '../../../src/report/pages/pull-request-edits.ts';
+import { peoplesChars, withPeoplesText } from '../../../src/report/pages/feedback-section.ts';
 import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { report, taskReport } from './fixtures.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Verification } from '../../../src/core/evidence.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
-import { lookAtKinds } from '../../../src/core/review/kinds.ts';
+import { lookAtKinds } from '../../../src/core/review/manifest.ts';
 import type { LookAt } from '../../../src/core/review/look-at.ts';
 import { issueOfTask } from '../../../src/core/tasks/task.ts';
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { createLog, neutralize } from '../../../src/runner/log.ts';
+import { createLog, neutralize } from '../../../src/runner/results.ts';
 import { runs } from '../../runs.ts';
 
 // What GitHub's runner does (actions/runner, ActionCommand.cs): it takes a line without the white space at its

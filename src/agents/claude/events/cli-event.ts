@@ -1,7 +1,13 @@
 import type { Denial } from '../../../core/analysis/analysis.ts';
-import { parseDenials } from '../../reading/denials.ts';
-import { failedServers } from '../../reading/failed-servers.ts';
-import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json.ts';
+import {
+  asAmount,
+  asArray,
+  asObject,
+  asString,
+  failedServers,
+  type JsonObject,
+  parseDenials,
+} from '../../reading/agent-event.ts';
 
 /** One event of the CLI's stream-json, cut down to what we use. `session` is null when the event names none. */
 export type CliEvent =

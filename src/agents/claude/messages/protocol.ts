@@ -1,11 +1,77 @@
 import { mostTokensIn, NOTHING, type Spent } from '../../../core/spending/meter.ts';
 import { noPriceText, type Prices } from '../../../core/spending/prices.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../../ports/broker.ts';
-import type { ModelApi } from './endpoints.ts';
-import { forwardedHeaders, passedBetas } from './headers.ts';
 import { costUsd, NO_TOKENS, priceOfClaude, type Terms, type TokenCounts } from './prices.ts';
-import { reachesOut } from './reaches-out.ts';
 import { createUsageReader } from './usage.ts';
+
+/** A request that one of a provider's endpoints takes. */
+interface Endpoint {
+  /** Path and query at the provider, made of checked parts. */
+  readonly target: string;
+  /** null: the body names it. */
+  readonly model: string | null;
+  /** Nothing is generated. */
+  readonly isFree: boolean;
+}
+
+/** How a provider serves the model. */
+interface ModelApi {
+  /** null: the agent's CLI does not need it. */
+  endpoint(method: string, target: string): Endpoint | null;
+  /** The status of a question that is not passed on, and whose answer the CLI can do without; null: it is not such a question. */
+  shortAnswer(method: string, target: string): number | null;
+}
+
+const MESSAGES = /^(\/v1\/messages(?<count>\/count_tokens)?)(?:\?beta=true)?$/;
+
+/** Anthropic's own, or a gateway's. */
+export const messagesApi: ModelApi = {
+  endpoint: (method, target) => {
+    const match = method === 'POST' ? MESSAGES.exec(target) : null;
+    return match === null ? null : { target, model: null, isFree: match.groups?.['count'] !== undefined };
+  },
+  // Older versions ask whether anybody is there.
+  shortAnswer: (method, target) => (method === 'HEAD' && target === '/' ? 200 : null),
+};
+
+/** A model's id, or an ARN, whose slashes are encoded. */
+const BEDROCK = /^\/model\/(?<model>(?:[\w.:-]|%3A|%2F)+)\/invoke(?:-with-response-stream)?$/i;
+
+/** Amazon Bedrock's runtime. */
+export const bedrockApi: ModelApi = {
+  endpoint: (method, target) => {
+    const model = method === 'POST' ? BEDROCK.exec(target)?.groups?.['model'] : undefined;
+    return model === undefined || model.includes('..')
+      ? null
+      : { target, model: model.replace(/%3A/gi, ':').replace(/%2F/gi, '/'), isFree: false };
+  },
+  // The list of profiles is at another address; without it the CLI takes its own names.
+  shortAnswer: (method, target) => (method === 'GET' && /^\/inference-profiles(?:\?|$)/.test(target) ? 404 : null),
+};
+
+const VERTEX = /^(?<model>[\w.@-]+):(?:streamR|r)awPredict$/;
+
+/** Tools that the agent's CLI runs itself; every other type runs on the provider's servers. A tool without a type is one of these, too. */
+const OWN_TOOLS = /^(?:custom|(?:bash|text_editor|memory|computer|tool_search_tool(?:_regex|_bm25)?)_\d{8})$/;
+
+const WEB_SEARCH = /^web_search_\d{8}$/;
+
+/** Where a request keeps text and data of its own, which nobody reads as parts of the protocol. */
+const OPAQUE = new Set(['input', 'input_schema', 'text', 'thinking', 'data', 'metadata']);
+
+/** Sources that are in the request themselves. */
+const OWN_SOURCES: readonly unknown[] = ['base64', 'text', 'content'];
+
+/** More than any conversation nests. */
+const MAX_DEPTH = 64;
+
+/** What the CLI says of itself and of the form of its request. Everything else stays here, above all what could be a credential. */
+const PASSED = /^(?:accept|user-agent|x-app|x-client-request-id|(?:anthropic|x-stainless|x-claude)-[a-z0-9-]+)$/;
+
+/** By which the provider's servers would be asked to fetch or run something. */
+const REACHING_BETAS = /^(?:mcp-|files-api|code-execution|web-fetch|skills-|container|managed-agents|environments)/;
+
+const OAUTH_BETA = 'oauth-2025-04-20';
 
 interface ProtocolOptions {
   readonly api: ModelApi;
@@ -18,8 +84,10 @@ interface ProtocolOptions {
 
 /** Four characters are about a token. */
 const CHARS_PER_TOKEN = 4;
+
 /** An answer may be eight times as long, and is not. */
 const USUAL_OUTPUT_TOKENS = 16_000;
+
 /** The output limit of the model that answers at greatest length. */
 const MAX_OUTPUT_TOKENS = 128_000;
 
@@ -176,4 +244,105 @@ function parsed(body: string): Readonly<Record<string, unknown>> | null {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+/** The request's headers with the real key; null: it holds no placeholder. `own`: the user's, which win. */
+function forwardedHeaders(
+  given: AgentRequest['headers'],
+  secretFor: (placeholder: string) => string | null,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> | null {
+  const key = secretFor(headerText(given['x-api-key']));
+  const bearer = /^Bearer (\S+)$/i.exec(headerText(given['authorization']))?.[1];
+  const token = bearer === undefined ? null : secretFor(bearer);
+  if (key === null && token === null) return null;
+  const passed = Object.entries(given).flatMap(([name, value]): [string, string][] =>
+    PASSED.test(name) && value !== undefined ? [[name, headerText(value)]] : [],
+  );
+  const betas = passedBetas(headerText(given['anthropic-beta']).split(','));
+  // A token of a subscription is refused without it; the CLI sends it where it knows that it holds one.
+  if (token?.startsWith('sk-ant-oat') === true && !betas.includes(OAUTH_BETA)) betas.push(OAUTH_BETA);
+  return {
+    ...Object.fromEntries(passed.filter(([name]) => name !== 'anthropic-beta')),
+    ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
+    ...own,
+    ...(key === null ? {} : { 'x-api-key': key }),
+    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    // What the agent says of the body's encoding could make a gateway read another one than was checked.
+    'content-type': 'application/json',
+    // An answer that passes as it comes must not be packed.
+    'accept-encoding': 'identity',
+  };
+}
+
+/** Those that may pass, without spaces. */
+function passedBetas(names: readonly string[]): string[] {
+  return names.map((beta) => beta.trim()).filter((beta) => beta !== '' && !REACHING_BETAS.test(beta));
+}
+
+function headerText(value: string | readonly string[] | undefined): string {
+  return typeof value === 'string' ? value : (value ?? []).join(', ');
+}
+
+/** What in a request makes the provider's servers fetch or run something, in words; null: nothing does. */
+function reachesOut(body: Readonly<Record<string, unknown>>, mayWebSearch: boolean): string | null {
+  if (isGiven(body['mcp_servers'])) return 'MCP servers';
+  if (isGiven(body['container'])) return 'a container';
+  return toolIn(body['tools'], mayWebSearch) ?? sourceIn([body['messages'], body['system'], body['tools']], 0);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+}
+
+function toolIn(tools: unknown, mayWebSearch: boolean): string | null {
+  if (tools === undefined || tools === null) return null;
+  if (!Array.isArray(tools)) return 'tools in an unknown form';
+  for (const tool of tools as readonly unknown[]) {
+    const type = isRecord(tool) ? tool['type'] : 'unknown';
+    if (type === undefined || type === null || (typeof type === 'string' && OWN_TOOLS.test(type))) continue;
+    if (mayWebSearch && typeof type === 'string' && WEB_SEARCH.test(type)) continue;
+    return `the tool ${JSON.stringify(type).slice(0, 60)} of the provider's servers`;
+  }
+  return null;
+}
+
+/** Content that the provider would get from elsewhere, at any depth. */
+function sourceIn(value: unknown, depth: number): string | null {
+  if (depth > MAX_DEPTH) return 'a request that nests too deep';
+  if (Array.isArray(value)) return firstOf(value as readonly unknown[], (part) => sourceIn(part, depth + 1));
+  if (!isRecord(value)) return null;
+  const source = value['source'];
+  const kind = isRecord(source) ? source['type'] : undefined;
+  if (kind === 'url' || kind === 'file') return `content from ${kind === 'url' ? 'an address' : 'a stored file'}`;
+  if (kind !== undefined && !OWN_SOURCES.includes(kind))
+    return `content from a source of the kind ${JSON.stringify(kind).slice(0, 60)}`;
+  if (isGiven(value['file_id'])) return 'content from a stored file';
+  const parts = Object.entries(value).filter(([name]) => !OPAQUE.has(name));
+  return firstOf(parts, ([, part]) => sourceIn(part, depth + 1));
+}
+
+function firstOf<T>(items: readonly T[], find: (item: T) => string | null): string | null {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Google Vertex AI. `models`: path of the models of one project in one place. */
+export function vertexApi(models: string): ModelApi {
+  return {
+    endpoint: (method, target) => {
+      const isThere = method === 'POST' && target.startsWith(models);
+      const model = isThere ? VERTEX.exec(target.slice(models.length))?.groups?.['model'] : undefined;
+      if (model === undefined) return null;
+      return model === 'count-tokens' ? { target, model: null, isFree: true } : { target, model, isFree: false };
+    },
+    shortAnswer: () => null,
+  };
 }

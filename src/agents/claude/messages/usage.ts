@@ -1,4 +1,4 @@
-import { createEventData } from '../../reading/event-data.ts';
+import { createEventData } from '../../reading/agent-event.ts';
 import { NO_TOKENS, type TokenCounts } from './prices.ts';
 
 /** Reads the usage in an answer of the Messages API while it passes. */

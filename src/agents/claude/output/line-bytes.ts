@@ -1,9 +1,35 @@
-import { behindLine, LINE_FEED } from '../../reading/line-ends.ts';
+import { behindLine, decodeKept, LINE_FEED } from '../../reading/capped-bytes.ts';
+
+const BACKSLASH = 0x5c;
+
+const NEW_LINE = 0x0a;
+
+const CLOSE_BRACE = 0x7d;
+
+const CLOSE_BRACKET = 0x5d;
+
+/** Where a walk over the bytes of one JSON value stands. `at` is the index behind the byte that decided. */
+type Walk =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'closed'; readonly at: number }
+  | { readonly kind: 'broken'; readonly at: number };
+
+/** Finds the end of a JSON object or array in bytes that come in pieces, by brackets and strings alone. */
+interface JsonWalker {
+  /** Goes on from `from` to before `to`; the first walk starts at the opening bracket, or at blanks before it. */
+  walk(bytes: Uint8Array, from: number, to: number): Walk;
+}
+
+const OPEN: Walk = { kind: 'open' };
 
 export const CARRIAGE_RETURN = 0x0d;
-export const SPACE = 0x20;
+
+const SPACE = 0x20;
+
 export const OPEN_BRACE = 0x7b;
+
 export const OPEN_BRACKET = 0x5b;
+
 export const COMMA = 0x2c;
 
 /** Index of the first byte from `from` on that can be seen or ends the line. The bytes of a byte order mark count as blanks. */
@@ -32,7 +58,9 @@ export function firstInArray(bytes: Uint8Array, from: number): number {
 }
 
 const ESCAPE = 0x1b;
+
 const QUOTE = 0x22;
+
 const EVENT_STARTS = ['{"type":', '{"duration_api_ms":'].map((start) => new TextEncoder().encode(start));
 
 /** Whether an event of the CLI seems to begin at `at`; a cheap look. */
@@ -70,4 +98,80 @@ function endOfControl(bytes: Uint8Array, from: number): number {
 export function endOfLine(bytes: Uint8Array, from: number): number {
   const behind = behindLine(bytes, from);
   return behind === -1 ? bytes.length : behind;
+}
+
+/** So much of a line is enough to tell noise from prose. */
+const LOOK_CHARS = 256;
+
+const MIN_PROSE_CHARS = 12;
+
+/** Whether the last line announces what comes next; blank ones leave it at that. */
+export function announces(lines: Uint8Array, before: boolean): boolean {
+  let end = lines.length;
+  while (end > 0 && (lines[end - 1] ?? 0) <= SPACE) end -= 1;
+  if (end === 0) return before;
+  if (lines[end - 1] !== COLON) return false;
+  const start = lines.lastIndexOf(LINE_FEED, end - 1) + 1;
+  const line = lines.subarray(Math.max(start, end - LOOK_CHARS), end);
+  return hasProse(line) && !LOG.test(decodeKept({ head: line, tail: null }));
+}
+
+const COLON = 0x3a;
+
+/** Whether one of the lines is a sentence, as far as its beginning shows. */
+export function hasProse(lines: Uint8Array): boolean {
+  return hasLongLine(lines) && PROSE.test(decodeKept({ head: lines, tail: null }));
+}
+
+/** A cheap look: tiny lines cost more to decode than to read. */
+function hasLongLine(lines: Uint8Array): boolean {
+  let start = 0;
+  for (let at = 0; at < lines.length; at += 1) {
+    if (lines[at] === LINE_FEED) start = at + 1;
+    else if (at - start >= MIN_PROSE_CHARS - 1 && lines[at] !== CARRIAGE_RETURN) return true;
+  }
+  return false;
+}
+
+/** Lines that package managers, runtimes and loggers print around an answer. */
+const TOOL_NOISE = String.raw`[^\S\n]*(?:(?:npm|npx|yarn|pnpm|bun|node|warn|warning|notice|info|debug|deprecat\w*|trace)\b|\(node:|\(use |\[|\d{4}-\d\d-\d\d|[>$#]\s)`;
+
+/** The small words that make sentences; `Starting up…` and `Done in 3s.` have none. */
+const SENTENCE = String.raw`\b(?:i|we|it|this|that|these|those|the|both|is|are|was|were|so|as|what|which|here)\b`;
+
+const PROSE = new RegExp(
+  String.raw`(?:^|\n)(?=[^\r\n]{${String(MIN_PROSE_CHARS)}})(?!${TOOL_NOISE})[^\n]{0,${String(LOOK_CHARS)}}?${SENTENCE}`,
+  'i',
+);
+
+/** `Using the settings of this container:` says what a tool does, `Running it prints this:` what somebody saw. */
+const LOG =
+  /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;
+
+export function createJsonWalker(): JsonWalker {
+  let depth = 0;
+  let inString = false;
+  let escaped = false;
+
+  return { walk };
+
+  function walk(bytes: Uint8Array, from: number, to: number): Walk {
+    for (let i = from; i < to; i += 1) {
+      const byte = bytes[i];
+      if (inString) {
+        if (byte === NEW_LINE) return { kind: 'broken', at: i };
+        if (escaped) escaped = false;
+        else if (byte === BACKSLASH) escaped = true;
+        else if (byte === QUOTE) inString = false;
+      } else if (byte === QUOTE) {
+        inString = true;
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        depth += 1;
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        depth -= 1;
+        if (depth <= 0) return { kind: 'closed', at: i + 1 };
+      }
+    }
+    return OPEN;
+  }
 }

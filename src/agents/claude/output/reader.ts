@@ -1,11 +1,94 @@
-import type { Transcript, TranscriptReader } from '../../../core/analysis/transcript.ts';
-import type { StreamEvent } from '../events/stream-event.ts';
-import { createCappedBytes } from '../../reading/capped-bytes.ts';
-import { timeOf, type Clock } from '../../reading/clock.ts';
-import { behindLine } from '../../reading/line-ends.ts';
-import { endOfLine, firstVisible, OPEN_BRACE } from './line-bytes.ts';
-import { elementsIn, endOfObject } from './objects.ts';
-import { createReading, type Reading } from './reading.ts';
+import type { Analysis, Transcript, TranscriptReader } from '../../../core/analysis/analysis.ts';
+import { holdsMarker } from '../../../core/analysis/status-block.ts';
+import { tryJson } from '../../../core/text/try-json.ts';
+import {
+  behindLine,
+  type Clock,
+  createCappedBytes,
+  decodeKept,
+  endsObject,
+  type Kept,
+  timeOf,
+} from '../../reading/capped-bytes.ts';
+import { asArray, asObject, type JsonObject } from '../../reading/agent-event.ts';
+import { type CliEvent, parseCliEvent } from '../events/cli-event.ts';
+import {
+  createEventCollector,
+  orUnshown,
+  type StreamEvent,
+  streamEventsOf,
+  textEvent,
+  transcriptOfText,
+} from '../events/collector.ts';
+import {
+  announces,
+  createJsonWalker,
+  endOfLine,
+  eventStart,
+  firstVisible,
+  hasProse,
+  OPEN_BRACE,
+  startsLikeEvent,
+} from './line-bytes.ts';
+import {
+  arrayIn,
+  createTextLines,
+  elementsIn,
+  endOfObject,
+  type FoundObjects,
+  isEmpty,
+  objectsIn,
+  parseObject,
+} from './text-lines.ts';
+
+type Format = Analysis['format'];
+
+/** Watches the pieces of an output go by and says in the end what they were. */
+interface FormatWitness {
+  sawEvent(event: CliEvent, from: 'line' | 'element'): void;
+  /** A whole JSON object that is no event of the CLI. */
+  sawObject(): void;
+  /** One or more lines. */
+  sawText(lines: Uint8Array): void;
+  eventCount(): number;
+  /** Whether the events may still turn out to be a part of a message that quotes them. */
+  mayBeQuotation(): boolean;
+  /** `text`: the output for as long as it may be a quotation, and from then on what is no event. */
+  format(text: string): Format;
+}
+
+/** More events in a message are a quotation only if it begins with prose and has a status block of its own. */
+const MAX_QUOTED_EVENTS = 10;
+
+/** What the lines of an output come to: each is an event, or text. */
+interface Reading {
+  /** Takes a line with its line feed, which only the last one may lack; or the lines of one JSON value. */
+  take(line: Kept): void;
+  /** Takes the whole lines from `from` on that are text whatever follows them; index behind them. */
+  takeTogether(chunk: Uint8Array, from: number): number;
+  /** Whether what comes next is quoted. */
+  inFence(): boolean;
+  eventCount(): number;
+  /** All that was taken, if it is worth another look; null: it is long, or many events or broken ones are in it. */
+  output(): Uint8Array | null;
+  transcript(now: number): Transcript;
+}
+
+/** After this many broken objects in a row the output is not JSON; parsing further would cost far more than reading. */
+const MAX_FAILURES = 10_000;
+
+/** What starts like an event is worth more failures, but not endlessly many. */
+const MAX_EVENT_FAILURES = 50_000;
+
+/** Longer lines of tool results are not parsed just to be shown. */
+const MAX_SHOWN_BYTES = 64 * 1024;
+
+const UNREAD: CliEvent = { kind: 'other', session: null };
+
+/** Lines of which the analysis uses nothing once the session is known; most bytes of a transcript are in them. Every version of the CLI prints them so. */
+const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"stream_event","event":{'].map((start) =>
+  new TextEncoder().encode(start),
+);
 
 /** `now`: from when texts such as `resets 5pm` are understood. `onEvent` sees the stream as it comes; null: nobody looks. */
 export interface ReaderOptions {
@@ -73,4 +156,183 @@ function endOfPiece(bytes: Uint8Array, from: number, reading: Reading): number {
   if (bytes[first] === OPEN_BRACE) return endOfObject(bytes, from, mayArrayCome);
   const array = mayArrayCome ? elementsIn(bytes, first) : null;
   return array === null ? endOfLine(bytes, from) : bytes.length - array.behind.length;
+}
+
+/** `onEvent` sees the stream as it comes; null: nobody looks. */
+function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading {
+  const collector = createEventCollector();
+  const witness = createFormatWitness();
+  /** Keeps the output while it may still be plain text, which is the agent's message. After many events, keeps only text that is not an event. */
+  const text = createCappedBytes();
+  const texts = createTextLines();
+  let hasSession = false;
+  let failures = 0;
+  const { eventCount } = witness;
+  return { take, takeTogether, inFence: texts.inFence, eventCount, output, transcript };
+
+  function output(): Uint8Array | null {
+    const { head, tail } = text.kept();
+    return witness.mayBeQuotation() && tail === null && failures < MAX_EVENT_FAILURES ? head : null;
+  }
+
+  function takeTogether(chunk: Uint8Array, from: number): number {
+    const to = texts.takeTogether(chunk, from, { object: failures < MAX_FAILURES, array: eventCount() === 0 });
+    if (to === from) return from;
+    const lines = { head: chunk.subarray(from, to), tail: null };
+    if (witness.mayBeQuotation()) keep(lines);
+    takeTexts(lines);
+    return to;
+  }
+
+  function take(line: Kept): void {
+    if (witness.mayBeQuotation()) keep(line);
+    if (texts.inFence()) return takeText(line);
+    if (hasSession && isUnread(line)) {
+      takeEvent(UNREAD, 'line');
+      if (onEvent !== null) orUnshown(shownOf(line)).forEach((shown) => onEvent(shown));
+      return;
+    }
+    const first = firstVisible(line.head, 0);
+    const array = eventCount() === 0 ? arrayIn(line, first) : null;
+    if (array !== null) return takeFound(array, 'element');
+    const start = line.head[first] === OPEN_BRACE ? first : eventStart(line.head, 0, line.head.length);
+    const maxFailures = startsLikeEvent(line.head, start) ? MAX_EVENT_FAILURES : MAX_FAILURES;
+    if (start === -1 || failures >= maxFailures) return takeText(line);
+    const found = objectsIn(line, start);
+    failures = found === null ? failures + 1 : 0;
+    if (found === null) takeText(line);
+    else takeFound(found, 'line');
+  }
+
+  function takeFound({ before, objects, behind }: FoundObjects, from: 'line' | 'element'): void {
+    takeNoise(before);
+    for (const object of objects) takeObject(object, from);
+    takeNoise(behind);
+  }
+
+  function takeNoise(noise: Uint8Array): void {
+    if (!isEmpty(noise)) takeText({ head: noise, tail: null });
+  }
+
+  function takeObject(object: JsonObject, from: 'line' | 'element'): void {
+    const event = parseCliEvent(object);
+    if (event === null && from === 'line') witness.sawObject();
+    if (event === null) return;
+    takeEvent(event, from);
+    show(event);
+  }
+
+  function takeEvent(event: CliEvent, from: 'line' | 'element'): void {
+    hasSession ||= event.session !== null;
+    texts.ignoreFences();
+    witness.sawEvent(event, from);
+    collector.add(event);
+  }
+
+  function show(event: CliEvent): void {
+    if (onEvent !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
+  }
+
+  function takeText(line: Kept): void {
+    texts.take(line.head);
+    takeTexts(line);
+  }
+
+  function takeTexts(lines: Kept): void {
+    if (!witness.mayBeQuotation()) keep(lines);
+    witness.sawText(lines.head);
+    if (onEvent === null) return;
+    for (const line of decodeKept({ head: lines.head, tail: null }).split('\n'))
+      if (line.trim() !== '') onEvent(textEvent(line, false));
+  }
+
+  function keep({ head, tail }: Kept): void {
+    text.append(head);
+    if (tail !== null) text.append(tail);
+  }
+
+  function transcript(now: number): Transcript {
+    const whole = decodeKept(text.kept());
+    const format = witness.format(whole);
+    return format === 'text' ? transcriptOfText(whole, now) : collector.transcript(format, now);
+  }
+}
+
+function shownOf(line: Kept): readonly StreamEvent[] {
+  const event = line.head.length > MAX_SHOWN_BYTES ? null : parseCliEvent(parseObject(line));
+  return event === null ? [] : streamEventsOf(event);
+}
+
+/** Whether the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */
+function isUnread(line: Kept): boolean {
+  return endsObject(line) && UNREAD_STARTS.some((start) => start.every((byte, at) => line.head[at] === byte));
+}
+
+/**
+ * Noise or quotation: what tools print around the CLI's events is short lines and logs. The events are a quotation in a message
+ * if prose stands before and after them, if the line before them announces them (`It prints this:`), or if a status block stands outside them.
+ */
+function createFormatWitness(): FormatWitness {
+  let events = 0;
+  let onlyResults = true;
+  let inArray = false;
+  let objects = 0;
+  let hasText = false;
+  let announced = false;
+  const prose = { before: false, after: false };
+
+  return { sawEvent, sawObject: () => void (objects += 1), sawText, eventCount: () => events, mayBeQuotation, format };
+
+  function mayBeQuotation(): boolean {
+    return events <= MAX_QUOTED_EVENTS;
+  }
+
+  function sawEvent(event: CliEvent, from: 'line' | 'element'): void {
+    events += 1;
+    onlyResults &&= event.kind === 'result';
+    inArray ||= from === 'element';
+  }
+
+  function sawText(lines: Uint8Array): void {
+    if (!mayBeQuotation()) return;
+    hasText = true;
+    if (events === 0) announced = announces(lines, announced);
+    const side = events === 0 ? 'before' : 'after';
+    if (!prose[side]) prose[side] = hasProse(lines);
+  }
+
+  function format(text: string): Format {
+    if (events > 0 && isQuotation(text)) return 'text';
+    if (inArray) return 'json-array';
+    if (events > 1) return 'jsonl';
+    if (events === 1) return onlyResults ? 'json' : 'jsonl';
+    if (objects > 1 && !hasText) return 'jsonl';
+    return formatOfText(text);
+  }
+
+  /** In the CLI's events a block's marker stands inside a string, never alone on a line. */
+  function isQuotation(text: string): boolean {
+    if (!mayBeQuotation()) return prose.before && holdsMarker(text);
+    return (prose.before && prose.after) || announced || holdsMarker(text);
+  }
+}
+
+/** An output without events: JSON that is foreign or was cut off keeps its format. */
+function formatOfText(text: string): Format {
+  const trimmed = text.trim();
+  if (/^\{\s*"/.test(trimmed) && isJsonSoFar(trimmed)) return 'json';
+  if (/^\[\s*\{\s*"/.test(trimmed) && isJsonSoFar(trimmed)) return 'json-array';
+  const lastLine = trimmed.slice(trimmed.lastIndexOf('\n') + 1);
+  return /^\{"(?:type|session_id|duration_api_ms)":/.test(lastLine) && isCutOff(lastLine) ? 'json' : 'text';
+}
+
+function isJsonSoFar(text: string): boolean {
+  if (isCutOff(text)) return true;
+  const value = tryJson(text);
+  return asObject(value) !== null || asArray(value).length > 0;
+}
+
+function isCutOff(text: string): boolean {
+  const bytes = new TextEncoder().encode(text);
+  return createJsonWalker().walk(bytes, 0, bytes.length).kind === 'open';
 }

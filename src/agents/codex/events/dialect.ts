@@ -1,6 +1,13 @@
-import type { AgentEvent, Dialect } from '../../reading/agent-event.ts';
-import { asAmount, asObject, asString, type JsonObject } from '../../reading/json.ts';
-import { sessionEvents, UUID } from '../../reading/session-id.ts';
+import {
+  type AgentEvent,
+  asAmount,
+  asObject,
+  asString,
+  type Dialect,
+  type JsonObject,
+  sessionEvents,
+  UUID,
+} from '../../reading/agent-event.ts';
 
 /** `codex exec --json`, 0.169. It knows no denial, and its number of requests is unknown. */
 export const dialect: Dialect = {

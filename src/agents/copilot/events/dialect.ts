@@ -1,8 +1,16 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import type { AgentEvent, Dialect, Failure } from '../../reading/agent-event.ts';
-import { failedServers } from '../../reading/failed-servers.ts';
-import { asAmount, asObject, asString, type JsonObject } from '../../reading/json.ts';
-import { sessionEvents, UUID } from '../../reading/session-id.ts';
+import {
+  type AgentEvent,
+  asAmount,
+  asObject,
+  asString,
+  type Dialect,
+  failedServers,
+  type Failure,
+  type JsonObject,
+  sessionEvents,
+  UUID,
+} from '../../reading/agent-event.ts';
 
 /** `copilot --output-format json`, 1.0. Tokens are in the file of `--usage-output-file` alone: on one line behind the output they are counted. */
 export const dialect: Dialect = {

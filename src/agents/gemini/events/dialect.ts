@@ -1,6 +1,14 @@
-import type { AgentEvent, Dialect, Failure } from '../../reading/agent-event.ts';
-import { asAmount, asObject, asString, type JsonObject } from '../../reading/json.ts';
-import { sessionEvents, UUID } from '../../reading/session-id.ts';
+import {
+  type AgentEvent,
+  asAmount,
+  asObject,
+  asString,
+  type Dialect,
+  type Failure,
+  type JsonObject,
+  sessionEvents,
+  UUID,
+} from '../../reading/agent-event.ts';
 
 /** `gemini -o stream-json`, 0.61. Tokens are those of the process; what it tries again is on stderr, in many forms. */
 export const dialect: Dialect = {

@@ -1,4 +1,4 @@
-import { createEventData } from '../../reading/event-data.ts';
+import { createEventData } from '../../reading/agent-event.ts';
 
 /** Tokens of one answer; `cached` is a part of `input`. */
 export interface TokenCounts {

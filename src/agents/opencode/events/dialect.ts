@@ -1,6 +1,13 @@
-import type { AgentEvent, Dialect, Failure } from '../../reading/agent-event.ts';
-import { asAmount, asObject, asString, type JsonObject } from '../../reading/json.ts';
-import { sessionEvents } from '../../reading/session-id.ts';
+import {
+  type AgentEvent,
+  asAmount,
+  asObject,
+  asString,
+  type Dialect,
+  type Failure,
+  type JsonObject,
+  sessionEvents,
+} from '../../reading/agent-event.ts';
 
 /** `opencode run --format json`, 1.18. It has no result line: a last step that stopped by itself is one, unless an error was reported. */
 export const dialect: Dialect = {

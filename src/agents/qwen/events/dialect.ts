@@ -1,8 +1,17 @@
-import type { AgentEvent, Dialect, Failure } from '../../reading/agent-event.ts';
-import { parseDenials } from '../../reading/denials.ts';
-import { failedServers } from '../../reading/failed-servers.ts';
-import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json.ts';
-import { sessionEvents, UUID } from '../../reading/session-id.ts';
+import {
+  type AgentEvent,
+  asAmount,
+  asArray,
+  asObject,
+  asString,
+  type Dialect,
+  failedServers,
+  type Failure,
+  type JsonObject,
+  parseDenials,
+  sessionEvents,
+  UUID,
+} from '../../reading/agent-event.ts';
 
 /** `qwen --output-format stream-json`, 0.24: events in the shape of another CLI, with sums of the session, its errors in `error.message`, and no cost. */
 export const dialect: Dialect = {

@@ -1,5 +1,5 @@
-import { sentence } from '../../../core/text/sentence.ts';
-import { MINUTE_MS, formatInstant } from '../../../core/time.ts';
+import { sentence } from '../../../core/text/phrase.ts';
+import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../../defaults.ts';

@@ -1,18 +1,47 @@
 import type { ObjectId } from '../../evidence.ts';
-import { cleanText, cleanTitle } from '../../text/clean.ts';
-import { capped } from '../../text/cut.ts';
-import { moreLine } from '../../text/lists.ts';
-import { sentence } from '../../text/sentence.ts';
 import type { Task } from '../../tasks/task.ts';
-import { taskIdOfCheck } from './checks.ts';
-import { logText, plainMessage } from './log-text.ts';
+import { findUnseen, plainBlanks } from '../../text/cleaned.ts';
+import { cleanText, cleanTitle } from '../../text/clean.ts';
+import { capped, moreLine, sentence } from '../../text/phrase.ts';
 import type { Annotation, CheckDetails, CheckNow } from '../pull-request-now.ts';
 import { FEEDBACK_PRIORITY } from '../subject.ts';
+import { taskIdOfCheck } from './checks.ts';
+
+/** Of a log, its end. */
+export const MAX_LOG_LINES = 200;
+
+export const MAX_LOG_CHARS = 12_000;
+
+const MAX_LINE_CHARS = 500;
+
+/** What is read of a longer one: its end, many times of what is shown. */
+const MAX_READ_CHARS = 256 * 1024;
+
+/** Of a message, so many times what is shown is read. */
+const READ_FACTOR = 16;
+
+/** Colours, moves of the cursor, titles and links, as terminals understand them, and what is left where one was cut. */
+const TERMINAL =
+  /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[PX^_][^\u001B]*(?:\u001B\\)?|.)/g;
+
+const TIME_STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z ?/;
+
+/** What programs tell the runner, and how the runner draws it: `##[group]`, `::error file=a.js,line=3::`. */
+const MARK = /^##\[(group|endgroup|section|command|error|warning|notice|debug)\]|^::([a-z-]{1,20})(?: [^:\n]*)?::/i;
+
+const LEVELS: Readonly<Record<string, string>> = { error: 'Error: ', warning: 'Warning: ', notice: 'Notice: ' };
+
+/** Fewer equal lines in a row stay. */
+const MIN_FOLDED = 3;
 
 const MAX_NAME_CHARS = 100;
+
 const MAX_ANNOTATIONS = 20;
+
 const MAX_ANNOTATION_CHARS = 400;
+
 const MAX_PATH_CHARS = 200;
+
 const MAX_SUMMARY_CHARS = 2_000;
 
 /** The head that a check failed on, and its pull request. */
@@ -83,4 +112,76 @@ function annotationLine({ path, line, level, message }: Annotation): string {
 /** A name as one short line. */
 function nameOf(raw: string): string {
   return capped(cleanTitle(raw).text, MAX_NAME_CHARS);
+}
+
+/** The end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without time stamps, colours, the runner's marks and unseen characters; equal lines in a row are one. */
+export function logText(raw: string): string {
+  const lines = folded(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(plainLine));
+  const kept: string[] = [];
+  let room = MAX_LOG_CHARS;
+  for (const line of lines.slice(-MAX_LOG_LINES).reverse()) {
+    if (line.length + 1 > room) break;
+    kept.unshift(line);
+    room -= line.length + 1;
+  }
+  return kept.join('\n').trim();
+}
+
+/** A text of a check as one plain line. */
+export function plainMessage(raw: string, maxChars: number): string {
+  return capped(
+    raw
+      .slice(0, READ_FACTOR * maxChars)
+      .toWellFormed()
+      .split(/\r?\n/)
+      .flatMap(plainLine)
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+      .join(' '),
+    maxChars,
+  );
+}
+
+/** None where the line is the runner's alone. */
+function plainLine(raw: string): readonly string[] {
+  const line = seen(lastDrawn(raw.replace(TERMINAL, '')))
+    .replace(TIME_STAMP, '')
+    .replace(/^\[command\]/, '');
+  const mark = MARK.exec(line);
+  if (mark === null) return [capped(line.trimEnd(), MAX_LINE_CHARS)];
+  const [all, old = '', now = ''] = mark;
+  const name = (old + now).toLowerCase();
+  const rest = line.slice(all.length).trim();
+  if (name === 'endgroup' || (rest === '' && name !== 'error')) return [];
+  return [capped(`${LEVELS[name] ?? ''}${rest}`, MAX_LINE_CHARS)];
+}
+
+/** Bars of progress are drawn over and over. */
+function lastDrawn(line: string): string {
+  return line.includes('\r') ? (line.split('\r').findLast((part) => part.trim() !== '') ?? '') : line;
+}
+
+function seen(line: string): string {
+  let kept = '';
+  let at = 0;
+  for (const { start, end } of findUnseen(line)) {
+    kept += line.slice(at, start);
+    at = end;
+  }
+  return plainBlanks(kept + line.slice(at)).replaceAll('\n', ' ');
+}
+
+function folded(lines: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < lines.length;) {
+    const line = lines[at] ?? '';
+    let next = at + 1;
+    while (next < lines.length && lines[next] === line) next += 1;
+    const count = next - at;
+    if (line === '') kept.push('');
+    else if (count < MIN_FOLDED) kept.push(...lines.slice(at, next));
+    else kept.push(line, `… ${count - 1} more lines like this`);
+    at = next;
+  }
+  return kept;
 }

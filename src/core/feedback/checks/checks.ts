@@ -1,10 +1,35 @@
+import { MINUTE_MS } from '../../countdown.ts';
 import { grouped } from '../../grouped.ts';
 import { hashId, type TaskId } from '../../tasks/ids.ts';
-import { MINUTE_MS } from '../../time.ts';
+import { cleanTitle } from '../../text/clean.ts';
+import { capped, namesOf } from '../../text/phrase.ts';
+import type { FeedbackRound } from '../memory.ts';
 import type { CheckNow, ChecksNow } from '../pull-request-now.ts';
 
+/** What the gate saw of the checks of a pull request's head, beside those that are tasks. Names are raw. */
+export interface ChecksSummary {
+  /** Of the head; null: they could not be read. */
+  readonly counts: NonNullable<FeedbackRound['checks']> | null;
+  /** They fail on the base branch as well, so that nobody works on them here. */
+  readonly alsoOnBase: readonly string[];
+  /** They passed and failed on the same commit. */
+  readonly flaky: readonly string[];
+  /** They wait for a person's approval, or never began. */
+  readonly waiting: readonly string[];
+  /** Whether checks are expected and none has started. */
+  readonly unstarted: boolean;
+  /** Why the checks could not be read, as a sentence; null: they were. */
+  readonly unreadable: string | null;
+  /** True if GitHub failed as they were read, so that the next run may read them. */
+  readonly isForNow?: boolean;
+  /** How many there are on the head. */
+  readonly runs: number;
+}
+
+const MAX_NAME_CHARS = 80;
+
 /** Checks that are known, of the head and of the base branch, the oldest first. */
-export type KnownChecks = Pick<Extract<ChecksNow, { kind: 'known' }>, 'head' | 'base'>;
+type KnownChecks = Pick<Extract<ChecksNow, { kind: 'known' }>, 'head' | 'base'>;
 
 /** By what the runs of this very workflow are known: its file, and the run that asks; null: not known. */
 export interface OwnRuns {
@@ -180,4 +205,20 @@ function isSame(one: CheckNow, other: CheckNow): boolean {
   return one.workflow.path === null || other.workflow.path === null
     ? one.workflow.name === other.workflow.name
     : one.workflow.path === other.workflow.path;
+}
+
+/** Why failed checks start no work, as sentences; empty: there are none of that kind. */
+export function leftChecks({ alsoOnBase, flaky, unreadable }: ChecksSummary): string {
+  return [
+    ...(alsoOnBase.length === 0
+      ? []
+      : [`Not worked on here, since the base branch fails in the same way: ${quoted(alsoOnBase)}.`]),
+    ...(flaky.length === 0 ? [] : [`Not worked on, since the same commit passed and failed: ${quoted(flaky)}.`]),
+    ...(unreadable === null ? [] : [`The checks of the pull request could not be read. ${unreadable}`]),
+  ].join(' ');
+}
+
+/** Names are raw: anybody can call a check whatever they like. */
+function quoted(names: readonly string[]): string {
+  return namesOf(names.map((name) => `"${capped(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
 }

@@ -1,5 +1,5 @@
-import { cut } from '../../text/cut.ts';
-import { SECOND_MS } from '../../time.ts';
+import { cut } from '../../text/phrase.ts';
+import { SECOND_MS } from '../../countdown.ts';
 
 /** Of the end of a log. */
 export const MAX_LOG_LINES = 200;

@@ -1,4 +1,7 @@
+import { z } from 'zod';
 import { codeOf } from '../../analysis/markdown-code.ts';
+import type { Immutable } from '../../policy.ts';
+import { isLockFile } from '../../review/test-files.ts';
 
 /** Programs that make a lock file again. */
 export const LOCK_TOOLS = [
@@ -21,9 +24,10 @@ export interface LockFileToMake extends LockCommand {
 }
 
 /** More lock files in one merge are left to the agent. */
-export const MAX_LOCK_FILES = 20;
+const MAX_LOCK_FILES = 20;
+
 /** A lock file with a longer path is left to the agent. */
-export const MAX_LOCK_PATH_CHARS = 200;
+const MAX_LOCK_PATH_CHARS = 200;
 
 /** No option that keeps scripts from running is known to Yarn 1 and to the newer ones alike. */
 const YARN =
@@ -96,6 +100,7 @@ export function toolsNamedIn(markdown: string): readonly LockTool[] {
 }
 
 const COMMAND_END = /\r\n?|\n|&&|\|\||[;|&(){}`]/;
+
 /** What may stand before the program: a prompt, keywords, variables, and programs that run another one. */
 const BEFORE_PROGRAM =
   /^(?:\s*(?:[$>%!-](?=\s)|(?:if|then|else|elif|do|while|until|time|exec|command|env|sudo|corepack)(?=\s)|[A-Za-z_]\w*=[^\s"']*(?=\s)))*\s*/;
@@ -107,3 +112,37 @@ function programOf(command: string): string {
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
+
+/** What came of making a lock file again; all but `made` leave it as it was. */
+const lockResults = ['made', 'missing', 'failed', 'timeout', 'cancelled', 'marked', 'elsewhere', 'withheld'] as const;
+
+const lockFileSchema = z.object({
+  path: z.string().max(MAX_LOCK_PATH_CHARS).refine(isLockFile),
+  tool: z.enum(LOCK_TOOLS),
+  result: z.enum(lockResults),
+});
+
+export const lockFilesSchema = z.array(lockFileSchema).max(MAX_LOCK_FILES);
+
+/** A lock file that conflicted, and what came of making it again. */
+export type LockFile = Immutable<z.infer<typeof lockFileSchema>>;
+
+export type LockResult = LockFile['result'];
+
+/** What came of one lock file, as a sentence part in which `backticks` mark code. */
+export function lockFileWords({ path, tool, result }: LockFile): string {
+  const file = `\`${path.replaceAll('`', "'")}\``;
+  return result === 'made'
+    ? `\`${tool}\` made ${file} again`
+    : `\`${tool}\` ${WHY[result]}, so it did not make ${file} again`;
+}
+
+const WHY: Readonly<Record<Exclude<LockResult, 'made'>, string>> = {
+  missing: 'is not installed here',
+  failed: 'failed',
+  timeout: 'did not end in time',
+  cancelled: 'was cancelled with the run',
+  marked: 'left conflict markers',
+  elsewhere: 'changed more than the lock file',
+  withheld: 'wrote what must not be published',
+};

@@ -1,4 +1,4 @@
-import { findUnseen, plainLines } from '../../text/characters.ts';
+import { findUnseen, plainLines } from '../../text/cleaned.ts';
 import type { Suggestion } from '../subject.ts';
 import type { AskedThread } from './threads.ts';
 

@@ -1,9 +1,8 @@
 import { withoutCommand } from '../../people/command.ts';
 import type { Task, TaskComment } from '../../tasks/task.ts';
-import { findUnseen, plainBlanks, plainLines } from '../../text/characters.ts';
+import { findUnseen, plainBlanks, plainLines } from '../../text/cleaned.ts';
 import { cleanText } from '../../text/clean.ts';
-import { capped } from '../../text/cut.ts';
-import { flatten, oneLine } from '../../text/one-line.ts';
+import { capped, flatten, oneLine } from '../../text/phrase.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { PullRequestNow, ThreadNow } from '../pull-request-now.ts';
 import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';

@@ -1,13 +1,36 @@
-import { whatAnswerSays } from '../../people/answer-marker.ts';
-import { isOwnComment, withoutCommand } from '../../people/command.ts';
-import type { FeedbackItem } from '../memory.ts';
+import { isOwnComment, whatAnswerSays, withoutCommand } from '../../people/command.ts';
 import type { TaskId } from '../../tasks/ids.ts';
+import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
 import { reviewTaskId, threadTaskId } from '../subject.ts';
-import { isCourtesy } from './courtesy.ts';
+
+/** Longer texts are for the agent to read. */
+const MAX_CHARS = 80;
+
+/** What people write who want nothing more. Neither a word beside them nor agreement is among them: "Yes" may answer a question. */
+const COURTESIES = [
+  'thanks?( you)?',
+  'thank you',
+  'many thanks',
+  'thx',
+  'ty',
+  'cheers',
+  'lgtm',
+  'looks good',
+  '(very |so )?(great|nice|good|perfect|excellent|awesome|cool|neat)( (work|job|catch|one|fix|stuff))?',
+  'well done',
+  'love it',
+  'got it',
+  'understood',
+].join('|');
+
+const FILLERS =
+  '(?: (?:to me|now|so much|a lot|very much|for (?:this|that|the (?:fix|change|explanation))|again|all|then))*';
+
+const ONLY_COURTESY = new RegExp(`^(?:(?:${COURTESIES})${FILLERS} ?)+$`);
 
 /** Whether what an account says counts: it may write, or is a bot that is allowed. */
-export type IsTrusted = (author: Author) => boolean;
+type IsTrusted = (author: Author) => boolean;
 
 /** Something that is said in a thread and may be read: raw text. `ours`: by Ralph, whatever account it has. */
 interface Said {
@@ -37,14 +60,16 @@ export interface AskedReview {
 }
 
 /** What is asked, oldest first, and how much more there is. */
-export interface Asked<One> {
+interface Asked<One> {
   readonly asked: readonly One[];
   readonly more: number;
 }
 
 /** Of one pull request a run asks GitHub about so many people. */
 const MAX_AUTHORS = 30;
+
 const MAX_THREADS = 100;
+
 const MAX_REVIEWS = 20;
 
 /** What is known to have been answered, by the id of its task. */
@@ -213,4 +238,17 @@ function asks(text: string): boolean {
 /** The same for the same account. */
 function nameOf({ login, id, kind }: Author): string {
   return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
+}
+
+/** Whether a comment is nothing but thanks or praise, which waits for no answer. */
+export function isCourtesy(text: string): boolean {
+  if (text.length > MAX_CHARS) return false;
+  const words = text
+    .toLowerCase()
+    .replaceAll(/:[a-z0-9_+-]+:/g, ' ')
+    .replaceAll(/@[\w-]+(?:\[bot\])?/g, ' ')
+    .replaceAll(/[\p{Extended_Pictographic}\p{Emoji_Modifier}\u200d\ufe0f.,!;()~*–—]/gu, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return ONLY_COURTESY.test(words);
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { findErrors, fingerprintOf } from '../../analysis/errors.ts';
+import { findErrors, fingerprintOf } from '../../analysis/analysis.ts';
 import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
-import type { Immutable } from '../../immutable.ts';
-import { capped } from '../../text/cut.ts';
+import type { Immutable } from '../../policy.ts';
+import { capped } from '../../text/phrase.ts';
 
 /** Distinct failures of one verification that are compared; later ones are not looked at. */
 const MAX_FAILURES = 20;

@@ -1,4 +1,42 @@
-import type { Variables } from './variables.ts';
+import { HOUR_MS, MINUTE_MS } from '../../countdown.ts';
+
+/** What is wrong with a file, in words that follow its name or place. */
+export interface Problem {
+  /** null: it is about the file as a whole. */
+  readonly at: Position | null;
+  readonly message: string;
+}
+
+/** 1-based. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** More than a person corrects before the next try, and less than any comment takes. */
+const MAX_PROBLEMS = 60;
+
+/** `10m`, `1h30m`, `1.5h`, `500ms`; a sign is read, so that a negative one can be named as such. */
+const DURATION_PATTERN = /^[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$/;
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: MINUTE_MS,
+  h: HOUR_MS,
+};
+
+/** Values by the names of environment variables. */
+export type Variables = Readonly<Record<string, string>>;
+
+/** A text with its variables put in, and the names of those that had neither value nor default. */
+interface Expanded {
+  readonly text: string;
+  readonly missing: readonly string[];
+}
 
 /** Set by bash itself, or by what runs it. */
 const GIVEN =
@@ -9,6 +47,7 @@ const MAX_NAMES = 20;
 
 /** Commands that set what cannot be told from here. */
 const SETS_ANYTHING = /(?:^|[\s;&|({])(?:source|\.|eval)\s/m;
+
 /** A text in which nothing is put in, over lines. */
 const QUOTED_HERE_DOCUMENT = /<<-?\s*['"\\]/;
 
@@ -39,7 +78,9 @@ function sets(words: string, name: string): boolean {
 
 /** What is read as one outside of double quotes, and within. */
 const PLAIN = /\\[^]|'[^']*'?|\$'(?:[^'\\]|\\[^])*'?|(?<=^|\s)#[^\n]*|\$\{\w+\}|\$\{[#!]?\w+|\$\$|\$[A-Za-z_]\w*|\$\(/y;
+
 const IN_QUOTES = /\\[^]|\$\{\w+\}|\$\{[#!]?\w+|\$\$|\$[A-Za-z_]\w*|\$\(/y;
+
 /** What stands behind a name in braces where the variable may be unset. */
 const HAS_DEFAULT = /^:?[-=+]/;
 
@@ -79,4 +120,49 @@ function readShell(command: string): {
 
 function isSilent(token: string): boolean {
   return /^(?:\\.|\$?'|#.)/s.test(token);
+}
+
+/** Whether a text is one variable and nothing else. */
+export function isReference(text: string): boolean {
+  return /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/.test(text.trim());
+}
+
+/** `${NAME}` and `${NAME:-default}`: what is not among `variables` becomes its default, or nothing. What a value holds is not looked at again. */
+export function expandVariables(text: string, variables: Variables): Expanded {
+  const missing: string[] = [];
+  const expanded = text.replace(
+    // A default ends where another reference begins: a text of many that are not closed is read once.
+    /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}/g,
+    (_all, name: string, fallback: string | undefined) => {
+      const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+      // As in a shell: with a default an empty value counts as none.
+      if (value !== undefined && (value !== '' || fallback === undefined)) return value;
+      if (fallback === undefined) missing.push(name);
+      return fallback ?? '';
+    },
+  );
+  return { text: expanded, missing };
+}
+
+/** A duration in whole ms, from seconds or a text such as `1h30m`; null: it is none. May be negative. */
+export function parseDuration(value: string | number): number | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? Math.round(value * 1000) : null;
+  const text = value.trim();
+  if (/^[+-]?\d+(?:\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000);
+  if (!DURATION_PATTERN.test(text)) return null;
+  const sum = [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)].reduce(
+    (total, [, amount, unit = '']) => total + Number(amount) * (UNIT_MS[unit] ?? 0),
+    0,
+  );
+  return Math.round(text.startsWith('-') ? -sum : sum);
+}
+
+/** All that is wrong with a file as sentences with file, line and column, in the order of the file. */
+export function problemLines(file: string, problems: readonly Problem[]): readonly string[] {
+  const more = problems.length - MAX_PROBLEMS;
+  const listed = [...problems]
+    .sort((a, b) => (a.at?.line ?? 0) - (b.at?.line ?? 0) || (a.at?.column ?? 0) - (b.at?.column ?? 0))
+    .slice(0, MAX_PROBLEMS)
+    .map(({ at, message }) => `${file}${at === null ? '' : `:${at.line}:${at.column}`} ${message}`);
+  return [...listed, ...(more > 0 ? [`${file} has ${more} more problems`] : [])];
 }

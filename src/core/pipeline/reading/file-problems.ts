@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { nearest } from '../../text/nearest.ts';
-import { oneLine } from '../../text/one-line.ts';
+import { oneLine } from '../../text/phrase.ts';
 import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schema.ts';
 import { stepKinds } from '../pipeline.ts';
 

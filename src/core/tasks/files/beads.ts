@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { parseJson, valueOf } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
-import type { FileTask, TaskProblem } from './file-task.ts';
+import type { FileTask, TaskProblem } from './form/root-plan.ts';
 import { grouped } from '../../grouped.ts';
 import { safeKey } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskProgress } from '../task.ts';
-import { cut } from '../../text/cut.ts';
-import { sentence } from '../../text/sentence.ts';
+import { cut, sentence } from '../../text/phrase.ts';
 
 type State = TaskProgress['state'];
 

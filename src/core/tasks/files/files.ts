@@ -1,9 +1,14 @@
 import { beadsFile, parseBeads } from './beads.ts';
-import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from './file-task.ts';
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
-import { withoutOtherJson } from './form/root-prd.ts';
-import type { FileSource } from '../task-sources.ts';
+import {
+  type FileTask,
+  PRD_ARCHIVE_PATH,
+  taskFilePaths,
+  type TaskProblem,
+  withoutOtherJson,
+} from './form/root-plan.ts';
+import type { FileSource } from '../ids.ts';
 
 /** What was read from task files. */
 export interface ParsedTasks {

@@ -1,4 +1,4 @@
-import type { FileTask } from './file-task.ts';
+import type { FileTask } from './form/root-plan.ts';
 import { progressOf, untouched } from '../queue.ts';
 import { withoutIssue, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';

@@ -1,6 +1,5 @@
-import { outlineOf, type OutlineSection } from '../../../markdown/outline.ts';
-import type { FileTask } from './file-task.ts';
-import type { AddedTask, NewTask } from './new-task.ts';
+import { outlineOf, type OutlineSection } from '../../../markdown/checklist.ts';
+import type { AddedTask, FileTask, NewTask } from './form/root-plan.ts';
 import { optionalHeadings, parsePlan } from './plan.ts';
 import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from '../priority.ts';
 

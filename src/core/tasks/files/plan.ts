@@ -1,11 +1,11 @@
 import { parseChecklist, type ChecklistItem } from '../../../markdown/checklist.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
-import type { FileTask, TaskProblem } from './file-task.ts';
+import type { FileTask, TaskProblem } from './form/root-plan.ts';
 import { grouped } from '../../grouped.ts';
 import { NORMAL_PRIORITY, priorityOfHeading } from '../priority.ts';
 import { hashId, taskIdOfEntry, taskIdOfIssue, type TaskId } from '../ids.ts';
 import { dependenciesOfText } from '../text-dependencies.ts';
-import { cutLines } from '../../text/cut.ts';
+import { cutLines } from '../../text/phrase.ts';
 
 /** Lines beyond these are not read: the gate is to answer at once. */
 const MAX_LINES = 5_000;

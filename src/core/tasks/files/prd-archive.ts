@@ -10,11 +10,9 @@ import {
   transplant,
 } from '../../../json/edit.ts';
 import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
-import { parsePrdJson } from './form/fenced.ts';
-import { PRD_ARCHIVE_PATH, type TaskProblem } from './file-task.ts';
+import { parsePrdJson, PRD_ARCHIVE_PATH, type PrdList, prdLists, type TaskProblem } from './form/root-plan.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
 import { nameOfNode, parsePrdFile, type PrdEntry } from './prd-entries.ts';
-import { prdLists, type PrdList } from './form/prd-lists.ts';
 import type { TaskId } from '../ids.ts';
 
 export { PRD_ARCHIVE_PATH };

@@ -1,12 +1,10 @@
 import { appendChildren, applyEdits, childIndent, layoutOfJson, renderJsonValue } from '../../../json/edit.ts';
 import { itemsOf, member, type JsonNode } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
-import { parsePrdJson } from './form/fenced.ts';
-import type { AddedTask, NewTask } from './new-task.ts';
+import { type AddedTask, type NewTask, parsePrdJson, type PrdList, prdLists } from './form/root-plan.ts';
 import { parsePrd } from './prd.ts';
 import { PRD_ARCHIVE_PATH } from './prd-archive.ts';
 import { parsePrdFile, textMember } from './prd-entries.ts';
-import { prdLists, type PrdList } from './form/prd-lists.ts';
 import type { PriorityWord } from '../priority.ts';
 
 /** Puts a task at the end of a prd.json, written as its neighbours are; everything else stays byte for byte. `archive`: its ids are not given again; null: there is none. */

@@ -1,11 +1,8 @@
 import { itemsOf, member, membersOf, positionsIn, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
-import { parsePrdJson } from './form/fenced.ts';
-import { prdLists, type PrdList } from './form/prd-lists.ts';
-import type { TaskProblem } from './file-task.ts';
+import { parsePrdJson, type PrdList, prdLists, type TaskProblem } from './form/root-plan.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
-import { cut } from '../../text/cut.ts';
-import { sentence } from '../../text/sentence.ts';
+import { cut, sentence } from '../../text/phrase.ts';
 
 /** An entry that is a task, with its place in the text. */
 export interface PrdEntry {

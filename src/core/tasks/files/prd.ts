@@ -1,6 +1,6 @@
 import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
-import type { FileTask, TaskProblem } from './file-task.ts';
+import type { FileTask, TaskProblem } from './form/root-plan.ts';
 import { nameOfNode, quoteText, parsePrdFile, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Immutable } from '../../immutable.ts';
+import type { Immutable } from '../../policy.ts';
 import { tryJson } from '../../text/try-json.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
-import { cut } from '../../text/cut.ts';
+import { cut } from '../../text/phrase.ts';
 import { priorityWords } from '../priority.ts';
 
 /** What an agent's list of tasks came to. `problems` are sentences about entries that were left out. */

@@ -1,9 +1,9 @@
 import { cleanTitle } from '../../text/clean.ts';
-import { positionOf, type TaskProblem } from './file-task.ts';
+import { positionOf, type TaskProblem } from './form/root-plan.ts';
 import { fileOfSource } from './files.ts';
 import { NORMAL_PRIORITY } from '../priority.ts';
 import type { Task } from '../task.ts';
-import type { FileSource } from '../task-sources.ts';
+import type { FileSource } from '../ids.ts';
 
 /** A task for each source whose file hides tasks. Nobody can work it, and nothing is complete while it is there. */
 export function unreadableTasks(problems: readonly TaskProblem[], sources: readonly FileSource[]): readonly Task[] {

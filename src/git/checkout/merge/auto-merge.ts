@@ -1,7 +1,7 @@
 import { grouped } from '../../../core/grouped.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
-import { isLockFile } from '../../../core/review/lock-files.ts';
-import { MINUTE_MS } from '../../../core/time.ts';
+import { isLockFile } from '../../../core/review/test-files.ts';
+import { MINUTE_MS } from '../../../core/countdown.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
 import { decodeNames } from '../../names.ts';

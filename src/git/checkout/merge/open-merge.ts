@@ -1,8 +1,21 @@
-import { holdsMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
+import { holdsMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
+import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
-import { treeWith, type Change, type Objects } from '../../objects.ts';
+import { lookAtOf } from '../../inspection/review.ts';
+import { type Change, commitsOf, type Objects, treeWith } from '../../objects.ts';
+import {
+  type Committer,
+  commitTree,
+  type IterationContent,
+  type MadeCommits,
+  messageWithSubjects,
+  withheldOf,
+  type WithheldPaths,
+  withTrailers,
+} from '../commit.ts';
 import type { PrivateRepository } from '../private-repository.ts';
+import type { WorkTreeContent } from '../tree/local-side.ts';
 import type { MergedTrees } from './auto-merge.ts';
 
 /** A merge of the base branch that lies in the work tree and is no commit yet. */
@@ -17,7 +30,9 @@ export interface OpenMerge extends MergedTrees {
 
 /** Why a file of a merge is left out, while it is as git left it. */
 const MARKED = 'it still has conflict markers';
+
 const BESIDE = 'both branches have something else at its place: give it a name of its own, or remove it';
+
 const UNDONE = 'what the base branch changed in it was undone, so it was merged once more';
 
 /** What is laid over a tree: what differs from one commit or tree to another. */
@@ -55,7 +70,7 @@ function isInWay(path: string, { path: other, newId }: Change): boolean {
 }
 
 /** What of a merge is as if it had not been begun, where all of it is that git merged by itself: somebody put the work tree back. Empty: nothing of the kind. */
-export async function undoneIn(
+async function undoneIn(
   objects: Objects,
   merge: OpenMerge,
   { tip, now }: { readonly tip: ObjectId; readonly now: ObjectId },
@@ -73,7 +88,7 @@ export async function undoneIn(
 const LARGEST_MERGED_BYTES = 32 * 1024 * 1024;
 
 /** Files that are not merged yet, and why. */
-export async function unfinishedIn(
+async function unfinishedIn(
   objects: Objects,
   merge: OpenMerge,
   { tip, now }: { readonly tip: ObjectId; readonly now: ObjectId },
@@ -121,7 +136,7 @@ export async function onto(
 }
 
 /** Why each of them is no part of a commit. */
-export function asUndone(paths: readonly string[]): ReadonlyMap<string, string> {
+function asUndone(paths: readonly string[]): ReadonlyMap<string, string> {
   return new Map(paths.map((path) => [path, UNDONE]));
 }
 
@@ -139,13 +154,13 @@ async function textsOf(
 }
 
 /** What is committed of an open merge. `judged`: changes that are the agent's own; what of the rest is the base's. */
-export interface MergeChanges {
+interface MergeChanges {
   readonly all: readonly Change[];
   readonly judged: readonly Change[];
 }
 
 /** What differs from the merge as it was laid. What is as the base branch has it is nobody's work. */
-export async function changesSince(objects: Objects, merge: OpenMerge, now: ObjectId): Promise<MergeChanges> {
+async function changesSince(objects: Objects, merge: OpenMerge, now: ObjectId): Promise<MergeChanges> {
   const [all, fromBase] = await Promise.all([
     objects.changesBetween(merge.laid, now),
     objects.changesBetween(merge.base, now),
@@ -155,7 +170,7 @@ export async function changesSince(objects: Objects, merge: OpenMerge, now: Obje
 }
 
 /** Those of the lock files that are files of this tree. */
-export async function lockFilesIn(
+async function lockFilesIn(
   { git }: PrivateRepository,
   tree: ObjectId,
   { lockFiles }: OpenMerge,
@@ -164,4 +179,134 @@ export async function lockFilesIn(
   const listed = await git.records(['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', tree, '--', ...lockFiles]);
   const files = new Set(listed.flatMap((entry) => /^100(?:644|755) blob [0-9a-f]+\t([^]*)$/.exec(entry)?.[1] ?? []));
   return lockFiles.filter((path) => files.has(path));
+}
+
+/** `open`: it is not finished, and `putBack` is what was undone of it; `made`: it is a commit. */
+type CommittedMerge =
+  | { readonly kind: 'made'; readonly made: MadeCommits }
+  | {
+      readonly kind: 'open';
+      readonly putBack: readonly string[];
+      readonly withheld: readonly Withheld[];
+      readonly withheldPaths: WithheldPaths;
+    };
+
+/** More commits of the agent are not named. */
+const MOST_SUBJECTS = 50;
+
+/** Makes the commit of a merge, whatever commits the agent made, once nothing of it is left to do. */
+export async function commitMerge(
+  committer: Committer,
+  objects: Objects,
+  { merge, ...content }: IterationContent & { readonly merge: OpenMerge },
+): Promise<CommittedMerge> {
+  const { tip, now, iteration } = content;
+  const sides = { tip: tip.tree, now: now.tree };
+  const putBack = await undoneIn(objects, merge, sides);
+  const left = putBack.length > 0 ? asUndone(putBack) : await unfinishedIn(objects, merge, sides);
+  const publishable = await publishableMerge(committer, objects, { merge, now, instead: merge.settled });
+  const newly = await withheldOf(objects, content, { objections: left, withheld: publishable.withheld });
+  if (left.size > 0)
+    return { kind: 'open', putBack, withheld: newly, withheldPaths: new Map([...publishable.withheld, ...left]) };
+  const { tree, withheld, own } = publishable;
+  const subjects = await subjectsOf(committer, objects, { head: content.head, merge, tip: tip.commit });
+  const message = await messageWithSubjects(committer, iteration.message, subjects);
+  const commit = await commitTree(committer, {
+    tree,
+    parents: [tip.commit, merge.base],
+    message: withTrailers(message, iteration.trailers),
+  });
+  return {
+    kind: 'made',
+    made: {
+      head: commit,
+      commit,
+      tree,
+      changes: await objects.changesBetween(tip.tree, tree),
+      lookAt: await lookAtOf(
+        objects,
+        own.filter(({ path }) => !withheld.has(path)),
+        committer.folder,
+      ),
+      withheld: newly,
+      withheldPaths: withheld,
+    },
+  };
+}
+
+/** The merged tree as it is now, without what must not be published, which stays as it is in `instead`. */
+export async function publishableMerge(
+  { repository, inspection }: Committer,
+  objects: Objects,
+  { merge, now, instead }: { merge: OpenMerge; now: WorkTreeContent; instead: ObjectId },
+): Promise<{
+  readonly tree: ObjectId;
+  readonly withheld: WithheldPaths;
+  readonly own: Awaited<ReturnType<typeof changesSince>>['judged'];
+}> {
+  const { all, judged } = await changesSince(objects, merge, now.tree);
+  const withheld = await inspection.inspect(objects, judged, now.standIns);
+  if (withheld.size === 0) return { tree: now.tree, withheld, own: judged };
+  const tree = await repository.withIndex('empty', (indexFile) =>
+    treeWith(repository.git, indexFile, { base: instead, changes: all.filter(({ path }) => !withheld.has(path)) }),
+  );
+  return { tree, withheld, own: judged };
+}
+
+/** Lock files that can be made again; none while something else is left to do. */
+export async function lockFilesLeft(
+  { repository }: Committer,
+  objects: Objects,
+  { merge, tip, now }: { readonly merge: OpenMerge; readonly tip: ObjectId; readonly now: ObjectId },
+): Promise<readonly string[]> {
+  const sides = { tip, now };
+  if ((await undoneIn(objects, merge, sides)).length > 0) return [];
+  const isLeft = (await unfinishedIn(objects, merge, sides)).size > 0;
+  return isLeft ? [] : await lockFilesIn(repository, now, merge);
+}
+
+/** Whether what differs from `before` is this file alone, and can be part of the merge's commit. */
+export async function judgeAlone(
+  committer: Committer,
+  objects: Objects,
+  {
+    path,
+    merge,
+    tip,
+    before,
+    now,
+  }: {
+    readonly path: string;
+    readonly merge: OpenMerge;
+    readonly tip: ObjectId;
+    readonly before: ObjectId;
+    readonly now: WorkTreeContent;
+  },
+): Promise<KeptAlone> {
+  const changes = await objects.changesBetween(before, now.tree);
+  if (changes.length === 0) return 'kept';
+  if (changes.some((change) => change.path !== path)) return 'elsewhere';
+  if (!(await lockFilesIn(committer.repository, now.tree, merge)).includes(path)) return 'failed';
+  if ((await unfinishedIn(objects, merge, { tip, now: now.tree })).has(path)) return 'marked';
+  const { withheld } = await publishableMerge(committer, objects, { merge, now, instead: merge.laid });
+  return withheld.has(path) ? 'withheld' : 'kept';
+}
+
+/** What the agent called its commits; those of the base branch are nobody's work here. */
+async function subjectsOf(
+  { repository }: Committer,
+  objects: Objects,
+  { head, merge, tip }: { readonly head: ObjectId | null; readonly merge: OpenMerge; readonly tip: ObjectId },
+): Promise<readonly string[]> {
+  if (head === null || head === tip) return [];
+  const listed = await repository.git.answer([
+    'rev-list',
+    '--topo-order',
+    '--reverse',
+    head,
+    `^${tip}`,
+    `^${merge.base}`,
+  ]);
+  const ids = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];
+  return (await commitsOf(objects, ids.slice(0, MOST_SUBJECTS))).map(({ message }) => message.split('\n', 1)[0] ?? '');
 }

@@ -1,14 +1,37 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
+import { CHUNK_BYTES, type TreeAnswer } from '../../../core/work-tree/answers.ts';
+import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
+import type { WorkTreeFiles } from '../../../ports/repository.ts';
 import type { Room } from '../../../ports/room.ts';
+import { matcher } from '../../inspection/protected-paths.ts';
+import { changesBetween, treeOf, treeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { readConfig, type Workspace } from '../workspace.ts';
-import { createInbox, type Inbox } from './inbox.ts';
-import type { TreeSetup } from './requests.ts';
-import { createRoomSide, type RoomSide } from './room-side.ts';
-import { createWorkers, type TreeWorkerCommand } from './worker-process.ts';
+import type { AsFound } from './found/as-found.ts';
+import { createInbox, type Inbox, type TreeSetup } from './inbox.ts';
+import type { ReadTree, WorkTreeSide } from './local-side.ts';
+import { notePlaces, withoutNotes } from './work-tree.ts';
+import { createWorkers, type TreeTalk, type TreeWorkerCommand, type WithWorker } from './worker-process.ts';
+
+interface RoomSideOptions {
+  /** Detached: nothing of it comes near the work tree. */
+  readonly quarantine: Quarantine;
+  /** The working directory, where notes are. */
+  readonly folder: Folder;
+  readonly inbox: Inbox;
+  readonly withWorker: WithWorker;
+}
+
+/** A work tree of the room's user. */
+interface RoomSide extends WorkTreeSide {
+  readonly files: WorkTreeFiles;
+}
 
 /** The room that the lane's code runs in, and how our worker is started there. */
 export interface RepositoryRoom {
@@ -60,4 +83,128 @@ export async function lendToRoom(
   { tip, checkout }: { readonly tip: ObjectId; readonly checkout: Pick<Workspace, 'commonFolder'> },
 ): Promise<Inbox> {
   return await createInbox(join(room.folders.inbox, INBOX_FOLDER), { quarantine, tip, checkout });
+}
+
+/** Works through a worker that runs as the room's user. What it answers may be the agent's word, and counts only for what the quarantine then holds. */
+function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSideOptions): RoomSide {
+  const { git } = quarantine;
+  /** The tree that was read last: whole in the quarantine, and what its index holds. */
+  let indexed: ObjectId | null = null;
+
+  async function readOnce(
+    talk: TreeTalk,
+    { tip, asFound }: { readonly tip: ObjectId; readonly asFound: readonly AsFound[] },
+  ): Promise<ReadTree | null> {
+    const found = await talk.ask('read', { tip, asFound, has: indexed === null ? [] : [indexed] });
+    const { head, tree, standIns, beside, packs } = found;
+    const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
+    if (packs.content !== null) await receive(talk, 'content', packs.content);
+    if (!(await isWhole(tree, tip))) return null;
+    return {
+      head: hasCommits && head !== null && (await isCommit(head)) ? head : null,
+      tree,
+      standIns: new Map(standIns.map(({ path, standIn }) => [path, standIn])),
+      beside,
+    };
+  }
+
+  /** A part at a time: no more is held than that. */
+  async function receive(talk: TreeTalk, of: 'commits' | 'content', size: number): Promise<boolean> {
+    const pack = new PassThrough({ highWaterMark: CHUNK_BYTES });
+    const received = quarantine.receive(pack, of).catch(() => false);
+    // Where git gave up nobody takes it.
+    const givenUp = received.then(() => true);
+    try {
+      for (let from = 0, isOver = false; from < size && !isOver;) {
+        const { bytes } = await talk.ask('pack', { of, from });
+        from += bytes;
+        if (!pack.write(await talk.bytes(bytes)))
+          isOver = await Promise.race([once(pack, 'drain').then(() => false), givenUp]);
+      }
+    } finally {
+      pack.end();
+      await received;
+    }
+    return await received;
+  }
+
+  /** Made again from what differs, it must be the same: so all of it is here, and no name in it is one that no file has. The index holds it then. */
+  async function isWhole(tree: ObjectId, tip: ObjectId): Promise<boolean> {
+    if (tree === indexed) return true;
+    const base = await treeOf(git, tip);
+    if (base === null || (await treeOf(git, tree)) !== tree) return false;
+    indexed = null;
+    await rm(quarantine.indexFile, { force: true });
+    const made = await changesBetween(git, base, tree)
+      .then((changes) => treeWith(git, quarantine.indexFile, { base, changes }))
+      .catch(() => null);
+    if (made !== tree) return false;
+    indexed = tree;
+    return true;
+  }
+
+  async function isCommit(id: ObjectId): Promise<boolean> {
+    const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${id}^{commit}`]);
+    return exitCode === 0 && stdout.toString().trim() === id;
+  }
+
+  return {
+    read: (tip, asFound) =>
+      withWorker(async (talk) => {
+        await inbox.lend(tip);
+        const found = await readOnce(talk, { tip, asFound });
+        if (found !== null) return found;
+        // What the worker kept may be broken.
+        await talk.ask('reset', {});
+        const again = await readOnce(talk, { tip, asFound });
+        if (again !== null) return again;
+        throw new UserError(
+          'infrastructure',
+          'The content of the work tree did not arrive as it was announced: the isolated agent changed it, or the objects that it is made of, in the meantime. What was published before is safe. Re-run the workflow.',
+        );
+      }),
+
+    patchOf: (question) => withWorker(async (talk) => (await talk.ask('patch-of', question)).patch),
+
+    async withoutNotes(tree) {
+      const listed = await git.answer(['ls-tree', '--full-tree', '--name-only', tree, '--', ...notePlaces(folder)]);
+      return listed.stdout.length === 0 ? tree : await withoutNotes(quarantine, folder, tree);
+    },
+
+    putBack: (wanted, asFound) =>
+      withWorker(async (talk) => {
+        const { paths, left } = await talk.ask('put-back', { wanted, asFound });
+        if (paths !== null) return { paths, left };
+        // The agent removed what the worker had made of it.
+        await inbox.lend(wanted);
+        const again = await talk.ask('put-back', { wanted, asFound });
+        return { paths: again.paths ?? [], left: again.left };
+      }),
+
+    async leavePlainCheckout({ branch, tip, has }) {
+      await withWorker(async (talk) => {
+        await inbox.lend(tip);
+        await talk.ask('leave', { branch, tip, has });
+      }).catch(() => undefined);
+    },
+
+    files: {
+      read: (paths) =>
+        withWorker(async (talk) => {
+          const isAsked = matcher(paths);
+          const { texts }: TreeAnswer<'read-texts'> = await talk.ask('read-texts', { paths });
+          return Object.fromEntries(Object.entries(texts).filter(([path]) => isAsked(path)));
+        }),
+      readEnd: (path, maxBytes) =>
+        withWorker(async (talk) => (await talk.ask('read-end', { path, maxBytes })).text?.slice(-maxBytes) ?? null),
+      replace: (change) =>
+        withWorker(async (talk) => {
+          await talk.ask('replace', change);
+        }),
+      remove: (path) =>
+        withWorker(async (talk) => {
+          await talk.ask('remove', { path });
+        }),
+    },
+  };
 }

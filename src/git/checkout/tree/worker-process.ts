@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine } from '../../../core/text/one-line.ts';
-import { sentence } from '../../../core/text/sentence.ts';
-import { MINUTE_MS } from '../../../core/time.ts';
+import { MINUTE_MS } from '../../../core/countdown.ts';
+import { oneLine, sentence } from '../../../core/text/phrase.ts';
 import {
   CHUNK_BYTES,
   LARGEST_ANSWER_BYTES,
@@ -14,9 +13,21 @@ import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { Room } from '../../../ports/room.ts';
 import { createTail } from '../../../processes/output-tail.ts';
-import { describeEnd, runProgram, type ProgramEnd } from '../../../processes/run-program.ts';
-import { holdOutput } from './held-output.ts';
-import type { TreeRequestOf, TreeSetup } from './requests.ts';
+import { describeEnd, type ProgramEnd, runProgram } from '../../../processes/run-program.ts';
+import type { TreeRequestOf, TreeSetup } from './inbox.ts';
+
+/** What a program printed and nobody has read yet. */
+interface HeldOutput {
+  push(chunk: Buffer): void;
+  /** Nothing more will come. */
+  end(): void;
+  /** The next line, without its line feed; null: it does not come, or is longer than may be held. */
+  line(): Promise<string | null>;
+  /** The next `count` bytes; null: they do not come. */
+  bytes(count: number): Promise<Buffer | null>;
+  /** Whether something is held. */
+  isEmpty(): boolean;
+}
 
 /** How the worker is started. */
 export interface TreeWorkerCommand {
@@ -41,9 +52,12 @@ export type WithWorker = <T>(body: (talk: TreeTalk) => Promise<T>) => Promise<T>
 
 /** Each git command of the worker has a minute. */
 const ANSWER_MS = 5 * MINUTE_MS;
+
 /** A worker ends with its input. */
 const END_MS = 2_000;
+
 const TAIL_BYTES = 2_000;
+
 const CURE = 'Re-run the workflow. If it happens again, look for what ends processes on the runner, or a full disk.';
 
 /** The worker is not there any more, or not one of ours: `isGone` tells the first. */
@@ -94,7 +108,7 @@ export function createWorkers(options: WorkersOptions): WithWorker {
   };
 }
 
-export interface WorkersOptions {
+interface WorkersOptions {
   readonly room: Pick<Room, 'enter' | 'end'>;
   readonly command: TreeWorkerCommand;
   readonly setup: TreeSetup;
@@ -182,5 +196,74 @@ function startWorker({ room, command, log }: WorkersOptions): { readonly talk: T
       stop.abort();
       await ended;
     },
+  };
+}
+
+/** Holds output for its reader: at most `mostBytes`; where there is more, nothing comes any more and `overflow` is called. */
+function holdOutput(mostBytes: number, overflow: () => void): HeldOutput {
+  let held: Buffer[] = [];
+  let size = 0;
+  let isOver = false;
+  let arrived = (): void => undefined;
+
+  function finish(): void {
+    isOver = true;
+    arrived();
+  }
+
+  /** The first `count` bytes, which leave what is held. */
+  function cut(count: number): Buffer {
+    const all = Buffer.concat(held);
+    held = count === all.length ? [] : [all.subarray(count)];
+    size -= count;
+    return all.subarray(0, count);
+  }
+
+  /** False: nothing more comes. */
+  async function more(): Promise<boolean> {
+    if (isOver) return false;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    arrived = () => {
+      resolve(undefined);
+    };
+    await promise;
+    return true;
+  }
+
+  return {
+    push(chunk) {
+      if (isOver) return;
+      if (size + chunk.length > mostBytes) {
+        held = [];
+        size = 0;
+        finish();
+        overflow();
+        return;
+      }
+      held.push(chunk);
+      size += chunk.length;
+      arrived();
+    },
+    end: finish,
+    async line() {
+      // Each chunk is looked through once.
+      for (let seen = 0, before = 0; ;) {
+        for (; seen < held.length; seen += 1) {
+          const chunk = held[seen] ?? Buffer.alloc(0);
+          const at = chunk.indexOf(10);
+          if (at !== -1) {
+            const line = cut(before + at + 1);
+            return line.subarray(0, -1).toString();
+          }
+          before += chunk.length;
+        }
+        if (!(await more())) return null;
+      }
+    },
+    async bytes(count) {
+      while (size < count) if (!(await more())) return null;
+      return cut(count);
+    },
+    isEmpty: () => size === 0,
   };
 }

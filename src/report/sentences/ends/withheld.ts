@@ -1,4 +1,4 @@
-import { cut } from '../../../core/text/cut.ts';
+import { cut } from '../../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../../handover/report.ts';
 import { iterationsOn, workOf } from '../../facts.ts';
 

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { projectSlug } from '../../../../src/agents/claude/project-slug.ts';
+import { projectSlug } from '../../../../src/agents/claude/try-key.ts';
 import type { CliSessions, SessionPlace } from '../../../../src/agents/cli/cli.ts';
-import * as codex from '../../../../src/agents/codex/session-files.ts';
-import * as gemini from '../../../../src/agents/gemini/session-files.ts';
-import * as opencode from '../../../../src/agents/opencode/session-files.ts';
-import * as qwen from '../../../../src/agents/qwen/session-files.ts';
+import * as codex from '../../../../src/agents/codex/cli.ts';
+import * as gemini from '../../../../src/agents/gemini/cli.ts';
+import * as opencode from '../../../../src/agents/opencode/cli.ts';
+import * as qwen from '../../../../src/agents/qwen/cli.ts';
 import { MAX_SESSION_BYTES } from '../../../../src/core/lane/state.ts';
 
 const UUID = '0f0e0d0c-1111-4222-8333-444455556666';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { refusePlugins } from '../../../../src/agents/opencode/plugins.ts';
+import { refusePlugins } from '../../../../src/agents/opencode/cli.ts';
 
 test.each<{ path: string; text: string; refused: boolean }>([
   { path: 'README.md', text: 'plugin', refused: false },

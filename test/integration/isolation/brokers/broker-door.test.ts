@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sharedDoor } from '../../../../src/isolation/broker-door.ts';
 import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
 import type { BrokeredCall } from '../../../../src/ports/broker.ts';
-import { loginFor } from '../../../../src/wiring/agents/login.ts';
+import { loginFor } from '../../../../src/wiring/agents/agent-settings.ts';
 
 const KEYS = { claude: 'sk-ant-api03-of-anthropic', codex: 'sk-proj-of-openai' };
 

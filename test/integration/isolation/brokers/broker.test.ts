@@ -10,7 +10,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { loginFor } from '../../../../src/wiring/agents/login.ts';
+import { loginFor } from '../../../../src/wiring/agents/agent-settings.ts';
 import type { BrokeredCall, ProviderSign } from '../../../../src/ports/broker.ts';
 import type { CallLimits } from '../../../../src/core/spending/meter.ts';
 import { eventually } from '../../../eventually.ts';

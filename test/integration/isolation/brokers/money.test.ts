@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { bedrockApi, messagesApi } from '../../../../src/agents/claude/messages/endpoints.ts';
-import { claudeProtocol } from '../../../../src/agents/claude/messages/protocol.ts';
+import { bedrockApi, claudeProtocol, messagesApi } from '../../../../src/agents/claude/messages/protocol.ts';
 import { geminiProtocol } from '../../../../src/agents/gemini/messages/protocol.ts';
 import { openAiProtocol } from '../../../../src/agents/openai/protocol.ts';
 import { createBroker } from '../../../../src/isolation/broker.ts';

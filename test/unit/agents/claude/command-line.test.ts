@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claudeArguments, claudeEnvironment, parseName } from '../../../../src/agents/claude/command-line.ts';
+import { claudeArguments, claudeEnvironment, parseName } from '../../../../src/agents/claude/cli.ts';
 
 const plain = {
   model: null,

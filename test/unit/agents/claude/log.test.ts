@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { callEventOf } from '../../../../src/agents/claude/log-events.ts';
+import { callEventOf } from '../../../../src/agents/claude/cli.ts';
 import { logLine } from '../../../../src/processes/log-line.ts';
-import type { StreamEvent } from '../../../../src/agents/claude/events/stream-event.ts';
+import type { StreamEvent } from '../../../../src/agents/claude/events/collector.ts';
 
 const RETRY = { kind: 'retry', attempt: 1, maxRetries: 3, delayMs: 500, status: null, error: null } as const;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { brokerEnvironment, loginOf, type Api } from '../../../../src/agents/claude/login.ts';
+import { brokerEnvironment, loginOf, type Api } from '../../../../src/agents/claude/access.ts';
 
 const PROVIDER = 'https://api.anthropic.com';
 const ADDRESS = 'http://127.0.0.1:1';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { projectSlug } from '../../../../src/agents/claude/project-slug.ts';
-import { isSessionId } from '../../../../src/agents/claude/session-files.ts';
+import { projectSlug } from '../../../../src/agents/claude/try-key.ts';
+import { isSessionId } from '../../../../src/agents/claude/cli.ts';
 
 test.each([
   { folder: '/home/runner/work/demo/demo', slug: '-home-runner-work-demo-demo' },

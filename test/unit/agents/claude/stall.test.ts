@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { stallText } from '../../../../src/agents/cli/stall.ts';
-import { cli } from '../../../../src/agents/claude/cli.ts';
+import { stallText } from '../../../../src/agents/cli/stall-watch.ts';
+import { callEventOf, cli } from '../../../../src/agents/claude/cli.ts';
 import { missingResult } from '../../../../src/agents/claude/events/failure.ts';
-import { callEventOf } from '../../../../src/agents/claude/log-events.ts';
 import { createOutputReader } from '../../../../src/agents/claude/output/reader.ts';
 import { assistantLine, failedLine, INIT, jsonLines, NOW, resultLine, toolUseLine } from './fixtures.ts';
 

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { CallEvent } from '../../../../src/agents/cli/call-event.ts';
-import { createStallWatch } from '../../../../src/agents/cli/stall-watch.ts';
+import { type CallEvent, createStallWatch } from '../../../../src/agents/cli/stall-watch.ts';
 import type { ProviderSign } from '../../../../src/ports/broker.ts';
 
 beforeEach(() => {

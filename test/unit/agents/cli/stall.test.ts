@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { CallEvent } from '../../../../src/agents/cli/call-event.ts';
-import { retryingAfter, stallsAt, stallText, type Retrying } from '../../../../src/agents/cli/stall.ts';
+import {
+  type CallEvent,
+  type Retrying,
+  retryingAfter,
+  stallsAt,
+  stallText,
+} from '../../../../src/agents/cli/stall-watch.ts';
 
 const SECOND = 1_000;
 const STALL = 180 * SECOND;

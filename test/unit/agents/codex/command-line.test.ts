@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { codexArguments, codexEnvironment, parseName } from '../../../../src/agents/codex/command-line.ts';
+import { codexArguments, codexEnvironment, parseName } from '../../../../src/agents/codex/cli.ts';
 
 const SESSION_ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = {

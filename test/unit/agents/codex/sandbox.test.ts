@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sandboxFor } from '../../../../src/agents/codex/sandbox.ts';
+import { sandboxFor } from '../../../../src/agents/codex/cli.ts';
 import type { CollectedOutput } from '../../../../src/processes/collect-output.ts';
 
 const WORK = ['Read', 'Edit', 'Bash(git commit:*)'];

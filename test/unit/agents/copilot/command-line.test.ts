@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { copilotArguments, copilotEnvironment, parseName } from '../../../../src/agents/copilot/command-line.ts';
+import { copilotArguments, copilotEnvironment, parseName } from '../../../../src/agents/copilot/cli.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = {

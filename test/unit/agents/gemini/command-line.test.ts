@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { accessOf } from '../../../../src/agents/gemini/access.ts';
-import {
-  geminiArguments,
-  geminiEnvironment,
-  geminiFiles,
-  parseName,
-} from '../../../../src/agents/gemini/command-line.ts';
+import { geminiArguments, geminiEnvironment, geminiFiles, parseName } from '../../../../src/agents/gemini/cli.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null, inbox: '/in' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { OpenAiApi } from '../../../../src/agents/openai/endpoints.ts';
+import type { OpenAiApi } from '../../../../src/agents/openai/usage.ts';
 import { forwarded, options, read } from './fixtures.ts';
 
 test.each<[string, string, string]>([

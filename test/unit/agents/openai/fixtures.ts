@@ -1,5 +1,5 @@
 import { openAiProtocol } from '../../../../src/agents/openai/protocol.ts';
-import type { OpenAiApi } from '../../../../src/agents/openai/endpoints.ts';
+import type { OpenAiApi } from '../../../../src/agents/openai/usage.ts';
 import type { AgentRequest, Reading } from '../../../../src/ports/broker.ts';
 
 export const PLACEHOLDER = 'ralph-placeholder-1';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { OpenAiApi } from '../../../../src/agents/openai/endpoints.ts';
+import type { OpenAiApi } from '../../../../src/agents/openai/usage.ts';
 import { runs } from '../../../runs.ts';
 import { asked, cliBodies, KEY, PLACEHOLDER, read } from './fixtures.ts';
 

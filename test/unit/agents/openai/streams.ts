@@ -1,5 +1,4 @@
-import type { OpenAiApi } from '../../../../src/agents/openai/endpoints.ts';
-import { createUsageReader } from '../../../../src/agents/openai/usage.ts';
+import { createUsageReader, type OpenAiApi } from '../../../../src/agents/openai/usage.ts';
 
 export const event = (data: Readonly<Record<string, unknown>> & { readonly type: string }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;

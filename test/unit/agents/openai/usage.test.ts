@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OpenAiApi } from '../../../../src/agents/openai/endpoints.ts';
+import type { OpenAiApi } from '../../../../src/agents/openai/usage.ts';
 import { DONE, begun, chatUsed, chunk, completed, ended, event, last, text, told, used, whole } from './streams.ts';
 
 describe('a stream of the Responses API', () => {

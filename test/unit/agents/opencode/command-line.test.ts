@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { accessOf } from '../../../../src/agents/opencode/access.ts';
-import {
-  isSessionId,
-  opencodeArguments,
-  opencodeEnvironment,
-  parseName,
-} from '../../../../src/agents/opencode/command-line.ts';
+import { isSessionId, opencodeArguments, opencodeEnvironment, parseName } from '../../../../src/agents/opencode/cli.ts';
 
 const ID = `ses_${'a'.repeat(26)}`;
 const anthropic = { ANTHROPIC_API_KEY: 'p', ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' };

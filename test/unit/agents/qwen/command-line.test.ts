@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { accessOf } from '../../../../src/agents/qwen/access.ts';
-import { parseName, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/command-line.ts';
+import { parseName, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/cli.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentName } from '../../../../src/core/agent-names.ts';
 import type { AgentStep } from '../../../../src/core/pipeline/pipeline.ts';
-import { checkRules, checkStepRules } from '../../../../src/wiring/agents/rules.ts';
+import { checkRules, checkStepRules } from '../../../../src/wiring/agents/agent-settings.ts';
 
 type Level = Parameters<typeof checkRules>[2]['level'];
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mapRules as mapForClaude } from '../../../../src/agents/claude/tool-rules.ts';
+import { mapRules as mapForClaude } from '../../../../src/agents/claude/cli.ts';
 import { mapRules as mapForAnyProgram } from '../../../../src/agents/command/tool-rules.ts';
 import * as codex from '../../../../src/agents/codex/tool-rules.ts';
 import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';

@@ -4,7 +4,7 @@ import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
 import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
 import * as qwen from '../../../../src/agents/qwen/tool-rules.ts';
 import { parse } from 'yaml';
-import { shellParts } from '../../../../src/agents/rules/shell-parts.ts';
+import { shellParts } from '../../../../src/agents/rules/shell-rules.ts';
 import type { RulesGap } from '../../../../src/core/agents/rules-verdict.ts';
 import { copilotAllows, geminiAllows, opencodeAllows, qwenAllows } from './matchers.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseToolRule } from '../../../../src/agents/rules/tool-rule.ts';
+import { parseToolRule } from '../../../../src/agents/rules/shell-rules.ts';
 import { runs } from '../../../runs.ts';
 
 describe('a rule of allowed-tools', () => {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
-import { pipelineFindings } from '../../../../src/core/doctor/pipeline-findings.ts';
+import { pipelineFindings } from '../../../../src/core/doctor/doctor.ts';
 import { tryPipelines } from '../../../../src/wiring/doctor/try-pipeline.ts';
 import { workflowFiles } from '../../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../../src/wiring/settings/effective-settings.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { cleanLines, readLastLines } from '../../../../src/cli/monitor/local/last-lines.ts';
+import { cleanLines, readLastLines } from '../../../../src/cli/monitor/local/read-local.ts';
 import { runs } from '../../../runs.ts';
 
 let folder = '';

@@ -1,7 +1,7 @@
 import type { KnownLane, LaneReport } from '../../../../src/cli/lane/lane-schema.ts';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import type { Line } from '../../../../src/cli/monitor/view/columns.ts';
-import type { RunStatus } from '../../../../src/core/local/run-status.ts';
+import type { RunStatus } from '../../../../src/core/local/status-document.ts';
 import { noon } from '../../core/core-fixtures.ts';
 
 export const iso = (instant: number): string => new Date(instant).toISOString();

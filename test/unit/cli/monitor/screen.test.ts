@@ -5,7 +5,7 @@ import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-
 import { widthOf, type Size } from '../../../../src/cli/monitor/view/columns.ts';
 import { renderScreen } from '../../../../src/cli/monitor/view/screen.ts';
 import { initialSession, pressKey, said, type Session } from '../../../../src/cli/monitor/view/session.ts';
-import { MINUTE_MS } from '../../../../src/core/time.ts';
+import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import {
   allPicture,

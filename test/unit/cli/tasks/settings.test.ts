@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { LookAtGitHub } from '../../../../src/cli/github.ts';
-import type { TasksReport } from '../../../../src/cli/tasks/tasks-schema.ts';
+import type { LookAtGitHub } from '../../../../src/cli/arguments.ts';
+import type { TasksReport } from '../../../../src/cli/tasks/read-tasks.ts';
 import { runGit } from '../../../integration/git/git-fixture.ts';
 import { ralph } from '../fixture.ts';
 

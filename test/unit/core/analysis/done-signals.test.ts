@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { doneSignalsSchema, KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
-import { findPhrases } from '../../../../src/core/analysis/phrases.ts';
+import { findPhrases } from '../../../../src/core/analysis/analyze.ts';
 import { analyzeAt, block, inEveryFormat } from '../../agents/claude/fixtures.ts';
 
 test.each<[string, boolean]>([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findErrors, fingerprintOf } from '../../../../src/core/analysis/errors.ts';
+import { findErrors, fingerprintOf } from '../../../../src/core/analysis/analysis.ts';
 
 const textsIn = (prose: string): readonly string[] => findErrors(prose).map(({ text }) => text);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fingerprintOf } from '../../../../src/core/analysis/errors.ts';
+import { fingerprintOf } from '../../../../src/core/analysis/analysis.ts';
 import { analyzeAt, inEveryFormat } from '../../agents/claude/fixtures.ts';
 
 test.each([

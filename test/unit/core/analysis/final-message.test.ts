@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { analyze } from '../../../../src/core/analysis/analyze.ts';
-import type { Transcript } from '../../../../src/core/analysis/transcript.ts';
+import type { Transcript } from '../../../../src/core/analysis/analysis.ts';
 import { analyzeAt, block } from '../../agents/claude/fixtures.ts';
 
 /** An agent of which nothing is known but its final message. */

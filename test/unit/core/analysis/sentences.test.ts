@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findPhrases } from '../../../../src/core/analysis/phrases.ts';
+import { findPhrases } from '../../../../src/core/analysis/analyze.ts';
 import { analyzeAt } from '../../agents/claude/fixtures.ts';
 
 const isComplete = (message: string): boolean => analyzeAt(message).completionIndicator;

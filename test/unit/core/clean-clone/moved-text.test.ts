@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { movedPath, movedText, namesPaths } from '../../../../src/core/clean-clone/moved-text.ts';
+import { movedPath, movedText, namesPaths } from '../../../../src/core/clean-clone/searched-upward.ts';
 
 const moves = [{ from: '/w/shop', to: '/c/shop' }];
 

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { diagnose } from '../../../../src/core/doctor/doctor.ts';
-import { withEffectiveInputs } from '../../../../src/core/doctor/effective-files.ts';
 import {
-  unknownSettings,
   type Facts,
   type Repository,
   type RepositorySettings,
+  unknownSettings,
+  withEffectiveInputs,
   type WorkflowFile,
 } from '../../../../src/core/doctor/facts.ts';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { parseWorkflow } from '../../../../src/core/doctor/workflow.ts';
-import { actionRules } from '../../../../src/wiring/doctor/action-rules.ts';
+import { actionRules } from '../../../../src/wiring/doctor/try-pipeline.ts';
 import { parseYaml } from '../../../../src/yaml/parse.ts';
 
 const PATH = '.github/workflows/ralph.yml';

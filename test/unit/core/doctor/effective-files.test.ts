@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { withEffectiveInputs } from '../../../../src/core/doctor/effective-files.ts';
-import type { WorkflowFile } from '../../../../src/core/doctor/facts.ts';
+import { withEffectiveInputs, type WorkflowFile } from '../../../../src/core/doctor/facts.ts';
 import type { EffectiveSetting } from '../../../../src/core/settings/effective.ts';
 
 const WORKFLOW = '.github/workflows/ralph.yml';

@@ -3,7 +3,7 @@ import { unknownSettings, type Facts } from '../../../../src/core/doctor/facts.t
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { diagnoseRun, type OwnRun } from '../../../../src/core/doctor/run-findings.ts';
 import { parseWorkflow } from '../../../../src/core/doctor/workflow.ts';
-import { actionRules } from '../../../../src/wiring/doctor/action-rules.ts';
+import { actionRules } from '../../../../src/wiring/doctor/try-pipeline.ts';
 
 const PATH = '.github/workflows/ralph.yml';
 const TEXT = 'the same text';

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
+  answerAfter,
   MERGED_WITHOUT_CALL,
+  receivedFeedback,
   SUGGESTION_APPLIED,
   suggestionWithheld,
-} from '../../../../src/core/feedback/answer-words.ts';
-import { answerAfter, receivedFeedback } from '../../../../src/core/feedback/answered.ts';
+} from '../../../../src/core/feedback/answered.ts';
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
 import { initialState } from '../../../../src/core/lane/state.ts';

@@ -7,7 +7,7 @@ import {
   taskIdOfCheck,
   unstartedChecks,
 } from '../../../../src/core/feedback/checks/checks.ts';
-import { checksToRead } from '../../../../src/core/feedback/checks/reading.ts';
+import { checksToRead } from '../../../../src/core/feedback/memory.ts';
 import type { CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { isFeedback } from '../../../../src/core/feedback/subject.ts';
 import { MINUTE } from '../core-fixtures.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isCourtesy } from '../../../../src/core/feedback/reviews/courtesy.ts';
+import { isCourtesy } from '../../../../src/core/feedback/reviews/threads.ts';
 
 test.each([
   'Thanks!',

@@ -1,8 +1,8 @@
-import type { Standing } from '../../../../src/core/feedback/held-head.ts';
 import type {
   Author,
   PullRequestNow,
   ReviewNow,
+  Standing,
   ThreadComment,
   ThreadNow,
 } from '../../../../src/core/feedback/pull-request-now.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { holdOf, joinHolds, type Hold, type Standing } from '../../../../src/core/feedback/held-head.ts';
+import { holdOf, joinHolds, type Hold, type Standing } from '../../../../src/core/feedback/pull-request-now.ts';
 import { standing } from './feedback-fixtures.ts';
 
 const approved: Hold = { approvedBy: ['ann'], autoMerge: false, queued: false };

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { logText, MAX_LOG_CHARS, MAX_LOG_LINES, plainMessage } from '../../../../src/core/feedback/checks/log-text.ts';
+import {
+  logText,
+  MAX_LOG_CHARS,
+  MAX_LOG_LINES,
+  plainMessage,
+} from '../../../../src/core/feedback/checks/check-task.ts';
 
 const AT = '2026-11-21T12:00:00.1234567Z ';
 const ESC = '\u001B';

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type Feedback,
+  type FeedbackItem,
   MAX_ITEMS,
   MAX_TRIED,
   noFeedback,
-  type Feedback,
-  type FeedbackItem,
+  withTried,
 } from '../../../../src/core/feedback/memory.ts';
 import {
   addRound,
@@ -19,7 +20,6 @@ import {
   type Found,
   type Remembered,
 } from '../../../../src/core/feedback/rounds.ts';
-import { withTried } from '../../../../src/core/feedback/tried.ts';
 import { isFeedback, type Subject } from '../../../../src/core/feedback/subject.ts';
 import { progressOf, untouched } from '../../../../src/core/tasks/queue.ts';
 import { isSettled, type TaskProgress } from '../../../../src/core/tasks/task.ts';

@@ -6,7 +6,7 @@ import {
   pageHost,
   parsePageRequest,
   requestHeaders,
-} from '../../../../src/core/isolation/forwarding.ts';
+} from '../../../../src/core/isolation/hosts.ts';
 import { runs } from '../../../runs.ts';
 
 test.each([

@@ -3,18 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { isForbiddenAddress, parseAddress } from '../../../../src/core/isolation/addresses.ts';
 import {
   allowedHosts,
+  type AllowedHosts,
   allows,
+  type HostsAsked,
   isModelHost,
   localPortsOf,
   modelHostsAmong,
+  modelHostsOf,
   nameOfTarget,
   parseAllowedHosts,
   parseTarget,
   withHosts,
-  type AllowedHosts,
-  type HostsAsked,
 } from '../../../../src/core/isolation/hosts.ts';
-import { modelHostsOf } from '../../../../src/core/isolation/model-hosts.ts';
 import { runs } from '../../../runs.ts';
 
 describe('the input', () => {

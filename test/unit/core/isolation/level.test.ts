@@ -6,7 +6,7 @@ import {
   settleLevel,
   wantedIsolations,
   type FailedLevel,
-} from '../../../../src/core/isolation/level.ts';
+} from '../../../../src/core/isolation/probe.ts';
 import { isByOutsiders } from '../../../../src/core/isolation/outsiders.ts';
 
 const noRoot: FailedLevel = { level: 'namespace', why: 'sudo asks for a password' };

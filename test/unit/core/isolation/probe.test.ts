@@ -1,15 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isolationFacts, type IsolationFacts, type IsolationLevel } from '../../../../src/core/isolation/facts.ts';
 import {
+  type CheckName,
   checkNames,
+  type CheckResult,
+  isolationFacts,
+  type IsolationFacts,
+  type IsolationLevel,
   judgeProbe,
   meaningOf,
   parseProbeAnswer,
-  wantedOf,
-  type CheckName,
-  type CheckResult,
   type ProbeResults,
+  wantedOf,
 } from '../../../../src/core/isolation/probe.ts';
 import { runs } from '../../../runs.ts';
 

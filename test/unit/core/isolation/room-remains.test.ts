@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isGone, NO_REMAINS, remainsSentence } from '../../../../src/core/isolation/room-remains.ts';
+import { isGone, NO_REMAINS, remainsSentence } from '../../../../src/core/isolation/room-record.ts';
 
 test.each([
   [NO_REMAINS, null],

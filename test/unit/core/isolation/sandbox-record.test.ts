@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sandboxRecord } from '../../../../src/core/isolation/sandbox-record.ts';
+import { sandboxRecord } from '../../../../src/core/isolation/room-record.ts';
 
 const record = { version: 1, id: '0b0e6a3e-7c3c-4d5e-9d55-2f1f0c7b1a11', folder: '/var/tmp/ralph-room-12ab34cd' };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isolationFacts, type IsolationFacts } from '../../../../src/core/isolation/facts.ts';
+import { isolationFacts, type IsolationFacts } from '../../../../src/core/isolation/probe.ts';
 import { changeFactTexts, cutFacts, recordedFacts, refusedHosts } from '../../../../src/core/isolation/texts.ts';
 import { runs } from '../../../runs.ts';
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { chainLine, CHAIN_START, checkChain } from '../../../../src/core/journal/chain.ts';
-import { parseJournal } from '../../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainLine, checkChain, parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import { idle, progress } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 

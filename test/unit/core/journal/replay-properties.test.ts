@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { kindOfDenial } from '../../../../src/agents/claude/events/allow-rules.ts';
-import { changePolicy } from '../../../../src/config/policy-inputs.ts';
+import { changePolicy } from '../../../../src/config/agent-inputs.ts';
 import { parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import { replay, whatIf } from '../../../../src/core/journal/replay.ts';
 import { endRun } from '../../../../src/core/lane/settle.ts';

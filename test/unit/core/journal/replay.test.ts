@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { kindOfDenial } from '../../../../src/agents/claude/events/allow-rules.ts';
-import { changePolicy, parsePolicyInputs } from '../../../../src/config/policy-inputs.ts';
+import { changePolicy, parsePolicyInputs } from '../../../../src/config/agent-inputs.ts';
 import { serializeEnd } from '../../../../src/core/journal/journal.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
 import { replay, whatIf, type Difference } from '../../../../src/core/journal/replay.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
-import { isWorthWaiting } from '../../../../src/core/loop/waits.ts';
+import { isWorthWaiting } from '../../../../src/core/loop/next-deed.ts';
 import { endRun, recordPublished, resetCircuit, retryTask } from '../../../../src/core/lane/settle.ts';
 import { initialState, probeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../../src/core/outcome.ts';
-import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
+import { closedCircuit, noSignals } from '../../../../src/core/lane/circuit.ts';
 import { endRun, loseProgress, recordPublished, resetCircuit, retryTask } from '../../../../src/core/lane/settle.ts';
-import { noSignals } from '../../../../src/core/lane/signals.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';

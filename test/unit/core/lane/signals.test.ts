@@ -5,7 +5,7 @@ import {
   type IterationSignals,
   noSignals,
   type Signals,
-} from '../../../../src/core/lane/signals.ts';
+} from '../../../../src/core/lane/circuit.ts';
 
 const nothing: IterationSignals = {
   indicator: false,

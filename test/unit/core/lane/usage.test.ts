@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundUsage } from '../../../../src/core/lane/usage.ts';
+import { boundUsage } from '../../../../src/core/lane/ledger.ts';
 
 test.each([
   ['as they are', 5, 5],

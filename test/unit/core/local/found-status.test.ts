@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseOtherCircuit, parseProgress, parseFoundStatus } from '../../../../src/core/local/found-status.ts';
+import { parseOtherCircuit, parseProgress, parseFoundStatus } from '../../../../src/core/local/status-document.ts';
 import { runs } from '../../../runs.ts';
 import { runStatus } from '../../cli/monitor/monitor-fixtures.ts';
 

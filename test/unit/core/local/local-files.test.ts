@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { overflowing } from '../../../../src/core/local/rotation.ts';
-import type { RunStatus } from '../../../../src/core/local/run-status.ts';
-import { progressDocument, statusDocument } from '../../../../src/core/local/status-document.ts';
+import { overflowing } from '../../../../src/core/local/committed-files.ts';
+import { progressDocument, type RunStatus, statusDocument } from '../../../../src/core/local/status-document.ts';
 import { noon } from '../core-fixtures.ts';
 
 const run: RunStatus = {

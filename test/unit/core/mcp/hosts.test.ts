@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { mcpHosts, parseMcpAddress, unreachableHosts } from '../../../../src/core/mcp/hosts.ts';
-import type { McpServer } from '../../../../src/core/mcp/server.ts';
+import { mcpHosts, parseMcpAddress, unreachableHosts } from '../../../../src/core/mcp/parse-servers.ts';
+import type { McpServer } from '../../../../src/core/mcp/values.ts';
 
 const at = (url: string): McpServer => ({ kind: 'remote', name: 'a', tools: [], transport: 'http', url, headers: {} });
 const program: McpServer = {

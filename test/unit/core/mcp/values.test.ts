@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { resolvedValue } from '../../../../src/core/mcp/mapping.ts';
-import type { McpServer } from '../../../../src/core/mcp/server.ts';
-import { soleVariable, valueParts, variableProblems } from '../../../../src/core/mcp/values.ts';
+import {
+  type McpServer,
+  resolvedValue,
+  soleVariable,
+  valueParts,
+  variableProblems,
+} from '../../../../src/core/mcp/values.ts';
 
 const text = (value: string) => ({ kind: 'text', text: value });
 const variable = (name: string, fallback: string | null = null) => ({ kind: 'variable', name, fallback });

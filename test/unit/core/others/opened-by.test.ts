@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { honourLeftCircuit } from '../../../../src/core/others/left-circuit.ts';
-import { openedBy } from '../../../../src/core/others/opened-by.ts';
+import { honourLeftCircuit, openedBy } from '../../../../src/core/others/left-circuit.ts';
 import { initialState } from '../../../../src/core/lane/state.ts';
 import { HOUR, idle, noon, play, playAgain, progress } from '../core-fixtures.ts';
 

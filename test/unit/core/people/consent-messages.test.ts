@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  noticeFor,
-  tooManyPeople,
-  warnOfChanges,
-  warnOfStrangers,
-} from '../../../../src/core/people/consent-messages.ts';
+import { noticeFor, tooManyPeople, warnOfChanges, warnOfStrangers } from '../../../../src/core/people/consent.ts';
 
 const issue = { number: 7, labels: ['ralph'] };
 const changed = { kind: 'changed', by: 'ada', askedAt: 3, editor: 'mallory', at: 5, isNoticed: false } as const;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
+import { type Circuit, closedCircuit, noSignals, type Signals } from '../../../../src/core/lane/circuit.ts';
 import { noFeedback, type answerKinds, type Feedback } from '../../../../src/core/feedback/memory.ts';
-import { noSignals, type Signals } from '../../../../src/core/lane/signals.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import {
   isKnownReady,
@@ -13,7 +12,7 @@ import {
 } from '../../../../src/core/people/needs.ts';
 import { MAX_NOTIFICATIONS, type Need, type Notification } from '../../../../src/core/people/notifications.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
-import { DAY_MS } from '../../../../src/core/time.ts';
+import { DAY_MS } from '../../../../src/core/countdown.ts';
 
 const at = Date.UTC(2026, 10, 21, 12);
 const todo: TaskProgress = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { peopleOf, type Recipients } from '../../../../src/core/people/recipients.ts';
+import { peopleOf, type Recipients } from '../../../../src/core/people/notifications.ts';
 
 const auto: Recipients = { kind: 'auto' };
 

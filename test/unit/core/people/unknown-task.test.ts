@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unknownTask } from '../../../../src/core/people/unknown-task.ts';
+import { unknownTask } from '../../../../src/core/people/named-task.ts';
 
 test.each<[string, string, readonly string[], string]>([
   ['the nearest come first', 'issue-99', ['issue-1', 'issue-98', 'issue-9'], 'It is not here. Nearest: #98, #9, #1.'],

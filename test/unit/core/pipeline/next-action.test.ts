@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  agentAttempt,
-  firstCall,
-  nextAction,
-  retryAfter,
-  type Progress,
-} from '../../../../src/core/pipeline/next-action.ts';
+import { agentAttempt, firstCall, nextAction, retryAfter, type Progress } from '../../../../src/core/pipeline/heard.ts';
 import {
   agentStepsOf,
   otherStepsOf,
@@ -13,17 +7,19 @@ import {
   type CommandStep,
   type Step,
 } from '../../../../src/core/pipeline/pipeline.ts';
-import { afterRun, probeAtOf, type StepCircuit } from '../../../../src/core/pipeline/step-circuit.ts';
 import {
+  afterRun,
   believableSteps,
   noStepMemory,
   openSteps,
   type OpenSteps,
+  probeAtOf,
   probingSteps,
   rememberSteps,
+  type StepCircuit,
   type StepMemory,
-} from '../../../../src/core/pipeline/step-memory.ts';
-import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
+  type StepRecord,
+} from '../../../../src/core/pipeline/step-record.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import { analysis, HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { agentStep, commandStep, record } from './pipeline-fixtures.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ruleProblem } from '../../../../src/config/tool-rules.ts';
 import { parsePipeline, type ParsedPipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
-import { problemLines } from '../../../../src/core/pipeline/reading/problem.ts';
+import { problemLines } from '../../../../src/core/pipeline/reading/command-variables.ts';
 import { problemsWith } from '../../../../src/core/pipeline/resolve.ts';
 import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
 import { cpuMs } from '../../../cpu.ts';

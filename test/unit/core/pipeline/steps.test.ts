@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { callObstacle } from '../../../../src/core/pipeline/call-obstacle.ts';
-import { parseDuration } from '../../../../src/core/pipeline/reading/duration.ts';
 import { endsTheRun, heardTogether } from '../../../../src/core/pipeline/heard.ts';
 import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
-import { readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
-import { stepNotes } from '../../../../src/core/pipeline/step-notes.ts';
-import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
-import { expandVariables } from '../../../../src/core/pipeline/reading/variables.ts';
+import { callObstacle, readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
+import { stepNotes, type StepRecord } from '../../../../src/core/pipeline/step-record.ts';
+import { expandVariables, parseDuration } from '../../../../src/core/pipeline/reading/command-variables.ts';
 import { allowedCalls } from '../../../../src/core/policy.ts';
 import { analysis, evidence, HOUR, MINUTE, noon, play, policy } from '../core-fixtures.ts';
 import { agentStep, commandStep, record } from './pipeline-fixtures.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Subject } from '../../../../src/core/feedback/subject.ts';
-import type { MergeToFinish } from '../../../../src/core/prompt/feedback.ts';
+import type { MergeToFinish } from '../../../../src/core/prompt/learnings.ts';
 import { composePrompt, type PromptParts } from '../../../../src/core/prompt/prompt.ts';
 import { promptParts, task } from '../core-fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codebasePatterns } from '../../../../src/core/prompt/patterns.ts';
+import { codebasePatterns } from '../../../../src/core/prompt/places.ts';
 
 test.each<[string, Readonly<Record<string, string>>, string]>([
   ['no log', {}, ''],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { composePrompt } from '../../../../src/core/prompt/prompt.ts';
-import { precedence } from '../../../../src/core/prompt/precedence.ts';
+import { precedence } from '../../../../src/core/prompt/diagnosis.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { promptParts, task } from '../core-fixtures.ts';

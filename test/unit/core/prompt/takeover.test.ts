@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { noShare, type TaskShare } from '../../../../src/core/lane/change.ts';
 import { composePrompt } from '../../../../src/core/prompt/prompt.ts';
-import { describeTakeover, MAX_TAKEOVER_CHARS } from '../../../../src/core/prompt/takeover.ts';
+import { describeTakeover, MAX_TAKEOVER_CHARS } from '../../../../src/core/prompt/diagnosis.ts';
 import { entry } from '../../report/fixtures.ts';
 import { promptParts } from '../core-fixtures.ts';
 

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { explainRefusal, parseRefusal, refusedPaths, serverWords } from '../../../../src/core/refusals/refusal.ts';
-import { branchInTheWay } from '../../../../src/core/refusals/branch-names.ts';
+import {
+  branchInTheWay,
+  explainRefusal,
+  parseRefusal,
+  refusedPaths,
+  serverWords,
+} from '../../../../src/core/refusals/refusal.ts';
 import type { RefusalKind } from '../../../../src/core/refusals/server-rules.ts';
 
 /** As GitHub prints it: public reports of 2024 to 2026. */

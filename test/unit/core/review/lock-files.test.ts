@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { isGenerated } from '../../../../src/core/review/generated.ts';
-import { isLockFile } from '../../../../src/core/review/lock-files.ts';
+import { isGenerated, isLockFile } from '../../../../src/core/review/test-files.ts';
 
 test.each([
   ['package-lock.json', true],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lookAtKinds, type LookAtKind } from '../../../../src/core/review/kinds.ts';
+import { lookAtKinds, type LookAtKind } from '../../../../src/core/review/manifest.ts';
 import {
   lookAtFirst,
   MAX_NAMED_FILES,
@@ -8,7 +8,7 @@ import {
   type LookAt,
   type ReviewedChange,
 } from '../../../../src/core/review/look-at.ts';
-import { isGenerated } from '../../../../src/core/review/generated.ts';
+import { isGenerated } from '../../../../src/core/review/test-files.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 function change(path: string, more: Partial<ReviewedChange> = {}): ReviewedChange {

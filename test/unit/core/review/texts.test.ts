@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readsTexts, toRead, type UnreadChange } from '../../../../src/core/review/texts.ts';
+import { readsTexts, toRead, type UnreadChange } from '../../../../src/core/review/test-files.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { answerSettings } from '../../../../src/config/settings/effective-settings.ts';
-import { settingFindings } from '../../../../src/core/doctor/setting-findings.ts';
+import { answerSettings } from '../../../../src/config/settings/run-texts.ts';
+import { settingFindings } from '../../../../src/core/doctor/doctor.ts';
 import { renderSettings } from '../../../../src/core/settings/effective.ts';
 
 const defaults = {

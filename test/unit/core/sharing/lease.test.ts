@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { expiryOf, keepsOut, leaseMs, leaseSchema } from '../../../../src/core/sharing/lease.ts';
-import { withStoredTag } from '../../../../src/core/sharing/stored-tag.ts';
+import { expiryOf, keepsOut, leaseMs, leaseSchema, withStoredTag } from '../../../../src/core/sharing/lease.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 

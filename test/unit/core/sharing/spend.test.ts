@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
 import { addLedgers, totalOf } from '../../../../src/core/sharing/spend.ts';
-import { DAY_MS } from '../../../../src/core/time.ts';
+import { DAY_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../core-fixtures.ts';
 
 const day = (daysAgo: number, costUsd: number): LedgerDay => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-request-now.ts';
-import { lanesInNeed, MAX_LOOKED, withLook, type Looked } from '../../../../src/core/sharing/waiting-pulls.ts';
+import { lanesInNeed, MAX_LOOKED, withLook, type Looked } from '../../../../src/core/sharing/waiting-issues.ts';
 
 const HOUR = 3_600_000;
 const NOW = 100 * HOUR;

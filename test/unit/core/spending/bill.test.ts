@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { billed, type Bill } from '../../../../src/core/spending/bill.ts';
+import { billed, type Bill } from '../../../../src/core/spending/meter.ts';
 import { analysis as analysisOf } from '../core-fixtures.ts';
 
 const bill: Bill = { requests: 2, tokens: 1_000, costUsd: 0.5, exhausted: null, refused: [], unpriced: null };

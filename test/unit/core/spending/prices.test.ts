@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Price } from '../../../../src/core/spending/list-prices.ts';
-import { costOf, type Prices } from '../../../../src/core/spending/prices.ts';
+import { costOf, type Price, type Prices } from '../../../../src/core/spending/prices.ts';
 import { runs } from '../../../runs.ts';
 
 const price = (input: number, cachedInput: number, output: number): Price => ({ input, cachedInput, output });

@@ -4,7 +4,7 @@ import { compareChecklists, newItems, type ChecklistFacts } from '../../../../sr
 import type { Checklist } from '../../../../src/core/evidence.ts';
 import { needsVerification } from '../../../../src/core/lane/verdict.ts';
 import { initialState } from '../../../../src/core/lane/state.ts';
-import type { FileTask } from '../../../../src/core/tasks/files/file-task.ts';
+import type { FileTask } from '../../../../src/core/tasks/files/form/root-plan.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { analysis, evidence, noon, play, policy, progress, describeStep, task, type Play } from '../core-fixtures.ts';
 

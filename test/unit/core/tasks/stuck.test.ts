@@ -3,9 +3,9 @@ import { recordHeadCheck } from '../../../../src/core/lane/check.ts';
 import { nextStep } from '../../../../src/core/lane/decide.ts';
 import { retryTask } from '../../../../src/core/lane/settle.ts';
 import type { LaneState } from '../../../../src/core/lane/state.ts';
-import { awake, setAside, turnOf } from '../../../../src/core/tasks/set-aside.ts';
+import { awake, setAside, turnOf } from '../../../../src/core/tasks/ids.ts';
 import { nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
-import { DAY_MS } from '../../../../src/core/time.ts';
+import { DAY_MS } from '../../../../src/core/countdown.ts';
 import {
   describeStep,
   HOUR,

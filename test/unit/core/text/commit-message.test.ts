@@ -7,7 +7,7 @@ import {
   problemOfOwnMessage,
   taskInMessage,
 } from '../../../../src/core/text/commit-message.ts';
-import { plainTitle } from '../../../../src/core/text/plain-text.ts';
+import { plainTitle } from '../../../../src/core/text/phrase.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { runs } from '../../../runs.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { capped, cut, cutLines } from '../../../../src/core/text/cut.ts';
+import { capped, cut, cutLines } from '../../../../src/core/text/phrase.ts';
 
 test.each([
   ['abc', 3, 'abc'],

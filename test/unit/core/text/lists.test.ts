@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { andMore, firstLines, firstNames, moreLine, namesOf, namesOutOf } from '../../../../src/core/text/lists.ts';
+import { andMore, firstLines, firstNames, moreLine, namesOf, namesOutOf } from '../../../../src/core/text/phrase.ts';
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => String(index));
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { flatten, oneLine, terminalLine } from '../../../../src/core/text/one-line.ts';
+import { flatten, oneLine, terminalLine } from '../../../../src/core/text/phrase.ts';
 
 describe('foreign text becomes one line', () => {
   test.each([

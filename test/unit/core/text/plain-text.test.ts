@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { breakReferences, plainTitle, ZERO_WIDTH_SPACE } from '../../../../src/core/text/plain-text.ts';
+import { breakReferences, plainTitle, ZERO_WIDTH_SPACE } from '../../../../src/core/text/phrase.ts';
 
 /** Zero-width spaces made visible. */
 const visible = (text: string): string => text.replaceAll('\u200B', '·');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sentence } from '../../../../src/core/text/sentence.ts';
+import { sentence } from '../../../../src/core/text/phrase.ts';
 
 test.each<[string, string]>([
   ['connection refused', 'connection refused.'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { escapeSkipWords, hasSkipWords } from '../../../../src/core/text/skip-words.ts';
+import { escapeSkipWords, hasSkipWords } from '../../../../src/core/text/phrase.ts';
 
 test.each([
   '[skip ci]',

@@ -7,9 +7,10 @@ import {
   MOST_WORDS,
   parseTreeAnswer,
   renderTreeAnswer,
+  type StandIn,
   type TreeAnswer,
+  whyStandIn,
 } from '../../../../src/core/work-tree/answers.ts';
-import { whyStandIn, type StandIn } from '../../../../src/core/work-tree/stand-in.ts';
 
 const TREE = 'a'.repeat(40);
 const read: TreeAnswer<'read'> = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameOfBeside, newBeside, type BesideWork } from '../../../../src/core/work-tree/beside.ts';
+import { nameOfBeside, newBeside, type BesideWork } from '../../../../src/core/work-tree/answers.ts';
 
 const id = 'a'.repeat(40);
 const other = 'b'.repeat(40);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { renderSummary } from '../../../../src/report/pages/summary.ts';
 import { renderClosingBlock } from '../../../../src/report/pages/progress.ts';
 import { renderEndAtHome } from '../../../../src/report/sentences/at-home.ts';
-import { costIsUnknown, costNoun, costWord } from '../../../../src/report/sentences/unknown-cost.ts';
+import { costIsUnknown, costNoun, costWord } from '../../../../src/report/sentences/spend.ts';
 import { entry, policy, report } from '../fixtures.ts';
 
 const told = entry(1);

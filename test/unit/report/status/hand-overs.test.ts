@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
-import { calledAgents, handOverLines, troubleLines } from '../../../../src/report/sentences/hand-overs.ts';
+import { calledAgents, handOverLines, troubleLines } from '../../../../src/report/sentences/lane-status.ts';
 import { entry } from '../fixtures.ts';
 
 const until = Date.parse('2026-11-21T14:00:00Z');

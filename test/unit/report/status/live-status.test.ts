@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderLiveStatus } from '../../../../src/report/pages/live-status.ts';
-import { STATUS_MARKER } from '../../../../src/report/pages/status-comment.ts';
+import { renderLiveStatus, STATUS_MARKER } from '../../../../src/report/pages/status-comment.ts';
 import { policy } from '../../core/core-fixtures.ts';
 import { END, entry, taskReport } from '../fixtures.ts';
 

@@ -2,17 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  parseHiddenStatus,
-  ralphStatusJsonSchema,
-  renderHiddenStatus,
-  renderStatusJson,
-  type RalphStatus,
-} from '../../../../src/report/pages/status-json.ts';
+import { parseHiddenStatus, renderHiddenStatus, renderStatusJson } from '../../../../src/report/pages/status-json.ts';
+import { type RalphStatus, ralphStatusJsonSchema } from '../../../../src/report/pages/status-schema.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import { reportWithoutLane } from '../../../../src/handover/report.ts';
 import { END, OUTCOMES, planTask, report, taskReport } from '../fixtures.ts';
-import { capped } from '../../../../src/core/text/cut.ts';
+import { capped } from '../../../../src/core/text/phrase.ts';
 import { runs } from '../../../runs.ts';
 
 type FeedbackItems = Feedback['items'];

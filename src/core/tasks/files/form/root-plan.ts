@@ -1,3 +1,17 @@
+import { type ParsedJson, parseJson } from '../../../../json/parse.ts';
+import { tryJson } from '../../../text/try-json.ts';
+import type { FileSource, TaskId } from '../../ids.ts';
+import type { PriorityWord } from '../../priority.ts';
+import type { Task, TaskProgress } from '../../task.ts';
+
+/** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
+export const prdLists = ['tasks', 'userStories'] as const;
+
+export type PrdList = (typeof prdLists)[number];
+
+/** A prd at the root is one by what is in it: elsewhere this name stands for production. */
+export const ROOT_PRD = 'prd.json';
+
 /** The plan of the earliest Ralphs, before they marked it with an `@`. Anybody may have a file of this name. */
 export const ROOT_PLAN = 'fix_plan.md';
 
@@ -28,3 +42,90 @@ export function withoutOtherPlan<T>(
 ): Readonly<Record<string, T>> {
   return isRootPlan(there) ? byPath : Object.fromEntries(Object.entries(byPath).filter(([path]) => path !== ROOT_PLAN));
 }
+
+/** Whether the JSON is a list of tasks; false as well for what is no JSON. */
+export function holdsPrd(text: string): boolean {
+  const json = tryJson(text.replace(/^\uFEFF/, ''));
+  if (typeof json !== 'object' || json === null) return false;
+  return prdLists.some((list) => Array.isArray((json as Readonly<Record<string, unknown>>)[list]));
+}
+
+/** The files without a JSON at the root that is not a list of tasks. One that is no JSON at all may be a list that broke, which people must hear of. */
+export function withoutOtherJson(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const text = files[ROOT_PRD];
+  if (text === undefined || holdsPrd(text) || tryJson(text.replace(/^\uFEFF/, '')) === undefined) return files;
+  return Object.fromEntries(Object.entries(files).filter(([path]) => path !== ROOT_PRD));
+}
+
+/** Reads the JSON of a prd or its archive. Where the text is one code fence, perhaps with words around it, what stands in the fence is read; every offset is one of the whole text. */
+export function parsePrdJson(text: string): ParsedJson {
+  return parseJson(insideFence(text));
+}
+
+/** The same text with blanks in place of everything outside of its one fence; unchanged where it is not such a text. */
+function insideFence(text: string): string {
+  if (/^\uFEFF?\s*[[{]/.test(text)) return text;
+  const fences = [...text.matchAll(/^\uFEFF? {0,3}(`{3,}|~{3,})[^`\r\n]*/gm)];
+  const [open, close] = fences;
+  if (open === undefined || close === undefined || fences.length > 2) return text;
+  if (!isClosing(close[0], open[1] ?? '')) return text;
+  const [from, to] = [open.index + open[0].length, close.index];
+  return blank(text.slice(0, from)) + text.slice(from, to) + blank(text.slice(to));
+}
+
+function isClosing(line: string, opening: string): boolean {
+  const mark = line.trim();
+  return mark.startsWith(opening) && mark === opening.charAt(0).repeat(mark.length);
+}
+
+function blank(text: string): string {
+  return text.replaceAll(/[^\r\n]/g, ' ');
+}
+
+/** Where the files of a source are, relative to the checkout, first choice first; `*` stands for any name. The last plan counts only beside what `isRootPlan` asks for. Kept apart from the parsers, which a run without such files does not load. */
+export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
+  plan: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md', ROOT_PLAN],
+  prd: ['.ralph/prd.json', 'scripts/ralph/prd.json', 'prd.json'],
+  beads: ['.beads/*.jsonl'],
+};
+
+/** Where done entries of `.ralph/prd.json` go. Those of snarktank/ralph stay in their file, which it archives itself, as a whole. */
+export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
+
+/** A task as its file has it; `state` is what the file says. */
+export interface FileTask {
+  readonly task: Task;
+  readonly state: TaskProgress['state'];
+}
+
+/** What a person should correct in a file of tasks. Line and column from 1; null: of the file as a whole. */
+export interface TaskProblem {
+  readonly file: string;
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly message: string;
+  /** Open tasks may stand there that nobody can read, so that nothing is known to be complete. */
+  readonly hidesTasks?: true;
+}
+
+/** `.ralph/prd.json:3:7`, as far as the position is known. */
+export function positionOf({ file, line, column }: TaskProblem): string {
+  return [file, line, line === null ? null : column].filter((part) => part !== null).join(':');
+}
+
+/** A task that a person wants in a file. */
+export interface NewTask {
+  /** One line. */
+  readonly title: string;
+  /** Empty: there is none. */
+  readonly body: string;
+  /** Null: wherever such a task goes. */
+  readonly priority: PriorityWord | null;
+  readonly optional: boolean;
+}
+
+/** What came of adding it: the file's new text with the task's place, or why the text stays as it is. */
+export type AddedTask =
+  | { readonly kind: 'added'; readonly text: string; readonly id: TaskId; readonly line: number }
+  | { readonly kind: 'there'; readonly id: TaskId; readonly line: number; readonly state: TaskProgress['state'] }
+  | { readonly kind: 'refused'; readonly problem: TaskProblem };

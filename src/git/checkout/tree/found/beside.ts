@@ -1,7 +1,7 @@
 import { lstat, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../../../core/evidence.ts';
-import { MOST_BESIDE, type BesideWork } from '../../../../core/work-tree/beside.ts';
+import { MOST_BESIDE, type BesideWork } from '../../../../core/work-tree/answers.ts';
 import { changesBetween } from '../../../objects.ts';
 import { readRegular } from '../../../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';

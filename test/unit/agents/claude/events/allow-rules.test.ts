@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { kindOfDenial } from '../../../../../src/agents/claude/events/allow-rules.ts';
-import { shellParts } from '../../../../../src/agents/rules/shell-parts.ts';
+import { shellParts } from '../../../../../src/agents/rules/shell-rules.ts';
 
 describe('a compound of allowed parts', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bedrockApi, messagesApi, vertexApi } from '../../../../../src/agents/claude/messages/endpoints.ts';
+import { bedrockApi, messagesApi, vertexApi } from '../../../../../src/agents/claude/messages/protocol.ts';
 
 const MODELS = '/projects/p-1/locations/us-east5/publishers/anthropic/models/';
 const apis = { messages: messagesApi, bedrock: bedrockApi, vertex: vertexApi(MODELS) };

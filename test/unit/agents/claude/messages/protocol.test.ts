@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bedrockApi, messagesApi } from '../../../../../src/agents/claude/messages/endpoints.ts';
-import { claudeProtocol } from '../../../../../src/agents/claude/messages/protocol.ts';
+import { bedrockApi, claudeProtocol, messagesApi } from '../../../../../src/agents/claude/messages/protocol.ts';
 import type { AgentRequest, Reading } from '../../../../../src/ports/broker.ts';
 
 const KEYS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createOutputReader } from '../../../../../src/agents/claude/output/reader.ts';
-import type { StreamEvent } from '../../../../../src/agents/claude/events/stream-event.ts';
+import type { StreamEvent } from '../../../../../src/agents/claude/events/collector.ts';
 import {
   analyzeAt,
   assistantLine,

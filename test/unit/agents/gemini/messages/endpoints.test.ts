@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endpointOf, namedRequest } from '../../../../../src/agents/gemini/messages/endpoints.ts';
+import { endpointOf, namedRequest } from '../../../../../src/agents/gemini/messages/protocol.ts';
 
 test.each<[string, string, boolean]>([
   ['/v1beta/models/gemini-2.5-pro:generateContent', 'gemini-2.5-pro', false],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { reachesOut } from '../../../../../src/agents/gemini/messages/reaches-out.ts';
+import { reachesOut } from '../../../../../src/agents/gemini/messages/protocol.ts';
 import { runs } from '../../../../runs.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { lockFilesSchema, lockFileWords } from '../../../../../src/core/feedback/conflict/lock-files.ts';
 import {
   LOCK_TOOLS,
   lockCommands,
+  lockFilesSchema,
   lockFilesToMake,
+  lockFileWords,
   toolsCalledIn,
   toolsNamedIn,
 } from '../../../../../src/core/feedback/conflict/lock-tools.ts';

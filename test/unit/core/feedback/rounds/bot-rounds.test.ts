@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isOutOfRounds } from '../../../../../src/core/feedback/bound.ts';
-import { leftChecks } from '../../../../../src/core/feedback/checks/left-checks.ts';
+import { isOutOfRounds } from '../../../../../src/core/feedback/unproven.ts';
+import { leftChecks } from '../../../../../src/core/feedback/checks/checks.ts';
 import { feedbackSchema, noFeedback, type Feedback } from '../../../../../src/core/feedback/memory.ts';
 import {
   answerWith,

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { noFeedback } from '../../../../../src/core/feedback/memory.ts';
-import { noChange, type Change } from '../../../../../src/core/lane/change.ts';
-import { migrateState } from '../../../../../src/core/lane/state-migrations.ts';
+import { type Change, migrateState, noChange } from '../../../../../src/core/lane/change.ts';
 import { parseState, serializeState, STATE_VERSION } from '../../../../../src/core/lane/state.ts';
 
 /** A document as version 1 of the state wrote it, with something in every field. */

@@ -11,7 +11,7 @@ import {
   type LaneState,
 } from '../../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
-import { withTransition, type Transition } from '../../../../../src/core/lane/transitions.ts';
+import { withTransition, type Transition } from '../../../../../src/core/lane/session.ts';
 import { callsRemaining, usedUp } from '../../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, play, policy, progress, describeStep } from '../../core-fixtures.ts';
 

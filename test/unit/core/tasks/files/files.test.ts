@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { positionOf, type FileTask } from '../../../../../src/core/tasks/files/file-task.ts';
-import { fileSources, type FileSource } from '../../../../../src/core/tasks/task-sources.ts';
+import { positionOf, type FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
+import { fileSources, type FileSource } from '../../../../../src/core/tasks/ids.ts';
 import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../../src/core/tasks/files/files.ts';
 import { unreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
-import { inWorkOrder } from '../../../../../src/core/tasks/work-order.ts';
+import { inWorkOrder } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { runs } from '../../../../runs.ts';
 import { optionalSections } from '../../core-fixtures.ts';

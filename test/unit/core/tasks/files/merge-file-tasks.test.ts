@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { FileTask } from '../../../../../src/core/tasks/files/file-task.ts';
+import type { FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
 import { fileProgress, mergeFileTasks, stillUnmarked } from '../../../../../src/core/tasks/files/merge-file-tasks.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { task } from '../../core-fixtures.ts';

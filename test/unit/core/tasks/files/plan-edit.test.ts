@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { costly } from '../../../../cpu.ts';
-import type { NewTask } from '../../../../../src/core/tasks/files/new-task.ts';
+import type { NewTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
 import { addToPlan } from '../../../../../src/core/tasks/files/plan-edit.ts';
 import { parsePlan } from '../../../../../src/core/tasks/files/plan.ts';
 import { runs } from '../../../../runs.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NewTask } from '../../../../../src/core/tasks/files/new-task.ts';
+import type { NewTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
 import { addToPrd } from '../../../../../src/core/tasks/files/prd-edit.ts';
 
 const PATH = '.ralph/prd.json';

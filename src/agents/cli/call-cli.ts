@@ -1,0 +1,274 @@
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Transcript } from '../../core/analysis/analysis.ts';
+import { analyze } from '../../core/analysis/analyze.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import type { AgentEnd } from '../../core/evidence.ts';
+import { isWithin } from '../../core/isolation/view.ts';
+import { asError } from '../../errors.ts';
+import type { AgentCall, AgentRun } from '../../ports/agent.ts';
+import type { Broker } from '../../ports/broker.ts';
+import type { Log } from '../../ports/machine.ts';
+import type { Room } from '../../ports/room.ts';
+import { cannotStart, type Program, runAlone } from '../../processes/collect-output.ts';
+import { logLine } from '../../processes/log-line.ts';
+import { createTail } from '../../processes/output-tail.ts';
+import { familyOf, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
+import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
+import { handsOf, type Lend } from './install.ts';
+import { createLingerWatch, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
+
+/** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
+export type AgentCommand =
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'install'; readonly version: string; readonly folder: string };
+
+/** How an agent's CLI is run. */
+export interface AgentOptions {
+  readonly command: AgentCommand;
+  /** null = the CLI's choice. */
+  readonly model: string | null;
+  readonly allowedTools: readonly string[];
+  readonly servers: CliCall['servers'];
+  readonly extraArgs: readonly string[];
+  /** The allow-list that config/ made; with the provider's keys where no broker holds them. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What installs the CLI, which runs as this user, gets its own of. */
+  readonly installEnvironment: Readonly<Record<string, string>>;
+  /** Where the CLI runs; null: as this user. */
+  readonly room: Room | null;
+  readonly broker: Broker | null;
+  /** A call of which nothing but retries has come for so long is ended. */
+  readonly stallMs: number;
+  /** A CLI that has given its result so long ago is ended when it does not exit. */
+  readonly lingerMs: number;
+  readonly workFolder: string;
+  /** Folder of the checkout in which a relative `agent-path` is looked up before a tree is laid. */
+  readonly checkoutFolder: string;
+  /** The tree that the CLI works in, see RoomProgram. */
+  readonly tree: string;
+  /** See CliPlace. */
+  readonly alsoFolder: string | null;
+  readonly configFolder: string;
+  readonly inbox: string;
+  /** A UUID; every process of the agent carries it, so that `sweep` finds it, in `post` too. */
+  readonly runTag: string;
+  readonly log: Log;
+  readonly now: () => number;
+  /** For transcripts, which hold what the agent's commands printed. */
+  readonly redact: (text: string) => string;
+  /** See Hiding. */
+  readonly holdsSecret: (text: string) => boolean;
+}
+
+/** For what the CLI does beside a call, such as writing down a conversation. */
+export const ASIDE_MS = MINUTE_MS;
+
+/** The CLI, and how it is started. */
+export interface Started {
+  readonly cli: AgentCli;
+  readonly program: Program;
+}
+
+export async function callCli(
+  { cli, program }: Started,
+  { watch, ...options }: AgentOptions & { readonly watch: StallWatch },
+  call: AgentCall,
+): Promise<AgentRun> {
+  const startedAt = options.now();
+  const own = ownFolder(cli, options);
+  const prepared = await own.inHand(() => prepare({ cli, program }, { ...options, lend: own.lend }, call));
+  await handIn(options.inbox, prepared.files);
+  const linger = createLingerWatch(options.lingerMs);
+  const failedServers = new Set<string>();
+  let isSaid = false;
+  const reader = prepared.openReader({
+    now: options.now,
+    hear: (event) => {
+      watch.see(event);
+      linger.see(event);
+      if (event.kind === 'servers') event.failed.forEach((name) => failedServers.add(name));
+      if (event.line !== '' && !isSaid) options.log.info(event.line);
+    },
+  });
+  const stderr = createTail(8 * 1024);
+  let chunks = 0;
+  const end = await runProgram({
+    file: program.file,
+    args: [...program.args, ...prepared.args],
+    cwd: options.workFolder,
+    environment: prepared.environment,
+    input: call.prompt,
+    timeoutMs: call.timeoutMs,
+    signal: AbortSignal.any([call.signal, watch.signal, linger.signal]),
+    family: familyOf(options),
+    outputs: [
+      (chunk) => {
+        chunks += 1;
+        reader.push(chunk);
+      },
+      (chunk) => {
+        stderr.push(chunk);
+        reader.pushError(chunk);
+      },
+    ],
+  }).finally(() => {
+    watch.end();
+    linger.end();
+  });
+  if (end.kind === 'not-started') throw cannotStart(program.file, end);
+  const complaint = stderr.text().trim();
+  if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
+  // A refused option or an unusable setting is reported on stderr alone, and is in the log already.
+  isSaid = true;
+  if (chunks === 0) reader.push(stderr.bytes());
+  const isOurs = end.kind === 'cancelled' && !call.signal.aborted;
+  const hasLingered = isOurs && linger.signal.aborted;
+  const stalled = isOurs && !hasLingered ? watch.stalled() : null;
+  if (hasLingered)
+    options.log.info(
+      `${cli.title} gave its result and did not exit for ${String(Math.round(options.lingerMs / 1000))} s, so its process was ended.`,
+    );
+  const succeeded = hasLingered || (end.kind === 'exited' && end.code === 0);
+  const read = reader.end({ succeeded });
+  const ended = succeeded || stalled !== null ? read : withoutResult(read, { end, wrote: chunks > 0, complaint });
+  for (const name of failedServers)
+    options.log.warning(logLine(`The agent has no tools of the MCP server ${name}.`, 300));
+  const completed = await own
+    .inHand(() => prepared.complete(ended))
+    .then(
+      (transcript) => ({ transcript, broken: null }),
+      // What the CLI has printed still says what the call cost.
+      (error: unknown) => ({ transcript: ended, broken: asError(error) }),
+    );
+  const { transcript: printed, broken } = completed;
+  const judged = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
+  const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, watch.retryAt()) };
+  if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
+  const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
+  return {
+    ...(broken === null ? {} : { broken }),
+    analysis,
+    end: hasLingered ? { kind: 'exited', code: 0 } : stalled === null ? agentEnd(end, call) : { kind: 'stalled' },
+    failedServers: [...failedServers].map((name) => options.redact(name)),
+    outputChars: finalChars,
+    fencedBlock: endsInFencedBlock,
+    durationMs: options.now() - startedAt,
+  };
+}
+
+/** The CLI's folder before and behind its process: in our hands where the CLI's adapter looks into it, and lent to what the adapter runs. */
+function ownFolder(
+  { looksIntoFolder }: AgentCli,
+  { room }: Pick<AgentOptions, 'room'>,
+): { readonly inHand: <T>(work: () => Promise<T>) => Promise<T>; readonly lend: Lend } {
+  const hands = handsOf(looksIntoFolder ? room : null);
+  let lend: Lend = (work) => work();
+  return {
+    inHand: (work) =>
+      hands((lends) => {
+        lend = lends;
+        return work();
+      }),
+    lend: (work) => lend(work),
+  };
+}
+
+/** What a call asks for goes before what the agent was set up with. */
+function prepare(
+  { cli, program }: Started,
+  options: AgentOptions & { readonly lend: Lend },
+  call: AgentCall,
+): Promise<PreparedCall> {
+  const { configFolder, workFolder, alsoFolder, tree, inbox, room, runTag, servers, extraArgs, environment } = options;
+  return cli.prepare(
+    {
+      model: call.model ?? options.model,
+      allowedTools: call.allowedTools ?? options.allowedTools,
+      servers,
+      extraArgs,
+      resume: call.resume,
+      budgetUsd: call.budgetUsd,
+      environment,
+    },
+    {
+      ...{ configFolder, workFolder, alsoFolder, tree, inbox, isolated: room !== null },
+      run: (args, given) =>
+        options.lend(() =>
+          runAlone(
+            { file: program.file, args: [...program.args, ...args] },
+            { cwd: workFolder, environment: given, room, tree, runTag, timeoutMs: Math.min(ASIDE_MS, call.timeoutMs) },
+          ),
+        ),
+    },
+  );
+}
+
+/** Makes the folder again for each call, so that a call never sees the files of another. */
+async function handIn(inbox: string, files: PreparedCall['files']): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(inbox, path);
+    await mkdir(dirname(file), { recursive: true });
+    // The room's user passes through and reads, whatever the mask of this process.
+    for (let folder = dirname(file); isWithin(folder, inbox); folder = dirname(folder)) await chmod(folder, 0o755);
+    await rm(file, { force: true });
+    await writeFile(file, text, { flag: 'wx' });
+    await chmod(file, 0o644);
+  }
+}
+
+/** A call that failed and says nothing of it has what it printed last on stderr for its words; what a CLI wrote there alone is no message of the agent. */
+function withoutResult(
+  transcript: Transcript,
+  { end, wrote, complaint }: { readonly end: ProgramEnd; readonly wrote: boolean; readonly complaint: string },
+): Transcript {
+  const { agentError, finished } = transcript;
+  if (wrote && (agentError !== null || finished)) return transcript;
+  const words = lastWords(complaint);
+  // If we ended the call, its end says why there is no result.
+  const own =
+    words !== '' || end.kind !== 'exited' ? words : `it ended without a result (exit code ${String(end.code)})`;
+  return {
+    ...transcript,
+    ...(wrote ? {} : { finalMessage: '', finished: false }),
+    agentError: agentError ?? (own === '' ? null : { kind: 'other', text: own }),
+  };
+}
+
+/** The last line that says something: neither a frame of a stack trace, nor what a runtime adds below it. */
+function lastWords(complaint: string): string {
+  const lines = complaint.split('\n').map((line) => line.trim());
+  const said = lines.findLast((line) => /[a-z]{3}/i.test(line) && !OF_A_TRACE.test(line));
+  return logLine(said ?? lines.at(-1) ?? '', 500);
+}
+
+const OF_A_TRACE =
+  /^(?:at \S|Node\.js v\d|[\w$]{1,60}: ['"\d[{]|\(Use `node |note: run with `RUST_BACKTRACE|File "[^"]*", line \d)/;
+
+/** Judged as if the CLI had given up by itself. */
+function stalledTranscript(
+  transcript: Transcript,
+  stalled: Retrying,
+  { cli, stallMs, now }: Pick<AgentOptions, 'stallMs' | 'now'> & { readonly cli: AgentCli },
+): Transcript {
+  const judged = cli.judgeStall({ ...stalled, text: stallText(stalled, stallMs), now: now() });
+  const { agentError } = judged;
+  return {
+    ...transcript,
+    // One that says no more is the provider's.
+    agentError: agentError?.kind === 'other' ? { ...agentError, kind: 'server' } : agentError,
+    usageLimit: transcript.usageLimit ?? judged.usageLimit,
+  };
+}
+
+/** Few CLIs pass on how long the provider asks to wait. */
+function withReset(limit: Transcript['usageLimit'], retryAt: number | null): Transcript['usageLimit'] {
+  if (limit === null || limit.resumeAt !== null || retryAt === null) return limit;
+  const { window, unconfirmed } = limit;
+  const resumeAt = new Date(retryAt).toISOString();
+  return { window, resumeAt, ...(unconfirmed === undefined ? {} : { unconfirmed }) };
+}
+
+function agentEnd(end: Exclude<ProgramEnd, { kind: 'not-started' }>, call: AgentCall): AgentEnd {
+  return end.kind === 'timeout' ? { kind: 'timeout', of: call.timeoutOf } : end;
+}

@@ -1,0 +1,52 @@
+export const FIELD_NAMES = [
+  'STATUS',
+  'TASKS_COMPLETED_THIS_LOOP',
+  'FILES_MODIFIED',
+  'TESTS_STATUS',
+  'WORK_TYPE',
+  'EXIT_SIGNAL',
+  'RECOMMENDATION',
+  'SUMMARY',
+  'QUESTION',
+] as const;
+
+export type FieldName = (typeof FIELD_NAMES)[number];
+
+export const BULLET = String.raw`(?:(?:[-*+•◦▪‣]|\d{1,9}[.)])\s+)?`;
+
+const LABEL = new RegExp(`^${BULLET}([*_\`"'“‘]*)(.*)$`, 'su');
+
+/** Longer ones are prose. */
+const MAX_LABEL_CHARS = 200;
+
+/** `name`, as it is written, is one of ours or another; marks of Markdown around it, and escapes in it, are no part of it. */
+export interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+export function knownName({ name }: Field): FieldName | undefined {
+  return FIELD_NAMES.find((known) => known === name.toUpperCase());
+}
+
+export function parseField(line: string): Field | null {
+  const colon = line.search(/[:：]/);
+  if (colon === -1 || colon > MAX_LABEL_CHARS) return null;
+  const [, opening = '', label = ''] = LABEL.exec(visible(line.slice(0, colon)).trim()) ?? [];
+  const name = label.replace(/[\\*`"'“”‘’]/g, '').replace(/^[\s_]+|[\s_]+$/g, '');
+  if (!/^[A-Z][A-Z_]*$/.test(name.toUpperCase())) return null;
+  const rest = line.slice(colon + 1);
+  return { name, value: opening === '' || /[*_`"'”’]$/.test(label) ? rest.trim() : withoutClosing(rest, opening) };
+}
+
+/** What a name's opening marks enclose ends behind the colon, or with the line. */
+function withoutClosing(rest: string, marks: string): string {
+  if (rest.startsWith(marks)) return rest.slice(marks.length).trim();
+  const value = rest.trim();
+  return value.endsWith(marks) ? value.slice(0, -marks.length).trim() : value;
+}
+
+/** What a reader sees: wide and styled letters as plain ones, nothing that has no width. */
+export function visible(text: string): string {
+  return /^[\t -~]*$/.test(text) ? text : text.normalize('NFKC').replace(/\p{DI}/gu, '');
+}

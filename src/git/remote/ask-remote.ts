@@ -1,0 +1,152 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import type { ObjectId } from '../../core/evidence.ts';
+import type { Folder } from '../../core/folder.ts';
+import { explainRefusal, foldersOf, isWeather, parseRefusal } from '../../core/refusals/refusal.ts';
+import { sentence } from '../../core/text/phrase.ts';
+import { UserError } from '../../errors.ts';
+import type { Log } from '../../ports/machine.ts';
+import type { PushResult, Remote } from '../../ports/repository.ts';
+import { authorization, basicCredentials, type Git, type GitAnswer, lastWords } from '../git.ts';
+import type { PublishingRules } from '../inspection/inspection.ts';
+import { adviceOnReading } from '../refusal.ts';
+import { inspectOutgoing } from './outgoing.ts';
+import { parseRefs, wordsOf } from './remote-answers.ts';
+
+export interface RemoteOptions {
+  /** HTTP(S) URL of the repository, without user name or password. */
+  readonly url: string;
+  readonly token: string;
+  /** Only branches that start with it are ever pushed. */
+  readonly branchPrefix: string;
+  /** The one branch whose commits a branch may merge; null: the default branch. */
+  readonly baseBranch: string | null;
+  /** The working directory, empty for the root: what is changed outside of it is shown to reviewers. */
+  readonly folder: Folder;
+  /** A folder outside of the checkout. */
+  readonly workFolder: string;
+  /** The git directory whose commits are pushed; it may not be there yet. */
+  readonly quarantineFolder: string;
+  readonly rules: PublishingRules;
+  /** Author of commits that are made here, and whom they may name as co-author: of those that another job hands over nothing else is taken. */
+  readonly identity: { readonly name: string; readonly email: string };
+  readonly coAuthors: readonly string[];
+  /** Of this process; git gets PATH, HOME and proxy settings of it. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+  /** Pause in ms before a command whose server could not be reached is tried once more; 2 s by default. */
+  readonly retryAfterMs?: number;
+  /** Of one command that talks to the server, in ms; 2 min by default. */
+  readonly commandTimeoutMs?: number;
+}
+
+export function sourceOf(options: RemoteOptions): RemoteOptions & { readonly hide: readonly string[] } {
+  return { ...options, hide: [options.token, basicCredentials(options.token)] };
+}
+
+export function networkOf({
+  url,
+  token,
+  retryAfterMs = 2000,
+  commandTimeoutMs = 2 * MINUTE_MS,
+}: RemoteOptions): Network {
+  return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
+}
+
+/** What inspecting commits takes; the server itself is asked which commits its base branch has. */
+export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
+  const network = networkOf(options);
+  return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
+}
+
+/** What became of a push that did not succeed. */
+export function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
+  const refusal = parseRefusal(wordsOf(answer));
+  if (answer.exitCode === -1 || refusal.kind === 'weather')
+    return { kind: 'unreachable', why: explainRefusal(refusal) };
+  return refusal.kind === 'stale' ? { kind: 'moved', why: explainRefusal(refusal) } : { kind: 'refused', refusal };
+}
+
+export type PushingOn = Parameters<Remote['pushOn']>[0];
+
+/** Why it is not even tried; null: it may be. */
+export async function outgoingProblem(
+  git: Git,
+  options: RemoteOptions,
+  { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
+): Promise<string | null> {
+  return (await nameProblem(git, options, branch)) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
+}
+
+/** Why no branch of that name is ever pushed; null: it may be. */
+export async function nameProblem(git: Git, { branchPrefix }: RemoteOptions, branch: string): Promise<string | null> {
+  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
+    return `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`;
+  if (possibleNames.has(branch)) return null;
+  const { exitCode } = await git.answer(['check-ref-format', `refs/heads/${branch}`]);
+  if (exitCode !== 0) return `"${branch}" cannot be the name of a branch.`;
+  possibleNames.add(branch);
+  return null;
+}
+
+/** Git's answer is about the name alone, and one branch is pushed after each iteration. */
+const possibleNames = new Set<string>();
+
+export function rejected(why: string): { readonly kind: 'rejected'; readonly why: string } {
+  return { kind: 'rejected', why };
+}
+
+export interface Question {
+  readonly url: string;
+  readonly network: Network;
+}
+
+interface Network {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly retryAfterMs: number;
+}
+
+/** A command that may be given twice; it is when the server was not reached the first time. A refusal is final. */
+export async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
+  const answer = await git.answer(args, network);
+  if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;
+  await pause(network.retryAfterMs);
+  return await git.answer(args, network);
+}
+
+export async function readBranches(
+  git: Git,
+  { url, start, network }: Question & { readonly start: string },
+): Promise<Readonly<Record<string, ObjectId>>> {
+  const folders = foldersOf(start.slice('refs/heads/'.length)).map((name) => `refs/heads/${name}`);
+  const listed = await ask(git, ['ls-remote', '--quiet', url, `${start}*`, ...folders], network);
+  if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
+  return Object.fromEntries(
+    parseRefs(listed.stdout)
+      .filter(({ name }) => name.startsWith(start) || folders.includes(name))
+      .map(({ name, value }) => [name.slice('refs/heads/'.length), value]),
+  );
+}
+
+export async function readRemote(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
+  const listed = await ask(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
+  if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
+  const refs = parseRefs(listed.stdout);
+  const symbolic = refs.find(({ name, value }) => name === 'HEAD' && value.startsWith('ref: '))?.value;
+  return {
+    tip: refs.find(({ name }) => name === ref)?.value ?? null,
+    defaultBranch: symbolic?.replace('ref: refs/heads/', '') ?? null,
+  };
+}
+
+function unreadable(url: string, stderr: string): UserError {
+  const words = lastWords(stderr);
+  return new UserError(
+    'infrastructure',
+    `The branches of ${url} cannot be read: ${sentence(words)} ${adviceOnReading(words)}`,
+  );
+}

@@ -1,0 +1,117 @@
+import type { ObjectId } from '../../core/evidence.ts';
+import { explainRefusal, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
+import type { PushObstacle, PushResult } from '../../ports/repository.ts';
+import { type Git, remoteWords } from '../git.ts';
+import { treeOf } from '../objects.ts';
+import { LOST_COMMITS } from '../refusal.ts';
+import { ask, nameProblem, networkOf, outgoingProblem, refusedBy, rejected, type RemoteOptions } from './ask-remote.ts';
+import { wordsOf } from './remote-answers.ts';
+
+export async function pushObstacle(
+  git: Git,
+  options: RemoteOptions,
+  newBranch: string | null,
+): Promise<PushObstacle | null> {
+  const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
+  if (newBranch !== null && (await nameProblem(git, options, newBranch)) === null) {
+    const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
+    const tried = await sendDoomed(git, options, { branch: newBranch, commit });
+    if (tried.kind === 'unreachable') return { kind: 'weather', why: tried.why };
+    // An empty commit has no content to refuse, and its message is not that of the work.
+    const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
+    return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explainRefusal(tried.refusal) } : null;
+  }
+  // A push that is never sent: the server says who may push before it learns what.
+  const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
+  const name = `refs/heads/${options.branchPrefix}permission-check`;
+  const tried = await ask(
+    git,
+    ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:${name}`],
+    networkOf(options),
+  );
+  // "fetch first" and the like are about branches, not about permission.
+  const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
+  if (!refused) return null;
+  const refusal = parseRefusal(remoteWords(tried.stderr));
+  return { kind: refusal.kind === 'weather' ? 'weather' : 'configuration', why: explainRefusal(refusal) };
+}
+
+/** An empty commit by the very author of the run's commits, with a message like theirs: rules about either have their say. */
+async function probeCommit(
+  git: Git,
+  { identity }: RemoteOptions,
+  { tree, parents }: { readonly tree: ObjectId; readonly parents: readonly ObjectId[] },
+): Promise<ObjectId> {
+  const variables = {
+    GIT_AUTHOR_NAME: identity.name,
+    GIT_AUTHOR_EMAIL: identity.email,
+    GIT_COMMITTER_NAME: identity.name,
+    GIT_COMMITTER_EMAIL: identity.email,
+  };
+  const onto = parents.flatMap((parent) => ['-p', parent]);
+  return git.text(['commit-tree', tree, ...onto, '-m', 'Check whether this branch can be pushed'], { variables });
+}
+
+/**
+ * Pushes a commit in a way that can never succeed, so that it leaves nothing behind: together with a branch below the
+ * first one, which git allows nowhere beside it, all or nothing. The server's rules are asked before its refs are
+ * changed, so a refusal for the sake of the names alone (`pushed`) says that no rule is in the way.
+ */
+async function sendDoomed(
+  git: Git,
+  options: RemoteOptions,
+  { branch, commit }: { readonly branch: string; readonly commit: ObjectId },
+): Promise<PushResult> {
+  const [ref, below] = [`refs/heads/${branch}`, `refs/heads/${branch}/probe`];
+  const { url } = options;
+  const how = ['push', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags'];
+  const tried = await ask(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
+  if (tried.exitCode === 0) {
+    // A server of its own kind, which keeps both.
+    await git.answer(['push', '--porcelain', '--no-verify', url, `:${below}`], networkOf(options));
+    return { kind: 'pushed' };
+  }
+  const answer = refusedBy(tried);
+  const isDoomed = answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(wordsOf(tried)));
+  return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;
+}
+
+/** True if the server says no more than that all or nothing was asked for, or that it does not know how. */
+function isAtomicAlone(words: string): boolean {
+  return parseRefusal(words).rule === UNKNOWN_RULE && /atomic/i.test(words) && !/hook declined/i.test(words);
+}
+
+/** One more commit on the branch, an empty one. */
+export async function probePush(
+  git: Git,
+  options: RemoteOptions,
+  { branch, at }: { readonly branch: string; readonly at: ObjectId },
+): Promise<PushResult> {
+  const tree = await treeOf(git, at);
+  if (tree === null) return rejected(LOST_COMMITS);
+  const commit = await probeCommit(git, options, { tree, parents: [at] });
+  const problem = await outgoingProblem(git, options, { branch, commit, since: at });
+  return problem === null ? sendDoomed(git, options, { branch, commit }) : rejected(problem);
+}
+
+/** The place of GitHub's workflows, which a token may change by a permission of its own alone. */
+const WORKFLOWS = '.github/workflows';
+
+/** A merge whose workflow files are the base's. Where the branch has the very same ones, there is nothing to ask. */
+export async function probeMerge(
+  git: Git,
+  options: RemoteOptions,
+  { branch, at, base }: { readonly branch: string; readonly at: ObjectId; readonly base: ObjectId },
+): Promise<PushResult> {
+  const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
+  const tree = await treeOf(git, base);
+  if (ours === theirs || tree === null) return { kind: 'pushed' };
+  // Both sides are on the server already, and what is pushed cannot succeed: there is nothing to inspect.
+  const commit = await probeCommit(git, options, { tree, parents: [at, base] });
+  return sendDoomed(git, options, { branch, commit });
+}
+
+async function folderOf(git: Git, commit: ObjectId, folder: string): Promise<ObjectId | null> {
+  const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${commit}:${folder}`]);
+  return exitCode === 0 ? stdout.toString().trim() : null;
+}

@@ -1,0 +1,129 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { admission, type Bill, type CallLimits, exhausted, NOTHING, plus, type Spent } from '../core/spending/meter.ts';
+import type { Account, ProviderFailure, ProviderSign, Reading } from '../ports/broker.ts';
+
+export type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
+
+/** Reasons that are kept of what was refused. */
+const MAX_REASONS = 5;
+
+/** The name of a model in a request is cut to this length. */
+const MAX_MODEL_CHARS = 200;
+
+/** What a call has spent and may still spend. */
+export interface Call {
+  readonly placeholders: Readonly<Record<string, string>>;
+  readonly secretFor: (placeholder: string) => string | null;
+  /** A request under way; null: a limit is used up. Waits until it may go. */
+  enter(reading: Pick<Forwarded, 'atMost' | 'account'>): Promise<Passage | null>;
+  /** Whether a model without a price may not be called. */
+  readonly needsPrice: boolean;
+  refuse(why: string): void;
+  /** A model was not called because its price is not known. */
+  refuseModel(model: string): void;
+  end(): Promise<Bill>;
+}
+
+/** One request under way. */
+export interface Passage {
+  readonly signal: AbortSignal;
+  /** Reads what it comes to. */
+  count(account: Account | null): void;
+  /** Whether what has passed by now, of all that is under way, has reached a limit. */
+  isOver(): boolean;
+  /** What became of it; null: the provider answered. What is free is not told. */
+  tell(failure: ProviderFailure | null): void;
+  leave(): void;
+}
+
+/** Its placeholders hold for this call alone. */
+export function createCall(
+  limits: CallLimits,
+  keys: Readonly<Record<string, string>>,
+  told: { readonly hear: (sign: ProviderSign) => void; readonly spending: ((spent: Spent) => void) | undefined },
+): Call {
+  const { hear } = told;
+  const placeholders = Object.fromEntries(
+    Object.keys(keys).map((name) => [name, `ralph-placeholder-${randomBytes(16).toString('hex')}`]),
+  );
+  const secrets = new Map(Object.entries(placeholders).map(([name, text]) => [digest(text), keys[name] ?? null]));
+  const open = new Map<object, { readonly atMost: Spent; account: Account | null }>();
+  const reasons = new Set<string>();
+  const ended = new AbortController();
+  let spent = NOTHING;
+  let requests = 0;
+  let unpriced: string | null = null;
+  let wake = Promise.withResolvers<undefined>();
+  const change = (): void => {
+    wake.resolve(undefined);
+    wake = Promise.withResolvers();
+  };
+  const standing = () => {
+    const live = [...open.values()].map(({ atMost, account }) => ({ atMost, spent: account?.spent() ?? NOTHING }));
+    return {
+      spent: live.reduce((sum, one) => plus(sum, one.spent), spent),
+      open: live.reduce((sum, one) => plus(sum, rest(one.atMost, one.spent)), NOTHING),
+    };
+  };
+  return {
+    placeholders,
+    secretFor: (placeholder) => secrets.get(digest(placeholder)) ?? null,
+    needsPrice: limits.costUsd !== null,
+    async enter({ atMost, account: counted }) {
+      for (;;) {
+        if (ended.signal.aborted) return null;
+        const admitted = admission(limits, { ...standing(), next: atMost });
+        if (admitted.kind === 'refused') return null;
+        if (admitted.kind === 'admitted') break;
+        await wake.promise;
+      }
+      requests += 1;
+      const passage = {};
+      const under: { readonly atMost: Spent; account: Account | null } = { atMost, account: null };
+      let failure: ProviderFailure | null = null;
+      open.set(passage, under);
+      if (counted !== null) hear({ kind: 'asked' });
+      return {
+        signal: ended.signal,
+        tell: (result) => {
+          failure = result;
+          if (result === null && counted !== null) hear({ kind: 'answered' });
+        },
+        count: (account) => {
+          under.account = account;
+        },
+        isOver: () => exhausted(limits, standing().spent) !== null,
+        leave: () => {
+          if (!open.delete(passage)) return;
+          spent = plus(spent, under.account?.spent() ?? NOTHING);
+          if (counted !== null) told.spending?.(spent);
+          // Another one that is on its way may be answered yet.
+          if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
+            hear({ kind: 'failed', ...failure });
+          change();
+        },
+      };
+    },
+    refuse: (why) => {
+      if (reasons.size < MAX_REASONS) reasons.add(why);
+    },
+    refuseModel: (model) => {
+      unpriced ??= model.slice(0, MAX_MODEL_CHARS);
+    },
+    async end() {
+      ended.abort();
+      change();
+      while (open.size > 0) await wake.promise;
+      return { ...spent, requests, exhausted: exhausted(limits, spent), refused: [...reasons], unpriced };
+    },
+  };
+}
+
+/** What may still come of a request. */
+function rest(atMost: Spent, spent: Spent): Spent {
+  return { tokens: Math.max(1, atMost.tokens - spent.tokens), costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,125 @@
+import { leaseOf } from '../config/config.ts';
+import { hasConversation } from '../core/lane/session.ts';
+import { endRun, recordPublished } from '../core/lane/settle.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { settleRun } from '../core/sharing/budget.ts';
+import { advance, changeUsage, save } from '../core/snapshot/changes.ts';
+import { nameOfLane } from '../core/tasks/ids.ts';
+import { sentence } from '../core/text/phrase.ts';
+import { textOf } from '../errors.ts';
+import { documentOf, transcriptBefore, type Work } from '../handover/intake.ts';
+import type { SavedReport } from '../handover/report.ts';
+import type { PullRequest } from '../ports/forge.ts';
+import type { Released, Transcript } from '../ports/state.ts';
+import { within } from './answers.ts';
+import type { PublishDeps } from './deps.ts';
+
+export interface PublishedEnd {
+  readonly outcome: Outcome;
+  readonly remoteHead: string | null;
+  readonly pullRequest: PullRequest | null;
+  /** Branch and pull request both say what this run did. */
+  readonly published: boolean;
+}
+
+/** What holds if nothing more is heard of the run. */
+const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
+
+/** What people are notified of is stored before: whoever finishes this run, should it be killed now, knows why. Returns the number of the newest state. */
+export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
+  const { lane, state, stateBefore } = work;
+  if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
+  // The conversation is stored with the state at the end, so until then it is the one of before.
+  const transcript = transcriptBefore(stateBefore, state);
+  const kept = await deps.store.update(
+    advance({
+      lane: lane.id,
+      after: state.sequence,
+      document: (sequence) =>
+        documentOf(endedState(deps, work, { ...end, outcome: KILLED, sequence }), { transcript, redact: deps.redact }),
+      holder: leaseOf(deps, deps.clock.now()),
+    }),
+  );
+  return (kept.kind === 'updated' ? kept.answer : null) ?? state.sequence;
+}
+
+/** The state as it is true of the remote. */
+function endedState(
+  { clock }: PublishDeps,
+  { state, head }: Work,
+  { outcome, remoteHead, pullRequest, published, sequence }: PublishedEnd & { readonly sequence: number },
+): LaneState {
+  const now = clock.now();
+  const ended = endRun({ ...state, sequence, savedAt: now }, outcome, head, now);
+  if (!published || remoteHead === null) return ended;
+  return recordPublished(ended, {
+    head: remoteHead,
+    pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url },
+  });
+}
+
+/** `lane`: whether saving gave it back. */
+interface Saved {
+  readonly saved: SavedReport;
+  readonly lane: Released;
+}
+
+/** Saves what is true of the remote; gives the lane back with it, and puts what was used in place of what was reserved. `isPublished`: nothing is left that a later run could publish. */
+export async function saveState(
+  deps: PublishDeps,
+  work: Work,
+  { isPublished, ...end }: PublishedEnd & { readonly isPublished: boolean },
+): Promise<Saved> {
+  if (deps.config.stateStore === 'none')
+    return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
+  if (deps.unsaved !== null) {
+    deps.log.warning(`The state was not saved: ${sentence(deps.unsaved)}`);
+    await settleUsage(deps, work, isPublished);
+    return { saved: { kind: 'not-saved', why: deps.unsaved }, lane: { kind: 'claimed', why: deps.unsaved } };
+  }
+  const sequence = work.state.sequence + 1;
+  const state = endedState(deps, work, { ...end, sequence });
+  const transcript = await exportSessions(deps, state);
+  const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
+  const document = documentOf(state, { transcript: named, redact: deps.redact });
+  const now = deps.clock.now();
+  const run = { before: work.stateBefore, after: work.state, isPublished };
+  const copy = { lane: work.lane.id, sequence, document };
+  const change = save({ ...copy, saver: leaseOf(deps, now), now, run });
+  const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
+  const { lane } = saved;
+  if (saved.kind === 'saved') {
+    deps.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);
+    return { saved: { kind: 'saved', sequence, where: saved.where }, lane };
+  }
+  deps.log.warning(
+    `The state was not saved: ${sentence(saved.why)} The next run on this branch starts from the state before this run, or with one probe iteration if there is none.`,
+  );
+  return { saved: { kind: 'not-saved', why: saved.why }, lane };
+}
+
+/** The session is worth less than the state, which does not wait for it. */
+async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Transcript | null> {
+  if (!hasConversation(state)) return null;
+  return within(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
+    deps.log.warning(`The session is not kept, so the next run starts a new one: ${sentence(textOf(error))}`);
+    return null;
+  });
+}
+
+/** Where the state stays as it is: reports to the repository's counters what this run used, in place of what it had reserved. */
+async function settleUsage(
+  { store, context, runTag, clock, log }: PublishDeps,
+  work: Work,
+  isPublished: boolean,
+): Promise<void> {
+  const now = clock.now();
+  const run = { before: work.stateBefore, after: work.state, isPublished };
+  const message = `${nameOfLane(work.lane.id)}: settled by run ${context.runId}`;
+  const settled = await store.update(changeUsage((newest) => settleRun(newest, runTag, run, now), { message, now }));
+  if (settled.kind === 'unavailable')
+    log.warning(
+      `What this run used could not be added to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,
+    );
+}

@@ -1,0 +1,164 @@
+import type { AccessOf, AccessSetting, AgentCli } from '../../agents/cli/cli.ts';
+import { type AgentName, type Capabilities, CAPABILITIES } from '../../core/agent-names.ts';
+import { rulesVerdict, type RulesVerdict } from '../../core/agents/rules-verdict.ts';
+import { localPortsOf } from '../../core/isolation/hosts.ts';
+import { mcpHosts, unreachableHosts } from '../../core/mcp/parse-servers.ts';
+import { type McpServer, variableProblems } from '../../core/mcp/values.ts';
+import type { AgentStep, Pipeline } from '../../core/pipeline/pipeline.ts';
+import { namesOf } from '../../core/text/phrase.ts';
+import { UserError } from '../../errors.ts';
+import { proxiedFetch } from '../../github/proxied-fetch.ts';
+import type { BrokerOptions, PlacedBroker } from '../../isolation/broker.ts';
+import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
+import type { Isolation } from '../isolation/isolation.ts';
+import type { World } from '../world.ts';
+
+/** The code of one agent. */
+interface Adapter {
+  readonly cli: () => Promise<{ readonly cli: AgentCli }>;
+  readonly access: () => Promise<{ readonly accessOf: AccessOf }>;
+}
+
+/** Of no agent is the code loaded that is not used. */
+export const ADAPTERS: Readonly<Record<AgentName, Adapter>> = {
+  claude: { cli: () => import('../../agents/claude/cli.ts'), access: () => import('../../agents/claude/access.ts') },
+  codex: { cli: () => import('../../agents/codex/cli.ts'), access: () => import('../../agents/codex/access.ts') },
+  gemini: { cli: () => import('../../agents/gemini/cli.ts'), access: () => import('../../agents/gemini/access.ts') },
+  opencode: {
+    cli: () => import('../../agents/opencode/cli.ts'),
+    access: () => import('../../agents/opencode/access.ts'),
+  },
+  copilot: { cli: () => import('../../agents/copilot/cli.ts'), access: () => import('../../agents/copilot/access.ts') },
+  qwen: { cli: () => import('../../agents/qwen/cli.ts'), access: () => import('../../agents/qwen/access.ts') },
+  command: { cli: () => import('../../agents/command/cli.ts'), access: () => import('../../agents/command/access.ts') },
+};
+
+/** The agent's environment, and what holds the keys that were in it; null: they stay there. */
+export interface AgentLogin {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly broker: PlacedBroker | null;
+  /** Whether the price of a model is known, so that a limit in dollars can bind it; null: nobody counts its requests. */
+  readonly hasPrice: ((model: string) => boolean) | null;
+}
+
+/** Opens the hosts of an agent's servers to it, and says which it does not get; throws a UserError where a variable that they need is not there. */
+export function giveServers(
+  { config, variables, log }: Pick<World, 'config' | 'variables' | 'log'>,
+  {
+    isolation,
+    login,
+    servers,
+    unmapped,
+  }: {
+    readonly isolation: Pick<Isolation, 'room' | 'allow'>;
+    readonly login: Pick<AgentLogin, 'environment'>;
+    readonly servers: readonly McpServer[];
+    /** See AgentCli. */
+    readonly unmapped: readonly string[];
+  },
+): void {
+  const problems = variableProblems(servers, variables, login.environment);
+  if (problems.length > 0)
+    throw new UserError(
+      'configuration',
+      `The MCP servers cannot be used, so no call was made:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+    );
+  for (const sentence of unmapped) log.warning(sentence);
+  isolation.allow(mcpHosts(servers));
+  const closed = isolation.room === null ? [] : unreachableHosts(servers, localPortsOf(config.isolation.hosts));
+  if (closed.length > 0)
+    log.warning(
+      `The isolated agent does not reach the MCP servers at ${namesOf(closed)}: name a port of localhost in \`allowed-hosts\`; hosts of a private network are closed to it.`,
+    );
+}
+
+/** An agent by its table: what it does not offer is neither asked of it nor believed of what it prints. */
+export function withinCapabilities(agent: Agent, { resume, denials }: Pick<Capabilities, 'resume' | 'denials'>): Agent {
+  return {
+    ...agent,
+    call: async (call: AgentCall): Promise<AgentRun> => {
+      const run = await agent.call(resume ? call : { ...call, resume: null });
+      const { analysis } = run;
+      return {
+        ...run,
+        analysis: {
+          ...analysis,
+          sessionId: resume ? analysis.sessionId : null,
+          denials: denials ? analysis.denials : [],
+        },
+      };
+    },
+  };
+}
+
+/** Takes the keys out of the agent's environment, where its provider is one that a broker can stand before; throws UserError for an address that is none. */
+export async function loginFor(
+  agent: AgentName,
+  given: Readonly<Record<string, string>>,
+  { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,
+): Promise<AgentLogin> {
+  const { accessOf } = await ADAPTERS[agent].access();
+  const access = accessOf(given, setting);
+  if (access.kind === 'unusable') throw new UserError('configuration', access.problem);
+  if (access.kind === 'direct') return { environment: access.environment, broker: null, hasPrice: null };
+  const [{ createBroker }, { createDirectSend, createFetchSend }] = await Promise.all([
+    import('../../isolation/broker.ts'),
+    import('../../isolation/provider-connection.ts'),
+  ]);
+  const { provider, signWith, environment, ...rest } = access;
+  const broker = createBroker({
+    ...rest,
+    provider,
+    sign: signWith === null ? null : (await import('../../isolation/aws-signature.ts')).createAwsSigner(signWith),
+    listen,
+    connect: async () => {
+      const throughProxy = await proxiedFetch(provider);
+      return throughProxy === null ? createDirectSend() : createFetchSend(throughProxy);
+    },
+  });
+  return { environment, broker, hasPrice: rest.protocol.hasPrice };
+}
+
+/** Says where an agent's own rules differ from `allowed-tools`; throws a UserError where it could do more, and nothing else would be its limit. */
+export async function checkRules(
+  { config, log }: Pick<World, 'config' | 'log'>,
+  name: AgentName,
+  { level }: Pick<Isolation, 'level'>,
+): Promise<void> {
+  const verdict = (await verdictsOf(name, level))(config.policy.allowedTools);
+  if (verdict.kind === 'refused') throw new UserError('configuration', verdict.text);
+  if (verdict.kind === 'said') log.warning(verdict.text);
+}
+
+/** The same for the steps of a pipeline that have rules of their own; what was said of `allowed-tools` is not said again. */
+export async function checkStepRules(
+  { config, log }: Pick<World, 'config' | 'log'>,
+  name: AgentName,
+  { level, pipeline }: Pick<Isolation, 'level'> & { readonly pipeline: Pick<Pipeline, 'steps'> | null },
+): Promise<void> {
+  const steps = (pipeline?.steps ?? []).filter(hasOwnRules);
+  if (steps.length === 0) return;
+  const judge = await verdictsOf(name, level);
+  const known = judge(config.policy.allowedTools);
+  for (const step of steps) {
+    const verdict = judge(step.allowedTools);
+    if (verdict.kind === 'fine') continue;
+    const text = `Step ${step.name} has rules of its own. ${verdict.text}`;
+    if (verdict.kind === 'refused') throw new UserError('configuration', text);
+    if (known.kind === 'fine' || known.text !== verdict.text) log.warning(text);
+  }
+}
+
+function hasOwnRules(
+  step: Pipeline['steps'][number],
+): step is AgentStep & { readonly allowedTools: readonly string[] } {
+  return step.kind === 'agent' && step.allowedTools !== null;
+}
+
+async function verdictsOf(
+  name: AgentName,
+  level: Isolation['level'],
+): Promise<(allowedTools: readonly string[]) => RulesVerdict> {
+  const { cli } = await ADAPTERS[name].cli();
+  return (allowedTools) => rulesVerdict(CAPABILITIES[name].title, cli.rulesGap(allowedTools), level);
+}
