@@ -5,7 +5,7 @@ import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Hold } from '../core/feedback/pull-request-now.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
-import { withoutUnverified } from '../core/lane/check.ts';
+import { settleFinished } from '../core/lane/check.ts';
 import { type LaneState, serializeState } from '../core/lane/state.ts';
 import type { McpServer } from '../core/mcp/values.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
@@ -272,9 +272,9 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
 }
 
 /** The work's state as others may build on it: the loop checks what it finished in a clean clone before it ends, and until then nothing of it is done. */
-export function verifiedState(work: Work, policy: Policy, now: number): LaneState {
-  const { stateBefore: before, state: after, head, headVerification } = work;
-  if (!policy.verifies) return after;
-  const checked = headVerification === null ? [head] : [head, headVerification.commit];
-  return withoutUnverified({ before, after, checked }, now);
+export function verifiedState({ state, head, headVerification }: Work, policy: Policy, now: number): LaneState {
+  const { headCheck } = state;
+  const checked = [head, ...(headVerification === null ? [] : [headVerification.commit])];
+  const isProven = headCheck?.kind === 'passed' && checked.includes(headCheck.commit);
+  return settleFinished(state, isProven || !policy.verifies, now);
 }

@@ -17,7 +17,7 @@ import type { Lease } from '../core/sharing/lease.ts';
 import type { Change, TaskShare } from '../core/lane/change.ts';
 import type { Check, LaneState } from '../core/lane/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
-import type { Task, TaskProgress } from '../core/tasks/task.ts';
+import type { Task, ShownProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { AgentName } from '../ports/agent.ts';
 
@@ -53,8 +53,6 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly kind: 'worked';
   /** Tasks that this branch has work of and that are not listed any more: closed by hand, without the label, deleted from their file. */
   readonly unlisted: readonly TaskId[];
-  /** Tasks of files that are done and that the branch's files do not mark. */
-  readonly unmarked: readonly TaskId[];
   /** Iterations of this run, oldest first. */
   readonly iterations: readonly JournalEntry[];
   /** Of this run. */
@@ -193,7 +191,7 @@ export interface LaneView {
 
 export interface TaskReport {
   readonly task: Task;
-  readonly progress: TaskProgress;
+  readonly progress: ShownProgress;
   /** What the branch has of it, over all runs. */
   readonly share: TaskShare;
   /** Address of the comment that asks a person about it, where another branch asked; null: there is none. */

@@ -13,7 +13,7 @@ import { believablePark, receivedState, withReservationUsed } from '../core/shar
 import { endsOpenEnded } from '../core/open-ended/completion.ts';
 import { isFileSource, isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
-import { queuedTaskSchema, type Task } from '../core/tasks/task.ts';
+import { isFinished, queuedTaskSchema, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { type HandedFile, handedFileSchema, type HandedIntake, untouchedWork, type Work } from './intake.ts';
@@ -281,9 +281,10 @@ function isDoneUnseen(
     readonly outcome: Outcome;
   },
 ): boolean {
-  const isNew = progressOf(after.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done';
+  const known = progressOf(before.tasks, id);
+  const isNew = isFinished(progressOf(after.tasks, id)) && !isFinished(known);
   if (isNew && isPromptTask(id)) return !endsOpenEnded(outcome) || !saysAllDone(journal.at(-1), id);
-  if (!isNew || !isIssueTask(id) || before.unverified.includes(id)) return false;
+  if (!isNew || !isIssueTask(id) || known.unproven === true) return false;
   return !journal.some(({ taskId, verdict }) => taskId === id && verdict.taskDone);
 }
 

@@ -116,7 +116,7 @@ export async function checkHead(
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
   const verification = await verifyClean(deps, work, subject.commit);
   const now = deps.clock.now();
-  const unverified: Work = { ...work, state: reopen(work.state, finished, now) };
+  const unverified: Work = { ...work, state: reopen(work.state, finished, { reason: 'not_verified', now }) };
   if (verification.kind === 'impossible') {
     const message = `What this run finished could not be verified in a clean clone, so it does not count as done. ${sentence(verification.why)}`;
     return { work: unverified, end: { kind: 'failed', reason: 'infrastructure', message } };

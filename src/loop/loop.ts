@@ -9,7 +9,7 @@ import { documentsNamed, promptFiles, promptTask } from '../core/open-ended/prom
 import type { Outcome } from '../core/outcome.ts';
 import { compactLearnings, notebookOf } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
-import type { Task } from '../core/tasks/task.ts';
+import { isFinished, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
@@ -65,7 +65,7 @@ function situationOf(
   { work, soFar, policy, known }: RunNow,
 ): LoopSituation {
   return {
-    ...{ known, policy, run: soFar, state: work.state, tasks: work.tasks, stateBefore: work.stateBefore },
+    ...{ known, policy, run: soFar, state: work.state, tasks: work.tasks },
     now: clock.now(),
     cancelled: signal.aborted,
     endingBy: ending.aborted ? String(ending.reason) : null,
@@ -218,7 +218,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
   const prd = texts[PRD_PATH] ?? '';
   // File and state must agree: an entry stays that its file calls open, or whose work was not accepted.
   const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
-    stateInFile === 'done' && progressOf(state.tasks, task.id).state === 'done';
+    stateInFile === 'done' && isFinished(progressOf(state.tasks, task.id));
   const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);
   const archive = texts[PRD_ARCHIVE_PATH] ?? null;
   const archived = archivePrd({ prd, archive }, new Set(done.map(({ task }) => task.id)));

@@ -8,6 +8,7 @@ import { type FileTask, PRD_ARCHIVE_PATH, taskFilePaths } from '../core/tasks/fi
 import type { PrdMark } from '../core/tasks/files/prd-marks.ts';
 import { type FileSource, isFileSource, type TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
+import { withEach } from '../core/tasks/queue.ts';
 import { firstNames, sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { sealedOf } from '../handover/conversations.ts';
@@ -70,9 +71,9 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     await deps.files.replace({ path, old, text: made.text }).catch(() => undefined);
     // The changes that a later verification makes are measured against this snapshot.
     await repository.snapshot();
-    const done = new Set([...made.marked].filter(([, mark]) => mark === 'done').map(([id]) => id));
-    const unmarked = work.state.unmarked.filter((id) => !done.has(id));
-    return { ...marked, hasNewCommits: true, state: { ...work.state, unmarked } };
+    const done = [...made.marked].filter(([, mark]) => mark === 'done').map(([id]) => id);
+    const tasks = withEach(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
+    return { ...marked, hasNewCommits: true, state: { ...work.state, tasks } };
   } catch (error) {
     log.warning(`The states of the prd's entries were not written back: ${sentence(textOf(error))}`);
     return work;

@@ -1,6 +1,6 @@
 import { isWithdrawn, withdrawalOf, type Withdrawal, type WithdrawalKind } from '../core/people/withdrawal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import { issueOfTask, nameOfTask, type Task } from '../core/tasks/task.ts';
+import { isFinished, issueOfTask, nameOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Remote } from '../ports/repository.ts';
@@ -63,7 +63,7 @@ export async function lookAtWork(
 ): Promise<readonly Withdrawal[]> {
   const isOfRun = ({ id }: Task): boolean =>
     journal.some(({ taskId }) => taskId === id) ||
-    (progressOf(state.tasks, id).state === 'done' && progressOf(stateBefore.tasks, id).state !== 'done');
+    (isFinished(progressOf(state.tasks, id)) && progressOf(stateBefore.tasks, id).state !== 'done');
   const looked = tasks.filter((task) => issueOfTask(task) !== null && !isWithdrawn(task) && isOfRun(task));
   const found = await Promise.all(
     looked.slice(0, MAX_ISSUES).map(async (task) => ({ task: task.id, why: await lookAtTask(looking, task) })),

@@ -44,7 +44,8 @@ export async function heedPeople(
   });
   for (const warning of warnings) log.warning(warning);
   const unclaimed = tasks.filter((task) => lane !== null || isWithdrawn(task)).map(({ id }) => id);
-  const state = unclaimTasks(work.state, work.stateBefore, unclaimed);
+  const now = deps.clock.now();
+  const state = unclaimTasks(work.state, { before: work.stateBefore, ids: unclaimed, now });
   const outcome = outcomeAfterWithdrawal(work.outcome, tasks, state.tasks);
   return {
     work: {

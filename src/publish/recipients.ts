@@ -3,6 +3,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import { labellerOf } from '../core/people/consent.ts';
 import type { Need } from '../core/people/notifications.ts';
 import { issueOfId, type TaskId } from '../core/tasks/ids.ts';
+import { progressOf } from '../core/tasks/queue.ts';
 import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
 import type { WorkedReport } from '../handover/report.ts';
@@ -47,10 +48,10 @@ export async function askersOf(
 
 /** Who put the label on, task by task. */
 export function approversOf(
-  { approvals }: Pick<LaneState, 'approvals'>,
+  { tasks: known }: Pick<LaneState, 'tasks'>,
   tasks: readonly { readonly id: TaskId }[],
 ): readonly string[] {
-  return tasks.flatMap(({ id }) => (Object.hasOwn(approvals, id) ? [approvals[id]?.by ?? ''] : []));
+  return tasks.flatMap(({ id }) => progressOf(known, id).approval?.by ?? []);
 }
 
 /** Who wrote the reviews that the tasks answer. */

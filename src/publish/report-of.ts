@@ -11,7 +11,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { callsIn } from '../core/pipeline/step-record.ts';
 import { type Spent as Used, spentBetween } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
-import { isListed, type Task } from '../core/tasks/task.ts';
+import { isListed, shownProgress, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { Intake, Work } from '../handover/intake.ts';
@@ -62,7 +62,6 @@ export function reportOfWork(
     branch: work.lane.branch,
     baseBranch: work.lane.baseBranch,
     unlisted: unlistedTasks(work),
-    unmarked: work.state.unmarked,
     iterations: work.journal,
     tokens: used.tokens,
     costUsd: used.costUsd,
@@ -297,8 +296,8 @@ export function tasksWithProgress(
   };
   return tasks.map((task) => {
     const share = isListed(task) ? shareOf(state.change, task.id) : answeredShare(state, task.id);
-    const progress = progressOf(state.tasks, task.id);
-    return Object.hasOwn(state.answers, task.id)
+    const progress = shownProgress(progressOf(state.tasks, task.id));
+    return progress.answer !== undefined
       ? { task, progress, share: { ...share, ...unsaid }, asked: asked(task.id) }
       : { task, progress, share, asked: null };
   });

@@ -10,9 +10,8 @@ import {
 import type { ApprovalNotice } from '../core/people/consent.ts';
 import { noChange } from '../core/lane/change.ts';
 import { leaseOf } from '../config/config.ts';
-import { settleRun, type Budget } from '../core/sharing/budget.ts';
-import { advance, claim, changeUsage, release } from '../core/snapshot/changes.ts';
-import { emptySnapshot } from '../core/snapshot/snapshot.ts';
+import { advance, claim, release, settled } from '../core/snapshot/changes.ts';
+import { emptySnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
 import { stillAsked } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
@@ -115,7 +114,7 @@ async function notifyAlone(
       const isSettled = isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE;
       await remember(deps, memory, {
         state: after,
-        settle: (budget) => (isSettled ? settleRun(budget, deps.runTag, run, now) : budget),
+        settle: (snapshot) => (isSettled ? settled(snapshot, run, { runTag: deps.runTag, now }) : snapshot),
       });
       if (isOfRest) await correctLiveStatus(deps, intake, needs);
     }
@@ -164,8 +163,14 @@ async function claimIt(deps: PublishDeps, state: LaneState, { snapshot }: Restor
   const now = deps.clock.now();
   const { lane } = state;
   const seen = snapshot ?? emptySnapshot;
-  const reserve = (budget: Budget): Budget => budget;
-  const claimed = await deps.store.update(claim({ lane, seen, lease: leaseOf(deps, now), now, reserve }));
+  const asking = {
+    lease: leaseOf(deps, now),
+    now,
+    named: [],
+    answers: false,
+    reserve: <Same>(same: Same): Same => same,
+  };
+  const claimed = await deps.store.update(claim({ lane, seen, ...asking }));
   if (claimed.kind !== 'updated') return { kind: 'free', memory: null };
   return claimed.answer.kind === 'claimed' ? { kind: 'free', memory: state } : { kind: 'busy' };
 }
@@ -189,7 +194,7 @@ function storedState(
 async function remember(
   { store, redact, clock, ...run }: PublishDeps,
   { lane, sequence, transcript }: LaneState,
-  { state, settle }: { readonly state: LaneState; readonly settle: (budget: Budget) => Budget },
+  { state, settle }: { readonly state: LaneState; readonly settle: (snapshot: Snapshot) => Snapshot },
 ): Promise<void> {
   const now = clock.now();
   const document = (newest: number): string =>
@@ -197,7 +202,7 @@ async function remember(
   const advanced = advance({ lane, after: sequence, document, holder: leaseOf(run, now) });
   await store.update((snapshot) => {
     const kept = advanced(snapshot);
-    return { ...kept, snapshot: changeUsage(settle, { message: kept.message, now })(kept.snapshot).snapshot };
+    return { ...kept, snapshot: settle(kept.snapshot) };
   });
 }
 

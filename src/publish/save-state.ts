@@ -3,8 +3,7 @@ import { hasConversation } from '../core/lane/session.ts';
 import { endRun, recordPublished } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { settleRun } from '../core/sharing/budget.ts';
-import { advance, changeUsage, save } from '../core/snapshot/changes.ts';
+import { advance, save, settled } from '../core/snapshot/changes.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
@@ -117,9 +116,13 @@ async function settleUsage(
   const now = clock.now();
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const message = `${nameOfLane(work.lane.id)}: settled by run ${context.runId}`;
-  const settled = await store.update(changeUsage((newest) => settleRun(newest, runTag, run, now), { message, now }));
-  if (settled.kind === 'unavailable')
+  const written = await store.update((newest) => ({
+    snapshot: settled(newest, run, { runTag, now }),
+    message,
+    answer: null,
+  }));
+  if (written.kind === 'unavailable')
     log.warning(
-      `What this run used could not be added to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,
+      `What this run used could not be added to the repository's counters: ${sentence(written.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,
     );
 }

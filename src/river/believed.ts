@@ -12,6 +12,7 @@ import type { FoundSetting } from '../core/settings/effective.ts';
 import { believedBefore, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
+import { progressOf, withEach } from '../core/tasks/queue.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
@@ -98,7 +99,10 @@ export function believedWork(work: Work, known: Known): Work {
         : null,
     stateBefore: {
       ...work.stateBefore,
-      approvals: stored.approvals,
+      tasks: withEach(work.stateBefore.tasks, Object.keys(work.stateBefore.tasks), (known, id) => ({
+        ...known,
+        approval: progressOf(stored.tasks, id).approval,
+      })),
       ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
     },
     state: {

@@ -1,4 +1,5 @@
-import { isEarlierName, migrated, parseSnapshot, serializeSnapshot } from '../core/snapshot/snapshot.ts';
+import { isEarlierName, migrated } from '../core/snapshot/migration.ts';
+import { parseSnapshot, serializeSnapshot } from '../core/snapshot/snapshot.ts';
 import { messageOf } from '../errors.ts';
 import type { PlacedSnapshot, SnapshotPlace, Unavailable } from '../ports/state.ts';
 import type { GenerationFiles } from './generation-files.ts';

@@ -134,10 +134,10 @@ describe('a task that is open again only because the head failed', () => {
     expect(places).toEqual(['clean base', 'work tree', 'clean head', 'clean head']);
     const head = project.origin.branches.get('ralph/queue');
     expect(savedState(project)).toMatchObject({
-      unverified: [],
       headCheck: { kind: 'passed', commit: head },
       tasks: { 'issue-1': { state: 'done', attempts: 1, doneCommit: head } },
     });
+    expect(savedState(project).tasks['issue-1']).not.toHaveProperty('unproven');
     expect(project.forge.pulls[0]?.body).toContain('Closes #1');
   });
 
@@ -147,7 +147,7 @@ describe('a task that is open again only because the head failed', () => {
     project.script.behaviours = [finisher, steadyWorker, finisher];
     project.inputs = { ...project.inputs, 'max-iterations': '2' };
     await runOnce(project);
-    expect(savedState(project)).toMatchObject({ unverified: ['issue-1'], currentTask: 'issue-2' });
+    expect(savedState(project)).toMatchObject({ tasks: { 'issue-1': { unproven: true } }, currentTask: 'issue-2' });
     const next = await runOnce(project);
     expect(next).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(next.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-2']);
@@ -157,10 +157,7 @@ describe('a task that is open again only because the head failed', () => {
     const { project } = checkedProject(green, red, red, red, red, red, red);
     project.script.behaviours = [finisher, ...Array.from({ length: 9 }, () => claimsNothingLeft)];
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 4 });
-    expect(savedState(project)).toMatchObject({
-      unverified: ['issue-1'],
-      tasks: { 'issue-1': { state: 'in-progress' } },
-    });
+    expect(savedState(project)).toMatchObject({ tasks: { 'issue-1': { state: 'in-progress', unproven: true } } });
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseState, type LaneState } from '../../src/core/lane/state.ts';
+import { untouched } from '../../src/core/tasks/queue.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { RunRecord } from '../../src/river/believed.ts';
 import { HOUR } from '../unit/core/core-fixtures.ts';
@@ -155,8 +156,7 @@ describe('the record of a killed main that lies, with a seal that holds,', () =>
   } as const;
   const lie = (state: LaneState): LaneState => ({
     ...state,
-    tasks: { 'issue-1': done, 'issue-2': done },
-    approvals: { ...state.approvals, 'issue-7': approval },
+    tasks: { 'issue-1': done, 'issue-2': done, 'issue-7': { ...untouched, approval } },
     pause: { by: 'owner', at: 1 },
     windows: { hour: null, day: null },
     ledger: [],
@@ -184,9 +184,9 @@ describe('the record of a killed main that lies, with a seal that holds,', () =>
 
   function expectNothing({ project, post }: { readonly project: Project; readonly post: Run | null }): void {
     expect(post?.end).toBe('cancelled (killed)');
-    const { tasks, approvals, pause, headCheck } = savedState(project);
+    const { tasks, pause, headCheck } = savedState(project);
     expect(Object.values(tasks).map(({ state }) => state)).not.toContain('done');
-    expect(approvals).not.toHaveProperty('issue-7');
+    expect(tasks['issue-7']?.approval).toBeUndefined();
     expect({ pause, headCheck }).toEqual({ pause: null, headCheck: null });
     const [pull] = project.forge.pulls;
     expect(pull?.draft).toBe(true);

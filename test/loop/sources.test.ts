@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { untouched } from '../../src/core/tasks/queue.ts';
 import type { Dependency, Issue } from '../../src/ports/forge.ts';
 import { UserError } from '../../src/errors.ts';
 import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
@@ -19,6 +20,8 @@ import {
 const PLAN = '.ralph/fix_plan.md';
 const workedOn = (run: Run) => run.work?.journal.map(({ taskTitle }) => taskTitle);
 const warned = (run: Run) => warningsIn(run).join('\n');
+const unmarkedIn = (project: Project): readonly string[] =>
+  Object.entries(savedState(project).tasks).flatMap(([id, { unmarked }]) => (unmarked ? [id] : []));
 const titles = (run: Run) => run.work?.tasks.map(({ title }) => title);
 const messageOf = ({ outcome }: Run): string => (outcome.kind === 'failed' ? outcome.message : '');
 
@@ -252,11 +255,11 @@ describe("an item that the base has and the lane's file has not", () => {
     addIssue(project.forge, 1);
     project.script.behaviours = [finisher];
     expect(workedOn(await runOnce(project))).toEqual(['Title 1']);
-    expect(savedState(project).unmarked).toHaveLength(1);
+    expect(unmarkedIn(project)).toHaveLength(1);
     commitTo(project, 'main', { [PLAN]: merged.replace('[ ]', '[x]') });
     addIssue(project.forge, 2);
     await runOnce(project);
-    expect(savedState(project).unmarked).toEqual([]);
+    expect(unmarkedIn(project)).toEqual([]);
   });
 
   test('is worked again under a new title', async () => {
@@ -348,9 +351,8 @@ describe('a file that cannot be read', () => {
       ...state,
       tasks: {
         ...state.tasks,
-        'plan-a': { state: 'done', attempts: 1, startedTree: null, doneCommit: 'c', reason: null, setAside: null },
+        'plan-a': { ...untouched, state: 'done', attempts: 1, doneCommit: 'c', unmarked: true },
       },
-      unmarked: ['plan-a'],
     }));
     for (const [prepare, expected] of [
       [withoutText(PLAN), ['plan-a']],
@@ -358,7 +360,7 @@ describe('a file that cannot be read', () => {
     ] as const) {
       addIssue(project.forge, 2 + project.runs);
       await runOnce(project, { prepare });
-      expect(savedState(project).unmarked).toEqual(expected);
+      expect(unmarkedIn(project)).toEqual(expected);
     }
   });
 
@@ -518,7 +520,7 @@ describe('dependencies of issues', () => {
     project.script.behaviours = [finisher, steadyWorker, finisher];
     expect(workedOn(await runOnce(project))).toEqual(['Title 1', 'Title 2', 'Title 5', 'Title 6']);
     expect(project.script.calls.at(-1)?.prompt).toContain('In blue');
-    expect(savedState(project).approvals).toHaveProperty('issue-6');
+    expect(savedState(project).tasks['issue-6']?.approval).toBeDefined();
   });
 
   test('hold for an issue that is named as well, and who asked is notified', async () => {

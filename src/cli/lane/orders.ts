@@ -105,9 +105,7 @@ async function order(
   const kept = await Promise.all(
     opened.places.map(async ({ name, store }) => ({
       name,
-      why: whyNotKept(
-        await store.update(giveOrder(lane, orderGiven, { now: orderGiven.at, change: (budget) => budget })),
-      ),
+      why: whyNotKept(await store.update(giveOrder(lane, orderGiven))),
     })),
   );
   for (const { name, why } of kept) {

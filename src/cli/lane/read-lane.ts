@@ -2,10 +2,11 @@ import { initialState, type LaneState } from '../../core/lane/state.ts';
 import { type Budget, emptyBudget, type ParsedBudget, windowsFor } from '../../core/sharing/budget.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
-import { withAnswers } from '../../core/sharing/waiting-issues.ts';
+import { type WaitingIssue, withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { judgeRecord } from '../../core/snapshot/judged.ts';
-import { budgetIn, laneIn } from '../../core/snapshot/snapshot.ts';
+import { budgetIn, laneIn, waitingIn } from '../../core/snapshot/snapshot.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
+import { isBegun, shownProgress } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
@@ -65,7 +66,8 @@ export function laneAt(
 async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: number): Promise<PlaceReport> {
   const read = await store.read();
   const restored = laneAt(place, read, { lane, now });
-  const counters = read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : null;
+  const [counters, waiting] =
+    read.kind === 'snapshot' ? [budgetIn(read.snapshot, now), waitingIn(read.snapshot)] : [null, []];
   switch (restored.kind) {
     case 'unavailable':
       return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${sentence(restored.why)}` };
@@ -74,7 +76,12 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     case 'absent':
       // Nothing else can be wrong with a place that was reached.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
-      return { kind: 'lane', place, saved: null, ...reportOf(initialState(lane, now), { ...restored, counters, now }) };
+      return {
+        kind: 'lane',
+        place,
+        saved: null,
+        ...reportOf(initialState(lane, now), { ...restored, counters, waiting, now }),
+      };
     case 'unreadable':
       return {
         kind: 'unreadable',
@@ -84,7 +91,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     case 'found': {
       const { state, origin } = restored;
       const saved = { sequence: state.sequence, origin, at: iso(state.savedAt) };
-      return { kind: 'lane', place, saved, ...reportOf(state, { ...restored, counters, now }) };
+      return { kind: 'lane', place, saved, ...reportOf(state, { ...restored, counters, waiting, now }) };
     }
   }
 }
@@ -100,6 +107,7 @@ interface Found {
   readonly warnings: readonly string[];
   /** null: they cannot be read. */
   readonly counters: ParsedBudget | null;
+  readonly waiting: readonly WaitingIssue[];
   readonly now: number;
 }
 
@@ -108,12 +116,9 @@ const nobody: LeaseHolder = { runTag: '', runId: '', runAttempt: 1 };
 
 function reportOf(
   stored: LaneState,
-  { orders, lease, warnings, counters, now }: Found,
+  { orders, lease, warnings, counters, waiting, now }: Found,
 ): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
-  const state = applyOrders(
-    counters?.kind === 'budget' ? withAnswers(stored, counters.budget.waiting, []) : stored,
-    orders,
-  );
+  const state = applyOrders(withAnswers(stored, waiting, []), orders);
   const { circuit, pause, park, session, lastRun } = state;
   const problem =
     counters?.kind === 'budget'
@@ -133,7 +138,9 @@ function reportOf(
     session:
       session === null ? null : { ...session, startedAt: iso(session.startedAt), lastUsedAt: iso(session.lastUsedAt) },
     currentTask: state.currentTask,
-    tasks: Object.entries(state.tasks).map(([id, task]) => ({ id, state: task.state, attempts: task.attempts })),
+    tasks: Object.entries(state.tasks)
+      .filter(([, task]) => isBegun(task))
+      .map(([id, task]) => ({ id, state: shownProgress(task).state, attempts: task.attempts })),
     lastRun:
       lastRun === null
         ? null

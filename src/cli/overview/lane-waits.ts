@@ -4,7 +4,7 @@ import type { LaneState } from '../../core/lane/state.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { openOrders, type Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { isSettled, isStuck, nameOfTask, type Task, type TaskProgress, taskStates } from '../../core/tasks/task.ts';
+import { isSettled, isStuck, nameOfTask, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import { count } from '../../report/format.ts';
@@ -101,7 +101,7 @@ export type Wait = OverviewLane['waits'][number];
 export interface KnownTask {
   readonly id: TaskId;
   readonly task: Task | null;
-  readonly progress: TaskProgress;
+  readonly progress: ShownProgress;
 }
 
 /** What is known of a lane; `state` as its next run will find it, `stored` as it is kept. */
@@ -193,7 +193,7 @@ function nameToType(id: TaskId): string {
   return nameOfTaskId(id).replace(/^#/, '');
 }
 
-function whyStuck({ state, attempts, reason }: TaskProgress, question: string | null): string {
+function whyStuck({ state, attempts, reason }: ShownProgress, question: string | null): string {
   const iterations = count(attempts, 'iteration');
   if (state === 'failed')
     return attempts === 0 ? 'marked as failed by an earlier Ralph' : `gave up after ${iterations}`;

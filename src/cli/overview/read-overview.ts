@@ -4,7 +4,7 @@ import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
 import { fileSources, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import type { Task, TaskProgress } from '../../core/tasks/task.ts';
+import { isBegun, isFinished, shownProgress, type Task, type TaskState } from '../../core/tasks/task.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { askedIn } from '../../report/sentences/feedback.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
@@ -118,7 +118,7 @@ function laneOf(
     (Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.title ?? null) : null);
   const issues = (github?.tasks ?? []).filter(({ id }) => (lane === QUEUE ? !ownLanes.has(id) : id === lane));
   const fileTasks = lane === QUEUE ? files : [];
-  const listed = new Map<TaskId, { readonly task: Task; readonly written: TaskProgress['state'] }>([
+  const listed = new Map<TaskId, { readonly task: Task; readonly written: TaskState }>([
     ...issues.map((task) => [task.id, { task, written: 'todo' }] as const),
     ...fileTasks.map(({ task, state: written }) => [task.id, { task, written }] as const),
   ]);
@@ -126,7 +126,8 @@ function laneOf(
   const worked = Object.keys(state.tasks).filter(
     (id) =>
       !isFeedback(id) &&
-      (github === null || !isIssueTask(id) || listed.has(id) || progressOf(state.tasks, id).state === 'done'),
+      isBegun(progressOf(state.tasks, id)) &&
+      (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
   );
   // Nobody waits for what is answered.
   const unanswered = askedIn(asked)
@@ -136,7 +137,7 @@ function laneOf(
     ...new Set([...listed.keys(), ...unanswered, ...worked, ...(lane === QUEUE || github !== null ? [] : [lane])]),
   ];
   const tasks = ids.map((id): KnownTask => {
-    const progress = progressOf(state.tasks, id);
+    const progress = shownProgress(progressOf(state.tasks, id));
     const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };
     // What runs made of it counts more than what the file says, unless a person has ticked it off.
     return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };

@@ -2,8 +2,8 @@ import type { JournalEntry } from '../journal/journal.ts';
 import type { LaneState } from '../lane/state.ts';
 import { LEFT_OUT, type LeftOutReason, leftOutReasons } from '../review/left-out.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
-import { isStuck, type Task } from '../tasks/task.ts';
+import { progressOf, withEach } from '../tasks/queue.ts';
+import { isFinished, isStuck, type Task } from '../tasks/task.ts';
 import { capped, cut } from '../text/phrase.ts';
 import { type Feedback, type FeedbackItem, type FeedbackRound, MAX_ANSWER_CHARS, withoutLockFiles } from './memory.ts';
 import { addRound, answerWith, countBotRounds, type Remembered, workedBefore, workOn } from './rounds.ts';
@@ -50,7 +50,7 @@ export function answerAfter(
     }),
   });
   // What an agent recommends is what comes next, and no answer.
-  if (progress.state === 'done') return answer(commit === null ? 'unchanged' : 'changed', summary);
+  if (isFinished(progress)) return answer(commit === null ? 'unchanged' : 'changed', summary);
   if (isStuck(progress) && progress.state !== 'stuck') return answer('given-up', asks ?? summary ?? recommendation);
   return made === null ? state : { ...state, feedback: workOn(state.feedback, id, made) };
 }
@@ -64,13 +64,10 @@ export function changeOf(
   return { kind: commit === null ? 'unchanged' : 'changed', commit };
 }
 
-/** The state in which these tasks are done by what the loop did itself. */
+/** The state in which these tasks are finished by what the loop did itself. */
 export function doneWithoutCall(state: LaneState, ids: readonly TaskId[], commit: string): LaneState {
-  const done = ids.map((id) => {
-    const before = progressOf(state.tasks, id);
-    return [id, { ...before, state: 'done', reason: null, setAside: null, doneCommit: commit }] as const;
-  });
-  return { ...state, tasks: { ...state.tasks, ...Object.fromEntries(done) } };
+  const finished = { state: 'finished', reason: null, setAside: null, doneCommit: commit } as const;
+  return { ...state, tasks: withEach(state.tasks, ids, (before) => ({ ...before, ...finished })) };
 }
 
 /** One run over the pull request. `head`: what it looked at; `tasks`: all that the run had. */

@@ -1,6 +1,6 @@
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf, untouched } from '../tasks/queue.ts';
-import { isSettled, isStuck, type Task, type TaskProgress } from '../tasks/task.ts';
+import { isFinished, isSettled, isStuck, type Task, type TaskProgress } from '../tasks/task.ts';
 import { capped } from '../text/phrase.ts';
 import {
   MAX_ANSWER_CHARS,
@@ -250,7 +250,7 @@ function triedBy({ tried = [], answer }: FeedbackItem): NonNullable<FeedbackItem
 /** Whether work on it begins from the start. A check that still fails on a newer commit while it is worked on is the same complaint. */
 function isAskedAnew({ kind, asked }: FoundSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
   // Of what was finished when the run was lost nobody has an answer.
-  if (before === undefined || (before.answer === null && then.state === 'done')) return true;
+  if (before === undefined || (before.answer === null && isFinished(then))) return true;
   if (before.asked === asked && (before.answer === null || isUnproven(before, then))) return false;
   const isOfPeople = kind === 'thread' || kind === 'review';
   return isOfPeople || before.answer !== null || (isSettled(then) && !isLeftForRounds(then));

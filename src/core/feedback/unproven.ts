@@ -1,12 +1,12 @@
 import type { TaskId } from '../tasks/ids.ts';
-import type { TaskProgress } from '../tasks/task.ts';
+import { isFinished, type TaskProgress } from '../tasks/task.ts';
 import type { Feedback, FeedbackItem } from './memory.ts';
 
 type Progress = Pick<TaskProgress, 'state'>;
 
 /** Whether an answer says that something was changed, and the task is open again: nobody has seen the change pass, and nobody can read the answer. */
 export function isUnproven({ answer }: Pick<FeedbackItem, 'answer'>, progress: Progress | null): boolean {
-  const isOpen = progress !== null && progress.state !== 'done';
+  const isOpen = progress !== null && !isFinished(progress);
   return answer !== null && answer.kind === 'changed' && !answer.posted && isOpen;
 }
 

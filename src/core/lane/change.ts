@@ -7,7 +7,8 @@ import { isFeedback } from '../feedback/subject.ts';
 import { grouped } from '../grouped.ts';
 import { amount, count, type Immutable, type Policy } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
-import type { TaskProgress } from '../tasks/task.ts';
+import { progressOf } from '../tasks/queue.ts';
+import { isFinished, type TaskProgress } from '../tasks/task.ts';
 import { cut } from '../text/phrase.ts';
 
 /** More of a task's commits are counted and not named. */
@@ -292,7 +293,7 @@ export function isFull(
   progress: Readonly<Record<TaskId, TaskProgress>>,
   { maxTasksPerPr, maxLinesPerPr }: Pick<Policy, 'maxTasksPerPr' | 'maxLinesPerPr'>,
 ): boolean {
-  const done = Object.keys(change.tasks).filter((id) => progress[id]?.state === 'done').length;
+  const done = Object.keys(change.tasks).filter((id) => isFinished(progressOf(progress, id))).length;
   return (maxTasksPerPr > 0 && done >= maxTasksPerPr) || (maxLinesPerPr > 0 && (change.lines ?? 0) >= maxLinesPerPr);
 }
 
@@ -344,7 +345,55 @@ const migrations: Readonly<Record<number, Migration>> = {
   }),
   // 7: reviews, checks and conflicts of the pull request are answered.
   6: (document) => ({ ...document, version: 7, feedback: noFeedback }),
+  // 8: what is known of a task is one record, and no list of its own has its id.
+  7: ({ approvals, answers, unmarked, unverified, retried, finished, ...document }) => ({
+    ...document,
+    version: 8,
+    tasks: isObject(document.tasks)
+      ? oneRecordEach(document.tasks, { approvals, answers, unmarked, unverified, retried, finished })
+      : document.tasks,
+    retriesAll: retried === 'all',
+    ...(finished === undefined ? {} : { done: finished }),
+  }),
 };
+
+/** What nobody worked on has a record only where people said something of it. */
+function oneRecordEach(
+  tasks: Record<string, unknown>,
+  { approvals, answers, ...lists }: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const [unmarked, unverified, retried, done] = [lists.unmarked, lists.unverified, lists.retried, lists.finished].map(
+    (list): readonly unknown[] => (Array.isArray(list) ? list : []),
+  );
+  const entryOf = (of: unknown, id: string): unknown => (isObject(of) && Object.hasOwn(of, id) ? of[id] : undefined);
+  const ids = [tasks, approvals, answers].flatMap((of) => (isObject(of) ? Object.keys(of) : []));
+  const records = [...ids, ...(unmarked ?? []).filter((id) => done?.includes(id)), ...(retried ?? [])].map((named) => {
+    const id = String(named);
+    const begun = entryOf(tasks, id) ?? {
+      state: done?.includes(id) ? 'done' : 'todo',
+      attempts: done?.includes(id) ? 1 : 0,
+    };
+    if (!isObject(begun)) return [id, begun];
+    const isDone = begun.state === 'done';
+    return [
+      id,
+      {
+        ...begun,
+        ...(isDone || !unverified?.includes(id) ? {} : { unproven: true }),
+        ...(isDone && unmarked?.includes(id) ? { unmarked: true } : {}),
+        ...(retried?.includes(id) ? { retried: true } : {}),
+        approval: approvalOf(entryOf(answers, id)) ?? entryOf(approvals, id),
+        answer: entryOf(answers, id),
+      },
+    ];
+  });
+  return Object.fromEntries(records) as Record<string, unknown>;
+}
+
+/** What was approved when another lane worked on it last; undefined: nobody knows. */
+function approvalOf(answer: unknown): unknown {
+  return isObject(answer) ? (answer.approval ?? undefined) : undefined;
+}
 
 function limitOf(park: unknown): unknown {
   return isObject(park) && park.reason === 'usage_limit'

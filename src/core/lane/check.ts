@@ -1,10 +1,10 @@
 import type { ObjectId, Verification } from '../evidence.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
-import type { QueuedTask } from '../tasks/task.ts';
+import { isFinished, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { failsAsBase, redBaseOf } from './base/red-base.ts';
 import { noSignals } from './circuit.ts';
-import { type Check, type LaneState, MAX_UNVERIFIED } from './state.ts';
+import type { Check, LaneState } from './state.ts';
 import { withTransition } from './session.ts';
 
 /** What a check was about: a commit, and the hash of the verify commands. */
@@ -78,36 +78,27 @@ export function cannotRun(verification: Verification): boolean {
   );
 }
 
-/** Tasks that are done and were not `before`, but for those that are answered with the reason why nothing changes. */
-export function finishedSince(before: LaneState, state: LaneState): readonly TaskId[] {
-  const { items } = state.feedback;
-  return Object.keys(state.tasks).filter(
-    (id) =>
-      progressOf(state.tasks, id).state === 'done' &&
-      progressOf(before.tasks, id).state !== 'done' &&
-      !(Object.hasOwn(items, id) && items[id]?.answer?.kind === 'unchanged'),
-  );
-}
-
-/** Returns the tasks that a run calls done and no check of its head has confirmed. For a lane that was complete before the run, these are all tasks of its branch. */
-export function finishedBy({
-  before,
-  after,
-  isComplete,
-}: {
-  readonly before: LaneState;
-  readonly after: LaneState;
-  readonly isComplete: boolean;
-}): readonly TaskId[] {
-  const finished = finishedSince(before, after);
+/** The tasks that a check of the head decides on: those that are finished, or all of the branch where a complete lane has none. */
+export function decidedByCheck(state: LaneState, isComplete: boolean): readonly TaskId[] {
+  const { tasks, change } = state;
+  const finished = finishedIn(state).filter((id) => !isAnsweredUnchanged(state, id));
   return finished.length > 0 || !isComplete
     ? finished
-    : Object.keys(after.change.tasks).filter((id) => progressOf(after.tasks, id).state === 'done');
+    : Object.keys(change.tasks).filter((id) => progressOf(tasks, id).state === 'done');
+}
+
+function finishedIn({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
+  return Object.keys(tasks).filter((id) => tasks[id]?.state === 'finished');
+}
+
+/** Where the answer is the reason why nothing changes, no commit is there to be proven. */
+function isAnsweredUnchanged({ feedback: { items } }: LaneState, id: TaskId): boolean {
+  return Object.hasOwn(items, id) && items[id]?.answer?.kind === 'unchanged';
 }
 
 /** Tasks that are done as soon as a check of the head passes. */
-export function awaitingCheck({ tasks, unverified }: LaneState): readonly TaskId[] {
-  return unverified.filter((id) => Object.hasOwn(tasks, id) && tasks[id]?.state !== 'done');
+export function awaitingCheck({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
+  return Object.keys(tasks).filter((id) => tasks[id]?.unproven === true);
 }
 
 /** Whether this very commit failed in a clean clone. */
@@ -121,31 +112,27 @@ export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[])
   const awaiting = awaitingCheck(state);
   const isHalfDone = tasks.some(({ id }) => {
     const progress = progressOf(state.tasks, id);
-    return progress.attempts > 0 && progress.state !== 'done' && !awaiting.includes(id);
+    return progress.attempts > 0 && !isFinished(progress) && !awaiting.includes(id);
   });
   return isHalfDone ? awaiting : [];
 }
 
-/** The state of a run that may have ended before its head was checked: what it finished is open again, unless a check of one of `checked` passed. */
-export function withoutUnverified(
-  run: { readonly before: LaneState; readonly after: LaneState; readonly checked: readonly ObjectId[] },
-  now: number,
-): LaneState {
-  const { before, after, checked } = run;
-  if (after.headCheck?.kind === 'passed' && checked.includes(after.headCheck.commit)) return after;
-  const finished = finishedSince(before, after);
-  return finished.length === 0 ? after : reopen(after, finished, now);
+/** The state as others may build on it: what is finished is done where its commit is proven or needs no proof, and otherwise open again. */
+export function settleFinished(state: LaneState, isProven: boolean, now: number): LaneState {
+  const settled = isProven ? state : reopen(state, decidedByCheck(state, false), { reason: 'not_verified', now });
+  return makeDone(settled, { ids: finishedIn(settled), reason: 'done', now });
 }
 
-/** The state after the published head was checked in a clean clone. Where it fails, what this run finished is not done; where it passes, what was finished before is done as well. */
+/** The state after the published head was checked in a clean clone: `finished` is what a check that fails takes back. */
 export function recordHeadCheck(
   state: LaneState,
   { check, finished }: { readonly check: Check; readonly finished: readonly TaskId[] },
   now: number,
 ): LaneState {
   const checked: LaneState = { ...state, headCheck: check };
-  if (check.kind === 'passed') return awaitingCheck(checked).reduce((next, id) => verified(next, id, now), checked);
-  const reopened = reopen(checked, finished, now);
+  if (check.kind === 'passed')
+    return makeDone(checked, { ids: [...finishedIn(checked), ...awaitingCheck(checked)], reason: 'verified', now });
+  const reopened = reopen(checked, finished, { reason: 'not_verified', now });
   const { lastIteration } = reopened;
   return {
     ...reopened,
@@ -161,43 +148,52 @@ export function recordHeadCheck(
   };
 }
 
-/** The task is done: it was finished before, and the check is the evidence that was missing. No call is made or counted for it. */
-function verified(state: LaneState, id: TaskId, now: number): LaneState {
-  const before = progressOf(state.tasks, id);
-  const task = {
-    ...before,
-    state: 'done' as const,
-    reason: null,
-    setAside: null,
-    doneCommit: state.headCheck?.commit ?? null,
-  };
-  return withTransition(
-    {
-      ...state,
-      tasks: { ...state.tasks, [id]: task },
-      unverified: state.unverified.filter((other) => other !== id),
-      currentTask: state.currentTask === id ? null : state.currentTask,
-    },
-    { at: now, subject: 'task', from: `${id} ${before.state}`, to: 'done', reason: 'verified' },
-  );
-}
-
-/** The state in which these tasks are not done: nobody has seen them pass where it counts. */
-export function reopen(state: LaneState, finished: readonly TaskId[], now: number): LaneState {
-  const reopened = finished.reduce<LaneState>((next, id) => {
-    const task = { ...progressOf(next.tasks, id), state: 'in-progress' as const, doneCommit: null };
+/** Makes tasks done, the only place that does: their commit is proven, or needs no proof. No call is made or counted for it. */
+function makeDone(
+  state: LaneState,
+  { ids, reason, now }: { readonly ids: readonly TaskId[]; readonly reason: 'verified' | 'done'; readonly now: number },
+): LaneState {
+  return ids.reduce((next, id) => {
+    const before = progressOf(next.tasks, id);
+    const doneCommit = before.unproven === true ? (next.headCheck?.commit ?? null) : before.doneCommit;
+    const done: TaskProgress = {
+      ...before,
+      state: 'done',
+      reason: null,
+      setAside: null,
+      doneCommit,
+      unproven: undefined,
+    };
     return withTransition(
-      { ...next, tasks: { ...next.tasks, [id]: task } },
-      { at: now, subject: 'task', from: `${id} done`, to: 'in-progress', reason: 'not_verified' },
+      { ...next, tasks: { ...next.tasks, [id]: done }, currentTask: next.currentTask === id ? null : next.currentTask },
+      { at: now, subject: 'task', from: `${id} ${before.state}`, to: 'done', reason },
     );
   }, state);
-  return {
-    ...reopened,
-    // What is half done is gone on with first: it may be what the check fails for.
-    currentTask: reopened.currentTask ?? finished.at(-1) ?? null,
-    unverified: [...reopened.unverified.filter((id) => !finished.includes(id)), ...finished].slice(-MAX_UNVERIFIED),
-    unmarked: reopened.unmarked.filter((id) => !finished.includes(id)),
-  };
+}
+
+/** Opens tasks again that are finished or done, the only place that does: nobody has seen them pass where it counts, or nobody wants them any more. */
+export function reopen(
+  state: LaneState,
+  ids: readonly TaskId[],
+  { reason, now }: { readonly reason: 'not_verified' | 'withdrawn'; readonly now: number },
+): LaneState {
+  const isWanted = reason === 'not_verified';
+  const reopened = ids.reduce<LaneState>((next, id) => {
+    const before = progressOf(next.tasks, id);
+    const open: TaskProgress = {
+      ...before,
+      state: 'in-progress',
+      doneCommit: null,
+      unproven: isWanted ? true : undefined,
+      unmarked: undefined,
+    };
+    return withTransition(
+      { ...next, tasks: { ...next.tasks, [id]: open } },
+      { at: now, subject: 'task', from: `${id} ${before.state}`, to: 'in-progress', reason },
+    );
+  }, state);
+  // What is half done is gone on with first: it may be what the check fails for.
+  return isWanted ? { ...reopened, currentTask: reopened.currentTask ?? ids.at(-1) ?? null } : reopened;
 }
 
 /**

@@ -38,18 +38,11 @@ import {
   withTransition,
 } from './session.ts';
 import { capped } from '../text/phrase.ts';
-import {
-  MAX_BESIDE,
-  MAX_REFUSAL_CHARS,
-  MAX_UNMARKED,
-  type LaneState,
-  type LastIteration,
-  type Published,
-} from './state.ts';
-import { progressOf, untouched } from '../tasks/queue.ts';
+import { MAX_BESIDE, MAX_REFUSAL_CHARS, type LaneState, type LastIteration, type Published } from './state.ts';
+import { begunAgain, progressOf, withEach } from '../tasks/queue.ts';
 import { hasNoAttemptsLeft, progressAfter, stepAside, type Aside } from '../tasks/stepping-aside.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../tasks/ids.ts';
-import type { TaskProgress } from '../tasks/task.ts';
+import { isFinished, type TaskProgress } from '../tasks/task.ts';
 import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
 import { chargeCall, chargeUsage } from './windows.ts';
 
@@ -91,15 +84,12 @@ export function beginSteps(state: LaneState, call: Call, policy: Policy, now: nu
     reason: null,
     attempts: before.attempts + 1,
     startedTree: untouched ? call.tree : before.startedTree,
+    // What is worked on here is this lane's again.
+    answer: undefined,
+    unmarked: undefined,
+    retried: undefined,
   };
-  return {
-    ...withTask(ready, call.taskId, started, { reason: 'started', now }),
-    unmarked: withoutTask(state.unmarked, call.taskId),
-    retried: state.retried === 'all' ? 'all' : withoutTask(state.retried, call.taskId),
-    answers: withoutAnswer(state.answers, call.taskId),
-    currentTask: call.taskId,
-    park: null,
-  };
+  return { ...withTask(ready, call.taskId, started, { reason: 'started', now }), currentTask: call.taskId, park: null };
 }
 
 /** The state in the turn of an agent, which goes on with its own conversation. */
@@ -159,7 +149,6 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
   const steps: readonly ((state: LaneState) => LaneState)[] = [
     (next) => settleTime(next, facts, now),
     (next) => settleTask(next, facts, { judgement, aside, policy, now }),
-    (next) => settleMark(next, facts, judgement),
     (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id, agentFailed }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
@@ -180,8 +169,7 @@ function withheldWords({ withheldHere = [] }: IterationFacts['evidence']): Pick<
 
 /** The state with the commit at which tasks were done; known only after `settle`. */
 export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
-  const done = taskIds.map((id) => [id, { ...progressOf(state.tasks, id), doneCommit: commit }] as const);
-  return { ...state, tasks: { ...state.tasks, ...Object.fromEntries(done) } };
+  return { ...state, tasks: withEach(state.tasks, taskIds, (progress) => ({ ...progress, doneCommit: commit })) };
 }
 
 /** The state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
@@ -260,28 +248,16 @@ export function loseProgress(
   if (before.circuit.kind === 'open' && run.iterations > 0)
     circuit = record(before.circuit, nothing, policy.circuit, now);
   const tasks = Object.fromEntries(
-    Object.entries(after.tasks).map(([id, { attempts }]) => {
+    Object.entries(after.tasks).map(([id, { attempts, approval, answer }]) => {
       const spent = hasNoAttemptsLeft(id, attempts, policy);
       const known = progressOf(before.tasks, id);
       const failed = { state: 'failed', reason: 'max_iterations_per_task' } as const;
-      return [id, { ...known, attempts, ...(spent && known.state !== 'done' ? failed : {}) }];
+      return [id, { ...known, attempts, approval, answer, ...(spent && !isFinished(known) ? failed : {}) }];
     }),
   );
-  const { unmarked, currentTask, signals, lastIteration, steps } = before;
+  const { currentTask, signals, lastIteration, steps } = before;
   const feedback = withoutAnswers(before.feedback, after.feedback);
-  return {
-    ...after,
-    circuit,
-    tasks,
-    feedback,
-    unmarked,
-    currentTask,
-    signals,
-    lastIteration,
-    steps,
-    session: null,
-    resting: {},
-  };
+  return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
 }
 
 /** What was asked stands, and the rounds are used; but no commit that is lost answers it. */
@@ -311,12 +287,8 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
 
 /** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
-  const retried = {
-    ...state,
-    unverified: withoutTask(state.unverified, taskId),
-    feedback: forgetRounds(state.feedback, taskId),
-  };
-  return withTask(retried, taskId, untouched, { reason, now });
+  const retried = { ...state, feedback: forgetRounds(state.feedback, taskId) };
+  return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
 }
 
 function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
@@ -383,34 +355,37 @@ function settleTask(
   judged: { readonly judgement: Judgement; readonly aside: Aside; readonly policy: Policy; readonly now: number },
 ): LaneState {
   const { id } = facts.task;
-  const next = progressAfter(state, facts, judged);
-  const settled = withTask(state, id, next, { reason: next.reason ?? next.state, now: judged.now });
   const { progress, taskDone } = judged.judgement.verdict;
+  const after = progressAfter(state, facts, judged);
   // Worked on once more and not finished, or given back to a person: what was finished before is not what there is now.
   const holds = !taskDone && !progress && facts.analysis.signal.status !== 'BLOCKED';
-  const unverified = holds ? state.unverified : withoutTask(state.unverified, id);
-  return { ...settled, unverified, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
-}
-
-/** What the branch's file does not list, or has still open, would seem to be open once it is merged. */
-function settleMark(
-  state: LaneState,
-  { task, evidence: { checklist } }: IterationFacts,
-  { verdict }: Judgement,
-): LaneState {
-  const isOfFile = !isIssueTask(task.id) && !isFeedback(task.id);
-  const isUnmarked = verdict.taskDone && isOfFile && checklist?.current !== 'done';
-  return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-MAX_UNMARKED) } : state;
+  // What the branch's file does not list, or has still open, would seem to be open once it is merged.
+  const isOfFile = !isIssueTask(id) && !isFeedback(id);
+  const isUnmarked = taskDone && isOfFile && facts.evidence.checklist?.current !== 'done';
+  const next: TaskProgress = {
+    ...after,
+    unproven: holds ? after.unproven : undefined,
+    unmarked: isUnmarked ? true : undefined,
+  };
+  const settled = withTask(state, id, next, { reason: next.reason ?? next.state, now: judged.now });
+  return { ...settled, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
 }
 
 /** A task that was finished along with another: the iteration was spent on it, too. */
 function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
   const before = progressOf(state.tasks, id);
   return withTask(
-    { ...state, unverified: withoutTask(state.unverified, id) },
+    state,
     id,
-    { ...before, state: 'done', attempts: Math.max(1, before.attempts), reason: null, setAside: null },
-    { reason: 'done', now },
+    {
+      ...before,
+      state: 'finished',
+      attempts: Math.max(1, before.attempts),
+      reason: null,
+      setAside: null,
+      unproven: undefined,
+    },
+    { reason: 'finished', now },
   );
 }
 
@@ -461,15 +436,6 @@ function settlePark(
   if (chosen.kind !== 'parked') return state;
   const where = { taskId: task.id, branchHead: evidence.after.head };
   return { ...state, park: { reason: 'usage_limit', resumeAt: chosen.until, ...where } };
-}
-
-function withoutTask(ids: readonly TaskId[], id: TaskId): readonly TaskId[] {
-  return ids.filter((other) => other !== id);
-}
-
-/** What is worked on here is this lane's again. */
-function withoutAnswer(answers: LaneState['answers'], id: TaskId): LaneState['answers'] {
-  return Object.fromEntries(Object.entries(answers).filter(([other]) => other !== id));
 }
 
 function withTask(

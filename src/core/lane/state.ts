@@ -5,7 +5,7 @@ import { count, type Immutable, instant } from '../policy.ts';
 import { openStepSchema, outcomeKinds, passingLimits } from '../outcome.ts';
 import { hintCodes } from '../prompt/hints.ts';
 import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
-import { answerSchema, approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
+import { isBegun, isFinished, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
 import { noStepMemory, stepMemorySchema } from '../pipeline/step-record.ts';
 import { capped } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -20,14 +20,11 @@ import { MAX_TRANSITIONS, restingSchema, sessionSchema, transitionSchema, withTr
 import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
-export const STATE_VERSION = 7;
+export const STATE_VERSION = 8;
 /** A stored document is at most this long, in bytes of UTF-8. */
 export const MAX_STATE_BYTES = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
 export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
-export const MAX_UNMARKED = 100;
-export const MAX_UNVERIFIED = 100;
-export const MAX_RETRIED = 100;
 /** Of what is kept of a server's words. */
 export const MAX_REFUSAL_CHARS = 1000;
 
@@ -99,17 +96,10 @@ const bodySchema = z.object({
   providers: providersSchema,
   /** The encrypted transcripts of `session` and `resting` that were kept with this state; what has another hash is not them. */
   transcript: z.object({ sha256: hash, bytes: count }).nullable(),
+  /** All that the lane knows of each task. */
   tasks: z.record(storedTaskId, taskProgressSchema),
-  /** Consent to the texts of the issues that the lane worked on. */
-  approvals: z.record(storedTaskId, approvalSchema),
-  /** Tasks on which another lane worked last: as they stand there they stand here, until they are worked on here. Earlier states of version 5 have none. */
-  answers: z.record(storedTaskId, answerSchema).default({}),
-  /** Tasks of files that are done although the branch's file did not list them, so that nothing marks them; newest last. */
-  unmarked: z.array(storedTaskId).max(MAX_UNMARKED),
-  /** Tasks that were finished, but then the head failed its check: the next check that passes makes them done. */
-  unverified: z.array(storedTaskId).max(MAX_UNVERIFIED).default([]),
-  /** Entries that a person had tried again although their file says that they failed, until an iteration is spent on them; `all`: whichever those are, which the next run finds out. */
-  retried: z.union([z.literal('all'), z.array(storedTaskId).max(MAX_RETRIED)]).default([]),
+  /** A person had everything tried again that its file calls failed or blocked; the next run finds out what that is. */
+  retriesAll: z.boolean(),
   /** Hash of the circuit that another Ralph left open in the checkout, once it was honoured. */
   leftCircuit: hash.nullable().default(null),
   currentTask: storedTaskId.nullable(),
@@ -187,11 +177,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     resting: {},
     providers: {},
     tasks: {},
-    approvals: {},
-    answers: {},
-    unmarked: [],
-    unverified: [],
-    retried: [],
+    retriesAll: false,
     leftCircuit: null,
     currentTask: null,
     park: null,
@@ -245,11 +231,11 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another branch' };
   const json = migrateState(stored, written.data.version);
   const body = bodySchema.safeParse(json);
-  const finished = finishedSchema.safeParse(json);
-  if (!body.success || !finished.success)
+  const doneIds = doneIdsSchema.safeParse(json);
+  if (!body.success || !doneIds.success)
     return {
       kind: 'unreadable',
-      why: `${(body.error ?? finished.error)?.issues[0]?.path.join('.') || 'the document'} does not match the schema`,
+      why: `${(body.error ?? doneIds.error)?.issues[0]?.path.join('.') || 'the document'} does not match the schema`,
     };
 
   const circuit = circuitSchema.safeParse(written.data.circuit);
@@ -262,7 +248,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   ];
   const state: LaneState = {
     ...body.data,
-    tasks: { ...doneTasks(finished.data.finished), ...body.data.tasks },
+    tasks: { ...doneTasks(doneIds.data.done), ...body.data.tasks },
     circuit: circuit.success ? circuit.data : unreadableCircuit,
     windows: windows.windows,
   };
@@ -288,8 +274,8 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
 }
 
 /** Done tasks of which a large document keeps the id alone. */
-const MAX_FINISHED = 3_000;
-const finishedSchema = z.object({ finished: z.array(storedTaskId).max(MAX_FINISHED).default([]) });
+const MAX_DONE_IDS = 3_000;
+const doneIdsSchema = z.object({ done: z.array(storedTaskId).max(MAX_DONE_IDS).default([]) });
 
 function doneTasks(ids: readonly TaskId[]): Readonly<Record<TaskId, TaskProgress>> {
   const done = {
@@ -304,7 +290,7 @@ function doneTasks(ids: readonly TaskId[]): Readonly<Record<TaskId, TaskProgress
 }
 
 /** What is stored: the state, and of a large one the ids of done tasks in place of their progress. */
-type Stored = LaneState & { readonly finished?: readonly TaskId[] };
+type Stored = LaneState & { readonly done?: readonly TaskId[] };
 
 /** The document to store, at most `MAX_STATE_BYTES` long: history goes first. That a task is done is kept whatever else goes, since it would be paid again. */
 export function serializeState(state: LaneState): string {
@@ -314,22 +300,31 @@ export function serializeState(state: LaneState): string {
     ledger: state.ledger.slice(-MAX_LEDGER_DAYS),
   };
   for (const prune of prunings) {
-    const document = JSON.stringify(kept);
+    const document = textOfState(kept);
     if (bytesOf(document) <= MAX_STATE_BYTES) return document;
     kept = prune(kept);
   }
-  return JSON.stringify(kept);
+  return textOfState(kept);
+}
+
+/** A document may know hundreds of tasks by little more than who approved them: what is null of one is left out. */
+function textOfState(state: Stored): string {
+  const tasks = Object.entries(state.tasks).map(([id, task]) => [
+    id,
+    Object.fromEntries(Object.entries(task).filter(([, value]) => value !== null)),
+  ]);
+  return JSON.stringify({ ...state, tasks: Object.fromEntries(tasks) as object });
 }
 
 const prunings: readonly ((state: Stored) => Stored)[] = [
   (state) => ({ ...state, transitions: state.transitions.slice(-10), ledger: state.ledger.slice(-2) }),
-  (state) => ({ ...state, tasks: keepTasks(state, ([, task]) => task.state !== 'todo' || task.attempts > 0) }),
+  (state) => ({ ...state, tasks: keepTasks(state, (task) => isBegun(task) || isAsked(task)) }),
   (state) => ({
     ...state,
     tasks: Object.fromEntries(
       Object.entries(state.tasks).map(([id, task]) => [
         id,
-        { ...task, doneCommit: null, ...(task.state === 'done' ? { startedTree: null } : {}) },
+        { ...task, doneCommit: null, ...(isFinished(task) ? { startedTree: null } : {}) },
       ]),
     ),
   }),
@@ -342,25 +337,22 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
   }),
   // Only reached by a lane with hundreds of tasks.
   (state) => {
-    const entries = Object.entries(state.tasks);
-    const done = entries.filter(([, task]) => task.state === 'done').map(([id]) => id);
-    return {
-      ...state,
-      finished: done.slice(-MAX_FINISHED),
-      tasks: keepTasks(state, ([, task]) => task.state !== 'done'),
-    };
+    const isShort = (task: TaskProgress): boolean => task.state === 'done' && task.unmarked === undefined;
+    const done = Object.entries(state.tasks).flatMap(([id, task]) => (isShort(task) ? [id] : []));
+    return { ...state, done: done.slice(-MAX_DONE_IDS), tasks: keepTasks(state, (task) => !isShort(task)) };
   },
   // The oldest of what is open are the likeliest to be closed by now.
   (state) => ({
     ...state,
-    tasks: newest(state.tasks, 150),
-    approvals: newest(state.approvals, 150),
-    answers: newest(state.answers, 50),
+    tasks: {
+      ...newest(
+        keepTasks(state, (task) => !isBegun(task)),
+        50,
+      ),
+      ...newest(keepTasks(state, isBegun), 150),
+    },
     change: { ...state.change, ...withFewerLeftOut(state.change) },
     notified: state.notified.slice(-50),
-    unmarked: state.unmarked.slice(-50),
-    unverified: state.unverified.slice(-50),
-    retried: state.retried === 'all' ? 'all' : state.retried.slice(-50),
     feedback: { ...state.feedback, items: newestItems(state.feedback.items, 20) },
   }),
 ];
@@ -380,11 +372,13 @@ function withFewerLeftOut({ leftOut, leftOutMore }: Change): Pick<Change, 'leftO
   return { leftOut: kept, leftOutMore: leftOutMore + leftOut.length - kept.length };
 }
 
-function keepTasks(
-  state: LaneState,
-  keep: (entry: [TaskId, TaskProgress]) => boolean,
-): Readonly<Record<TaskId, TaskProgress>> {
-  return Object.fromEntries(Object.entries(state.tasks).filter(keep));
+function keepTasks(state: LaneState, keep: (task: TaskProgress) => boolean): Readonly<Record<TaskId, TaskProgress>> {
+  return Object.fromEntries(Object.entries(state.tasks).filter(([, task]) => keep(task)));
+}
+
+/** Whether people said something of a task that nobody worked on. */
+function isAsked({ approval, retried }: TaskProgress): boolean {
+  return approval !== undefined || retried !== undefined;
 }
 
 function newest<T>(entries: Readonly<Record<TaskId, T>>, count: number): Readonly<Record<TaskId, T>> {

@@ -13,7 +13,7 @@ import { leftOutReason } from '../review/left-out.ts';
 import { isTestFile } from '../review/test-files.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
-import type { QueuedTask } from '../tasks/task.ts';
+import { isFinished, type QueuedTask } from '../tasks/task.ts';
 import { isPromptTask, type TaskId } from '../tasks/ids.ts';
 
 export const verdictSchema = z.object({
@@ -218,7 +218,7 @@ function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: 
   const marked = new Set(checklist?.done ?? []);
   return tasks
     .map(({ id }) => id)
-    .filter((id) => id !== task.id && marked.has(id) && progressOf(state.tasks, id).state !== 'done');
+    .filter((id) => id !== task.id && marked.has(id) && !isFinished(progressOf(state.tasks, id)));
 }
 
 function claimsDone({ signal }: Analysis): boolean {

@@ -1,7 +1,6 @@
 import { MINUTE_MS } from '../countdown.ts';
-import { awaitingCheck, type CheckSubject, finishedBy, isCheckOf } from '../lane/check.ts';
+import { awaitingCheck, type CheckSubject, decidedByCheck, isCheckOf } from '../lane/check.ts';
 import { limitOf, nextStep, type NextStep, type RunSoFar, type Situation, startRun } from '../lane/decide.ts';
-import type { LaneState } from '../lane/state.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import type { MergeToFinish } from '../prompt/learnings.ts';
@@ -110,8 +109,6 @@ export interface LoopSituation extends Situation<Task> {
   readonly cancelled: boolean;
   /** Who asked this run alone to end after its iteration; null: nobody. */
   readonly endingBy: string | null;
-  /** The lane before this run. */
-  readonly stateBefore: LaneState;
   /** The head with the verify commands. */
   readonly head: CheckSubject;
   /** Whether this job can see what people do on GitHub. */
@@ -174,11 +171,11 @@ function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound |
 
 /** The check of the head that is due before the run ends with the outcome, or calls again (null). Returns null if none is. */
 function headCheck(
-  { known, state, stateBefore, policy, head }: LoopSituation,
+  { known, state, policy, head }: LoopSituation,
   outcome: Outcome | null,
 ): Extract<Deed, { kind: 'check-head' }> | null {
   if (!policy.verifies || known.isHeadChecked || outcome?.kind === 'cancelled') return null;
-  const finished = finishedBy({ before: stateBefore, after: state, isComplete: outcome?.kind === 'complete' });
+  const finished = decidedByCheck(state, outcome?.kind === 'complete');
   const isKnown = state.headCheck?.kind === 'passed' && isCheckOf(state.headCheck, head);
   const isDue =
     outcome === null ||

@@ -1,5 +1,6 @@
 import { isPromptTask, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
+import { isFinished } from '../tasks/task.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/session.ts';
@@ -9,7 +10,7 @@ export function endsOpenEnded({ kind, reason }: Outcome): boolean {
   return kind === 'complete' && reason !== 'plan_complete';
 }
 
-/** The state at the end of a run that worked on `taskId`, in which a prompt that was worked on is done if the run is complete; `commit`: the head then. */
+/** The state at the end of a run that worked on `taskId`, in which a prompt that was worked on is finished if the run is complete; `commit`: the head then. */
 export function settleOpenEnded(
   state: LaneState,
   { outcome, taskId, commit }: { readonly outcome: Outcome; readonly taskId: TaskId | null; readonly commit: string },
@@ -17,15 +18,15 @@ export function settleOpenEnded(
 ): LaneState {
   if (taskId === null || !isPromptTask(taskId) || !endsOpenEnded(outcome)) return state;
   const before = progressOf(state.tasks, taskId);
-  const done = { ...before, state: 'done' as const, reason: null, setAside: null, doneCommit: commit };
+  const finished = { ...before, state: 'finished' as const, reason: null, setAside: null, doneCommit: commit };
   return withTransition(
-    { ...state, tasks: { ...state.tasks, [taskId]: done }, currentTask: null },
-    { at: now, subject: 'task', from: `${taskId} ${before.state}`, to: 'done', reason: outcome.reason },
+    { ...state, tasks: { ...state.tasks, [taskId]: finished }, currentTask: null },
+    { at: now, subject: 'task', from: `${taskId} ${before.state}`, to: 'finished', reason: outcome.reason },
   );
 }
 
 /** The same texts under another id: what the run itself changed in the prompt's documents asks for nothing new. */
 export function alsoDoneAs(state: LaneState, taskId: TaskId, other: TaskId): LaneState {
   const done = progressOf(state.tasks, taskId);
-  return done.state !== 'done' || other === taskId ? state : { ...state, tasks: { ...state.tasks, [other]: done } };
+  return !isFinished(done) || other === taskId ? state : { ...state, tasks: { ...state.tasks, [other]: done } };
 }

@@ -1,4 +1,4 @@
-import type { TaskObstacle, TaskProgress } from '../tasks/task.ts';
+import { shownState, type TaskObstacle, type TaskProgress } from '../tasks/task.ts';
 import { nearest } from '../text/nearest.ts';
 
 /** The labels by which people see on an issue how Ralph stands with it. At most one of them is on an issue. */
@@ -22,7 +22,8 @@ export const lifecycleLabels: Readonly<
 export const NOTICE_LABEL: LifecycleLabel = 'ralph:needs-approval';
 
 /** The label that says how a task stands; null: none, for a task that was not begun. */
-export function labelFor({ state }: Pick<TaskProgress, 'state'>, obstacle: TaskObstacle | null): LifecycleLabel | null {
+export function labelFor(progress: Pick<TaskProgress, 'state'>, obstacle: TaskObstacle | null): LifecycleLabel | null {
+  const state = shownState(progress);
   if (obstacle === 'withdrawn') return null;
   if (state === 'done') return 'ralph:done';
   if (obstacle === 'needs-approval') return NOTICE_LABEL;

@@ -4,7 +4,7 @@ import type { LaneState } from '../lane/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
-import { isStuck, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
+import { isFinished, isStuck, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { DAY_MS } from '../countdown.ts';
 import {
   aboutLane,
@@ -236,7 +236,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
     default: {
       if (!tasks.some(({ id }) => id === about)) return 'gone';
       const [then, now] = [progressOf(before.tasks, about), progressOf(after.tasks, about)];
-      if (now.state === 'done') return 'done';
+      if (isFinished(now)) return 'done';
       // A person who has it tried again has answered, also when it gets no further.
       // Post finishes a run that has notified people already.
       return (at >= startedAt || holds(kind, then)) && holds(kind, now) ? null : 'goes_on';

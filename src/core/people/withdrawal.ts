@@ -1,8 +1,9 @@
+import { reopen } from '../lane/check.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../tasks/queue.ts';
-import { nameOfTask, type QueuedTask, type Task } from '../tasks/task.ts';
+import { isFinished, nameOfTask, type QueuedTask, type Task } from '../tasks/task.ts';
 import { hasLabel } from './labels.ts';
 
 /** How a person takes an issue back while a run works. `gone`: it was deleted or transferred. */
@@ -44,17 +45,14 @@ export function isWithdrawn({ obstacle }: Pick<QueuedTask, 'obstacle'>): boolean
 }
 
 /** The state after people took tasks back: none of them counts as done by this run. What was spent on them stays. */
-export function unclaimTasks(state: LaneState, before: LaneState, ids: readonly TaskId[]): LaneState {
+export function unclaimTasks(
+  state: LaneState,
+  { before, ids, now }: { readonly before: LaneState; readonly ids: readonly TaskId[]; readonly now: number },
+): LaneState {
   const claimed = ids.filter(
-    (id) => progressOf(state.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done',
+    (id) => isFinished(progressOf(state.tasks, id)) && progressOf(before.tasks, id).state !== 'done',
   );
-  if (claimed.length === 0) return state;
-  const open = claimed.map((id) => [id, { ...progressOf(state.tasks, id), state: 'in-progress', doneCommit: null }]);
-  return {
-    ...state,
-    tasks: { ...state.tasks, ...(Object.fromEntries(open) as LaneState['tasks']) },
-    unverified: state.unverified.filter((id) => !claimed.includes(id)),
-  };
+  return reopen(state, claimed, { reason: 'withdrawn', now });
 }
 
 /** How a run ends whose tasks people took back: nothing is complete when nothing is left of what it was asked for. */

@@ -1,8 +1,8 @@
 import type { ObjectId } from '../evidence.ts';
 import type { Feedback } from '../feedback/memory.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { progressOf, withEach } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { MAX_SERVER_WORDS_CHARS, type TaskProgress } from '../tasks/task.ts';
+import { isFinished, MAX_SERVER_WORDS_CHARS, type TaskProgress } from '../tasks/task.ts';
 import { capped } from '../text/phrase.ts';
 import type { LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/session.ts';
@@ -42,7 +42,6 @@ export function recordLeftOut(state: LaneState, left: LeftOutWork, now: number):
     ...settled,
     // What is half done is continued before another task begins.
     currentTask: currentTask !== null && !left.tasks.includes(currentTask) ? currentTask : goesOn,
-    unmarked: settled.unmarked.filter((id) => !left.tasks.includes(id)),
     feedback: withoutAnswers(settled.feedback, left.tasks),
     lastIteration:
       lastIteration === null
@@ -65,6 +64,7 @@ function refuse(state: LaneState, id: TaskId, left: LeftOutWork, now: number): L
     state: waits ? 'blocked' : 'in-progress',
     reason: waits ? 'push_refused' : null,
     doneCommit: null,
+    unmarked: undefined,
     refused: {
       times: (before.refused?.times ?? 0) + 1,
       words: capped(left.words, MAX_SERVER_WORDS_CHARS),
@@ -101,12 +101,8 @@ export function withPlaces(state: LaneState, places: Readonly<Record<ObjectId, O
 
 /** The state once the server has taken all that was committed: what it refused of finished tasks is over. */
 export function acceptWork(state: LaneState): LaneState {
-  const isOver = ({ state: stands, refused }: TaskProgress): boolean => stands === 'done' && refused !== undefined;
-  if (!Object.values(state.tasks).some(isOver)) return state;
-  const tasks = Object.entries(state.tasks).map(([id, progress]) => {
-    const rest: { refused?: unknown } & TaskProgress = { ...progress };
-    if (isOver(progress)) delete rest.refused;
-    return [id, rest] as const;
-  });
-  return { ...state, tasks: Object.fromEntries(tasks) };
+  const isOver = (progress: TaskProgress): boolean => isFinished(progress) && progress.refused !== undefined;
+  const over = Object.keys(state.tasks).filter((id) => isOver(progressOf(state.tasks, id)));
+  if (over.length === 0) return state;
+  return { ...state, tasks: withEach(state.tasks, over, (progress) => ({ ...progress, refused: undefined })) };
 }

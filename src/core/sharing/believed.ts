@@ -8,7 +8,7 @@ import { believableStep, believableSteps } from '../pipeline/step-record.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
-import { isSettled, type TaskProgress } from '../tasks/task.ts';
+import { isBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task.ts';
 
 type Closed = Circuit & { readonly kind: 'closed' };
 
@@ -31,7 +31,8 @@ export function believedState(
   recorded: LaneState,
   { now, policy }: { readonly now: number; readonly policy: Allowed },
 ): LaneState {
-  const ids = new Set([...Object.keys(stored.tasks), ...Object.keys(recorded.tasks)]);
+  const begun = Object.keys(recorded.tasks).filter((id) => isBegun(progressOf(recorded.tasks, id)));
+  const ids = new Set([...Object.keys(stored.tasks), ...begun]);
   return {
     ...stored,
     ...boundedUsage(stored, recorded, { now, policy, overshootUsd: RECORD_OVERSHOOT_USD }),
@@ -64,7 +65,7 @@ function boundedUsage(
 /** Tasks that the record calls done and the stored state does not. */
 export function unstoredTasks(stored: LaneState, recorded: LaneState): readonly TaskId[] {
   return Object.keys(recorded.tasks).filter(
-    (id) => progressOf(recorded.tasks, id).state === 'done' && progressOf(stored.tasks, id).state !== 'done',
+    (id) => isFinished(progressOf(recorded.tasks, id)) && progressOf(stored.tasks, id).state !== 'done',
   );
 }
 
@@ -179,17 +180,19 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     savedAt: now,
     tasks: Object.fromEntries(
       ids
-        .filter((id) => Object.hasOwn(isOf(id) ? received.tasks : before.tasks, id))
-        .map((id) => [id, progressOf((isOf(id) ? received : before).tasks, id)]),
+        .filter((id) => Object.hasOwn(before.tasks, id) || Object.hasOwn(received.tasks, id))
+        .map((id) => {
+          const known = progressOf(before.tasks, id);
+          const { answer, retried, ...now } = progressOf(received.tasks, id);
+          if (!isOf(id)) return [id, known];
+          // What was worked on holds to no other lane's answer any more, and is asked for no more; neither is new.
+          return [
+            id,
+            { ...now, approval: known.approval, answer: answer && known.answer, retried: retried && known.retried },
+          ];
+        }),
     ),
-    approvals: before.approvals,
-    // What was worked on holds to no other lane's answer any more; no answer is new.
-    answers: Object.fromEntries(
-      Object.entries(before.answers).filter(([id]) => !isOf(id) || Object.hasOwn(received.answers, id)),
-    ),
-    unmarked: received.unmarked.filter((id) => isOf(id) || before.unmarked.includes(id)),
-    unverified: received.unverified.filter((id) => isOf(id) || before.unverified.includes(id)),
-    retried: stillAsked(before.retried, received.retried),
+    retriesAll: before.retriesAll,
     currentTask: received.currentTask !== null && isOf(received.currentTask) ? received.currentTask : null,
     leftCircuit: before.leftCircuit,
     pause: before.pause,
@@ -222,12 +225,6 @@ export function believablePark<Park extends { readonly resumeAt: number; readonl
     resumeAt: Math.min(park.resumeAt, now + MAX_USAGE_WAIT_MS),
     ...(park.step === undefined ? {} : { step: believableStep(park.step, policy) }),
   };
-}
-
-/** What a loop worked on is asked for no more; nothing is asked for by a loop. */
-function stillAsked(before: LaneState['retried'], received: LaneState['retried']): LaneState['retried'] {
-  if (before === 'all' || received === 'all') return before;
-  return before.filter((id) => received.includes(id));
 }
 
 /** What was spent is spent, also beyond the limit; but a number without bounds would make the ledger useless for a month. */

@@ -1,4 +1,3 @@
-import { provenAnswers } from '../feedback/unproven.ts';
 import { z } from 'zod';
 import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state.ts';
@@ -11,21 +10,9 @@ import {
   type Windows,
 } from '../lane/windows.ts';
 import { allowedCalls, amount, count, type Immutable, instant, type Policy } from '../policy.ts';
-import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
-import { isSettled } from '../tasks/task.ts';
+import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
-import {
-  lookedSchema,
-  MAX_LOOKED,
-  MAX_WAITING,
-  openAgain,
-  openCircuitSchema,
-  waitingAfter,
-  waitingByCircuit,
-  waitingIssueSchema,
-} from './waiting-issues.ts';
 import { DAY_MS, HOUR_MS } from '../countdown.ts';
 
 const MAX_RESERVATIONS = 100;
@@ -53,27 +40,11 @@ const reservationSchema = z
 /** What a run may use. One that is never settled counts as used: nobody knows better. */
 export type Reservation = Immutable<z.infer<typeof reservationSchema>>;
 
-const schema = z
-  .object({
-    version: z.literal(1),
-    windows: windowsSchema,
-    reservations: z.array(reservationSchema).max(MAX_RESERVATIONS),
-    /** What earlier versions wrote of open circuits; the first ones did not. */
-    circuits: z.array(openCircuitSchema).max(MAX_WAITING).default([]),
-    /** At most one for each issue, oldest first; earlier versions wrote none. */
-    waiting: z.array(waitingIssueSchema).max(MAX_WAITING).default([]),
-    /** Lanes of issues whose work goes on by itself; earlier versions wrote none. */
-    unfinished: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
-    /** The same, of which somebody asked something while no run could read it; earlier versions wrote none. */
-    unanswered: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
-    /** Pull requests that a run looked after; earlier versions wrote none. */
-    looked: z.array(lookedSchema).max(MAX_LOOKED).default([]),
-  })
-  .transform(({ circuits, waiting, ...budget }) => {
-    const isKnown = (id: TaskId): boolean => waiting.some(({ task }) => task === id);
-    const opened = circuits.filter(({ task }) => isIssueTask(task) && !isKnown(task)).map(waitingByCircuit);
-    return { ...budget, waiting: [...opened, ...waiting].slice(-MAX_WAITING) };
-  });
+const schema = z.object({
+  version: z.literal(1),
+  windows: windowsSchema,
+  reservations: z.array(reservationSchema).max(MAX_RESERVATIONS),
+});
 
 /**
  * The repository's usage windows, over all lanes. A run reserves what it may use before its first call and settles what it
@@ -84,15 +55,7 @@ export type Budget = Immutable<z.infer<typeof schema>>;
 /** What a run used. */
 export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 
-export const emptyBudget: Budget = {
-  version: 1,
-  windows: { hour: null, day: null },
-  reservations: [],
-  waiting: [],
-  unfinished: [],
-  unanswered: [],
-  looked: [],
-};
+export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
 
 export type ParsedBudget =
   | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
@@ -129,9 +92,9 @@ function believableBudget(budget: Budget, now: number): ParsedBudget {
   };
 }
 
-/** The file to store: what is used and reserved. How issues and lanes stand is in files of their own. */
-export function serializeUsage({ windows, reservations }: Pick<Budget, 'windows' | 'reservations'>): string {
-  return `${JSON.stringify({ version: 1, windows, reservations: reservations.map(withStoredTag) }, null, 1)}\n`;
+/** The file to store. */
+export function serializeUsage({ reservations, ...budget }: Budget): string {
+  return `${JSON.stringify({ ...budget, reservations: reservations.map(withStoredTag) }, null, 1)}\n`;
 }
 
 /** The windows as the run with this tag must see them: what is used, and what others have reserved. */
@@ -227,21 +190,13 @@ export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'c
   };
 }
 
-/** The budget with the reservation, in place of an earlier one of the same run. What its lane was asked before is read by this run: only what is asked from now on is not. */
+/** The budget with the reservation, in place of an earlier one of the same run. */
 export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
   // Longer than it counts: this machine's clock may be ahead, and its owner is still to settle it.
   const live = budget.reservations.filter(
     (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
   );
-  const { lane } = reservation;
-  const asked = budget.unanswered.includes(lane);
-  return {
-    ...budget,
-    reservations: [...live, reservation].slice(-MAX_RESERVATIONS),
-    unanswered: budget.unanswered.filter((other) => other !== lane),
-    // Until it has ended: it may be killed.
-    unfinished: asked ? withLane(budget.unfinished, lane) : budget.unfinished,
-  };
+  return { ...budget, reservations: [...live, reservation].slice(-MAX_RESERVATIONS) };
 }
 
 /** The budget after a run: its reservation gives way to what it used. Without a reservation nothing changes: it was settled before. */
@@ -255,43 +210,6 @@ export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: 
   return { ...budget, windows: { ...charged, hour }, reservations };
 }
 
-/** The budget in which these tasks wait no more, since a person asks for them. */
-export function withAsked(budget: Budget, asked: readonly TaskId[], now: number): Budget {
-  const waiting = openAgain(budget.waiting, asked, now);
-  if (waiting === budget.waiting) return budget;
-  const own = waiting.filter(({ lane, task }) => lane === task && asked.includes(task)).map(({ lane }) => lane);
-  return { ...budget, waiting, unfinished: [...new Set([...budget.unfinished, ...own])].slice(-MAX_WAITING) };
-}
-
-/** The budget that knows that the lane of an issue has something to answer, which the run of now cannot do: neither is it forgotten when a run ends that began before. */
-export function withUnanswered(budget: Budget, lane: LaneId): Budget {
-  const unanswered = withLane(budget.unanswered, lane);
-  return unanswered === budget.unanswered ? budget : { ...budget, unanswered };
-}
-
-/** The budget that knows that a run answers something on the lane of an issue, should nothing more be heard of it. */
-export function withAnswering(budget: Budget, lane: LaneId): Budget {
-  const unfinished = withLane(budget.unfinished, lane);
-  return unfinished === budget.unfinished ? budget : { ...budget, unfinished };
-}
-
-/** The budget in which these lanes have nothing to do: somebody looked, and claimed none. */
-export function withNothingToDo(budget: Budget, lanes: readonly LaneId[]): Budget {
-  const isOver = (lane: LaneId): boolean => lanes.includes(lane);
-  if (![...budget.unfinished, ...budget.unanswered].some(isOver)) return budget;
-  const left = (known: readonly LaneId[]): readonly LaneId[] => known.filter((lane) => !isOver(lane));
-  return { ...budget, unfinished: left(budget.unfinished), unanswered: left(budget.unanswered) };
-}
-
-/** The lanes of issues that somebody has to look at again. */
-export function lanesToGoOn({ unfinished, unanswered }: Budget): readonly LaneId[] {
-  return [...new Set([...unanswered, ...unfinished])];
-}
-
-function withLane(known: readonly LaneId[], lane: LaneId): readonly LaneId[] {
-  return !isIssueTask(lane) || known.includes(lane) ? known : [...known, lane].slice(-MAX_WAITING);
-}
-
 /** What a run made of its lane. `isPublished`: nothing of it is left that a later run could publish, or notify people of. */
 export interface LaneRun {
   readonly before: LaneState;
@@ -300,11 +218,7 @@ export interface LaneRun {
 }
 
 /** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
-export function settleRun(known: Budget, runTag: string, { before, after, isPublished }: LaneRun, now: number): Budget {
-  const waiting = waitingAfter(known.waiting, { before, after }, now);
-  const unfinished = unfinishedAfter(known.unfinished, after, isPublished);
-  const budget =
-    waiting === known.waiting && unfinished === known.unfinished ? known : { ...known, waiting, unfinished };
+export function settleRun(budget: Budget, runTag: string, { before, after }: LaneRun, now: number): Budget {
   const spent = spentBetween(before, after);
   const { hour } = budget.windows;
   const opened = after.windows.hour;
@@ -316,23 +230,6 @@ export function settleRun(known: Budget, runTag: string, { before, after, isPubl
     spent,
     now,
   );
-}
-
-/** A lane that worked on its issue and neither finished it nor waits for a person, or of which people do not know all, goes on with the next run that has nothing else to do. */
-function unfinishedAfter(
-  known: readonly LaneId[],
-  { lane, tasks, feedback }: LaneState,
-  isPublished: boolean,
-): readonly LaneId[] {
-  if (!isIssueTask(lane)) return known;
-  const { state, attempts } = progressOf(tasks, lane);
-  const isOpen = state === 'todo' || state === 'in-progress' || state === 'stuck';
-  const isUnanswered = Object.entries(provenAnswers({ feedback, tasks }).items).some(
-    ([id, { answer }]) => answer === null && !isSettled(progressOf(tasks, id)),
-  );
-  const goesOn = !isPublished || (attempts > 0 && isOpen) || isUnanswered;
-  if (goesOn === known.includes(lane)) return known;
-  return goesOn ? [...known, lane].slice(-MAX_WAITING) : known.filter((other) => other !== lane);
 }
 
 function hasReserved({ reservations }: Budget, runTag: string): boolean {

@@ -1,16 +1,8 @@
 import type { Outcome } from '../outcome.ts';
-import { issueLane, nameOfLane, type LaneId, type TaskId } from '../tasks/ids.ts';
+import { nameOfLane, type TaskId } from '../tasks/ids.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
 import { formatInstant } from '../countdown.ts';
 import type { Reservation } from './budget.ts';
-
-/** The issues whose own lanes a run of the queue could go on with: work is left there, on a branch. */
-export function issuesToGoOn<I extends { readonly number: number }>(
-  issues: readonly I[],
-  lanes: { readonly left: readonly LaneId[]; readonly hasBranch: (lane: LaneId) => boolean },
-): readonly I[] {
-  return issues.filter(({ number }) => lanes.left.includes(issueLane(number)) && lanes.hasBranch(issueLane(number)));
-}
 
 /** Whether a run that ended so on the queue may look at other lanes. */
 export function hasTimeForOthers(outcome: Outcome): boolean {

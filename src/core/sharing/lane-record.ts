@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Immutable } from '../policy.ts';
 import { keepsOut, type Lease, type LeaseHolder, leaseSchema, withStoredTag } from './lease.ts';
 import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
 import type { LaneId } from '../tasks/ids.ts';
+import { count, type Immutable } from '../policy.ts';
 import { tryJson } from '../text/try-json.ts';
 import { cut } from '../text/phrase.ts';
 import { lookSchema } from './waiting-issues.ts';
@@ -29,8 +29,10 @@ const schema = z.object({
   lease: leaseSchema.nullable(),
   /** Newest last, always with the newest of all; the document says which of them it has obeyed. */
   orders: z.array(orderSchema).max(MAX_ORDERS),
-  /** Why a later run looks at the lane by itself: its work is not finished, or somebody asked something while no run could read it. Earlier versions kept that elsewhere. */
+  /** Why a later run looks at the lane, whatever its state says: somebody asked something that no run has read (`unanswered`); or a run that read it has not ended, or left something to publish (`unfinished`). */
   goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
+  /** Number of the document for which a run that looked found nothing to do; null: none did. */
+  restsAt: count.nullable().default(null),
   /** How its pull request stood when a run last looked after it; null: nobody did. */
   looked: lookSchema.nullable().default(null),
 });
@@ -49,7 +51,7 @@ export type ParsedRecord =
 /** The record of a lane that nobody ever saved or claimed. */
 export function emptyRecord(lane: LaneId): LaneRecord {
   const record = { version: RECORD_VERSION, lane, sequence: 0, document: null, savedBy: null, lease: null } as const;
-  return { ...record, orders: [], goesOn: null, looked: null };
+  return { ...record, orders: [], goesOn: null, restsAt: null, looked: null };
 }
 
 /** Reads a stored record. Any string is answered. */

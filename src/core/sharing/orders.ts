@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { isFeedback } from '../feedback/subject.ts';
 import { forgetRounds } from '../feedback/rounds.ts';
 import { resetCircuit, retryTask } from '../lane/settle.ts';
-import { MAX_RETRIED, type LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/session.ts';
 import { anyInstant, type Immutable, instant } from '../policy.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { progressOf, withEach } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
-import { isStuck } from '../tasks/task.ts';
+import { isFinished, isStuck } from '../tasks/task.ts';
 
 /**
  * What a person may order of a lane. The next run of the lane obeys before it does anything else.
@@ -104,15 +104,15 @@ function retried(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { read
 function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
   const { circuit } = state;
   const task = asked ?? (circuit.kind === 'open' ? circuit.taskId : null);
-  if (task === null || progressOf(state.tasks, task).state === 'done') return state;
+  if (task === null || isFinished(progressOf(state.tasks, task))) return state;
   return { ...state, circuit: circuit.kind === 'open' ? { ...circuit, taskId: null } : circuit, currentTask: task };
 }
 
 /** What only its file calls failed is not in the state, or would be failed again by its file. */
 function triedAgain(state: LaneState, asked: TaskId | null): LaneState {
-  if (asked === null || state.retried === 'all') return { ...state, retried: 'all' };
+  if (asked === null) return { ...state, retriesAll: true };
   if (isIssueTask(asked) || isFeedback(asked)) return state;
-  return { ...state, retried: [...state.retried.filter((id) => id !== asked), asked].slice(-MAX_RETRIED) };
+  return { ...state, tasks: withEach(state.tasks, [asked], (progress) => ({ ...progress, retried: true })) };
 }
 
 function obey(state: LaneState, order: Order): LaneState {

@@ -6,11 +6,8 @@ import { kindOfProgress } from '../people/needs.ts';
 import { aboutLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { type Immutable, instant } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { progressOf, untouched } from '../tasks/queue.ts';
-import { type Approval, approvalSchema, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
-
-/** Lanes whose last look is remembered. */
-export const MAX_LOOKED = 50;
+import { begunAgain, progressOf, untouched, withEach } from '../tasks/queue.ts';
+import { approvalSchema, isFinished, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
 
 /** After this a pull request is looked at again although it stands as it did: a task that was set aside may have another turn. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
@@ -32,20 +29,26 @@ export interface LaneInNeed {
 /** The oldest go first. */
 export const MAX_WAITING = 100;
 
-export const waitingIssueSchema = z.object({
-  /** Whose answer it is. */
-  lane: z.string().max(120),
-  task: storedTaskId,
-  progress: taskProgressSchema,
-  /** What was approved of the issue then; null: not known. */
-  approval: approvalSchema.nullable(),
-  /** The comment by which people were notified; null: nobody was. */
-  notice: z
-    .object({ thread: z.number().int().positive(), comment: z.number().int().positive(), at: instant })
-    .nullable(),
-  /** When the lane's run ended. */
-  at: instant,
-});
+export const waitingIssueSchema = z
+  .object({
+    /** Of a file of its own, as which earlier versions did not keep it. */
+    version: z.literal(1).default(1),
+    /** Whose answer it is. */
+    lane: z.string().max(120),
+    task: storedTaskId,
+    progress: taskProgressSchema,
+    /** Where earlier versions kept what was approved. */
+    approval: approvalSchema.nullish(),
+    /** The comment by which people were notified; null: nobody was. */
+    notice: z
+      .object({ thread: z.number().int().positive(), comment: z.number().int().positive(), at: instant })
+      .nullable(),
+    /** When the lane's run ended. */
+    at: instant,
+  })
+  .transform(({ lane, task, progress, approval, notice, at }) => ({
+    ...{ lane, task, progress: approval ? { ...progress, approval } : progress, notice, at },
+  }));
 
 /** An issue that waits for a person, or for another turn, as the lane that worked on it last left it; or that a person has asked for since. */
 export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
@@ -55,7 +58,7 @@ export const openCircuitSchema = z.object({ lane: z.string().max(120), task: sto
 /** What earlier versions kept of an issue that opened its lane's circuit. */
 export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCircuitSchema>): WaitingIssue {
   const progress = setAside({ ...untouched, attempts: 1 }, 'no_progress', openedAt);
-  return { lane, task, progress, approval: null, notice: null, at: openedAt };
+  return { lane, task, progress, notice: null, at: openedAt };
 }
 
 /** What waits once a person has asked for these issues: they are open, and who takes one up knows who was notified. */
@@ -66,7 +69,7 @@ export function openAgain(
 ): readonly WaitingIssue[] {
   const isOver = ({ task, progress }: WaitingIssue): boolean => asked.includes(task) && isStuck(progress);
   return waiting.some(isOver)
-    ? waiting.map((one) => (isOver(one) ? { ...one, progress: untouched, at: now } : one))
+    ? waiting.map((one) => (isOver(one) ? { ...one, progress: begunAgain(one.progress), at: now } : one))
     : waiting;
 }
 
@@ -86,7 +89,9 @@ export function withAnswers(
       isIssueTask(task) &&
       !elsewhere.includes(task),
   );
-  const over = Object.keys(state.answers).filter((id) => answers.every(({ task }) => task !== id));
+  const over = Object.keys(state.tasks).filter(
+    (id) => state.tasks[id]?.answer !== undefined && answers.every(({ task }) => task !== id),
+  );
   const begun = over.reduce((next, id) => withoutAnswer(next, id), withoutCommentsOf(state, waiting, elsewhere));
   return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withAnswer, begun);
 }
@@ -105,20 +110,19 @@ function withoutCommentsOf(
   return state.notified.some(isTheirs) ? { ...state, notified: state.notified.filter((one) => !isTheirs(one)) } : state;
 }
 
-function holdsAlready({ answers, tasks }: LaneState, { lane, task, at }: WaitingIssue): boolean {
-  const known = answerOf(answers, task);
-  return progressOf(tasks, task).state === 'done' || (known?.lane === lane && known.at === at);
+function holdsAlready({ tasks }: LaneState, { lane, task, at }: WaitingIssue): boolean {
+  const { state, answer } = progressOf(tasks, task);
+  return state === 'done' || (answer?.lane === lane && answer.at === at);
 }
 
+/** Nothing was worked on it since: it stands where it began. */
 function withoutAnswer(state: LaneState, id: TaskId): LaneState {
-  const answers = Object.fromEntries(Object.entries(state.answers).filter(([other]) => other !== id));
-  // Nothing was worked on it since: it stands where it began.
-  const { startedTree } = progressOf(state.tasks, id);
-  return { ...state, answers, tasks: { ...state.tasks, [id]: { ...untouched, startedTree } } };
+  const tasks = withEach(state.tasks, [id], ({ approval, startedTree }) => ({ ...untouched, approval, startedTree }));
+  return { ...state, tasks };
 }
 
-function withAnswer(state: LaneState, { lane, task, progress, approval, notice, at }: WaitingIssue): LaneState {
-  const { startedTree } = progressOf(state.tasks, task);
+function withAnswer(state: LaneState, { lane, task, progress, notice, at }: WaitingIssue): LaneState {
+  const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
   // Whom a person asked for was answered, whatever it was.
@@ -129,14 +133,22 @@ function withAnswer(state: LaneState, { lane, task, progress, approval, notice, 
   const open = state.notified.filter(
     (one) => one.about !== task || one.comment === notice?.comment || one.kind === 'needs_approval' || asksMore(one),
   );
-  const known = open.map((one) =>
+  const asking = open.map((one) =>
     isCircuitOf(task, one) && one.comment !== notice?.comment ? { ...one, kind: 'stuck' as const, about: task } : one,
   );
-  const notified = isNew ? [{ kind, about: task, ...notice }, ...known] : known;
+  const notified = isNew ? [{ kind, about: task, ...notice }, ...asking] : asking;
   return {
     ...state,
-    tasks: { ...state.tasks, [task]: { ...progress, startedTree, doneCommit: null } },
-    answers: { ...state.answers, [task]: { lane, at, approval } },
+    tasks: {
+      ...state.tasks,
+      [task]: {
+        ...progress,
+        startedTree: known.startedTree,
+        doneCommit: null,
+        approval: progress.approval ?? known.approval,
+        answer: { lane, at },
+      },
+    },
     notified: notified.slice(-MAX_NOTIFICATIONS),
   };
 }
@@ -144,27 +156,17 @@ function withAnswer(state: LaneState, { lane, task, progress, approval, notice, 
 /** What of stored comments still asks somebody, by the state that was read from there and holds to newer answers. */
 export function stillAsked(
   stored: readonly Notification[],
-  { notified, answers }: Pick<LaneState, 'notified' | 'answers'>,
+  { notified, tasks }: Pick<LaneState, 'notified' | 'tasks'>,
 ): readonly Notification[] {
   const isHeld = ({ about, comment }: Notification): boolean =>
     notified.some((one) => one.about === about && one.comment === comment);
   // One that came since is another run's.
-  return stored.filter((one) => isHeld(one) || one.at >= (answerOf(answers, one.about)?.at ?? 0));
+  return stored.filter((one) => isHeld(one) || one.at >= (progressOf(tasks, one.about).answer?.at ?? 0));
 }
 
 /** A comment about the circuit of the issue's own lane. Who took the issue over took that for one about the task, and may have settled it. */
 function isCircuitOf(task: TaskId, { kind, about }: Notification): boolean {
   return kind === 'circuit_open' && about === aboutLane(task);
-}
-
-/** What was approved of an issue when it was last worked on, by whichever lane; null: not known. */
-export function approvalThen(
-  { answers, approvals }: Pick<LaneState, 'answers' | 'approvals'>,
-  id: TaskId,
-): Approval | null {
-  const answer = answerOf(answers, id);
-  if (answer !== undefined) return answer.approval;
-  return (Object.hasOwn(approvals, id) ? approvals[id] : undefined) ?? null;
 }
 
 /** What waits after a run that brought its lane from one state to another: for each issue the answer of the lane that worked on it last. */
@@ -178,14 +180,15 @@ export function waitingAfter(
 
   function settled(all: readonly WaitingIssue[], id: TaskId): readonly WaitingIssue[] {
     // Of another lane, and not worked on in this run.
-    if (answerOf(after.answers, id) !== undefined) return all;
+    if (progressOf(after.tasks, id).answer !== undefined) return all;
     const known = all.find(({ task }) => task === id);
     const others = all.filter(({ task }) => task !== id);
     const own = known?.lane === after.lane ? known : null;
     const [then, progress] = [standing(before, id), standing(after, id)];
     if (progress === null) {
-      const workedOn = progressOf(after.tasks, id).attempts > progressOf(before.tasks, id).attempts;
-      const isOver = own !== null || (workedOn && answerOf(before.answers, id) !== undefined);
+      const earlier = progressOf(before.tasks, id);
+      const workedOn = progressOf(after.tasks, id).attempts > earlier.attempts;
+      const isOver = own !== null || (workedOn && earlier.answer !== undefined);
       return isOver && known !== undefined ? others : all;
     }
     const isNews = then === null || !isSame(then, progress);
@@ -196,17 +199,18 @@ export function waitingAfter(
     const isKnown = own !== null && isSame(own.progress, progress);
     if (isKnown && own.notice?.comment === notice?.comment) return all;
     const at = isKnown ? own.at : now;
-    const answer = { lane: after.lane, task: id, progress, approval: approvalThen(after, id), notice, at };
+    const answer = { lane: after.lane, task: id, progress, notice, at };
     return [...others, answer].slice(-MAX_WAITING);
   }
 }
 
 /** How a task stands that does not continue by itself; null: it does. What opened the circuit waits for its probe. */
 function standing(state: LaneState, id: TaskId): TaskProgress | null {
-  if (answerOf(state.answers, id) !== undefined) return null;
-  const progress = { ...progressOf(state.tasks, id), startedTree: null, doneCommit: null };
+  const known = progressOf(state.tasks, id);
+  if (known.answer !== undefined) return null;
+  const progress = { ...known, startedTree: null, doneCommit: null, unproven: undefined };
   if (isStuck(progress)) return progress;
-  return state.circuit.kind === 'open' && state.circuit.taskId === id && progress.state !== 'done'
+  return state.circuit.kind === 'open' && state.circuit.taskId === id && !isFinished(progress)
     ? setAside(progress, 'no_progress', state.circuit.openedAt)
     : null;
 }
@@ -239,10 +243,6 @@ function isSame(a: TaskProgress, b: TaskProgress): boolean {
   );
 }
 
-function answerOf(answers: LaneState['answers'], id: TaskId): LaneState['answers'][TaskId] | undefined {
-  return Object.hasOwn(answers, id) ? answers[id] : undefined;
-}
-
 /** The lanes whose pull requests need work, those that nobody looked at for longest first. What stands as it did when a run looked after it is left out: no pull request keeps the queue from its tasks run after run. */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],
@@ -259,11 +259,6 @@ export function lanesInNeed(
       return isLaneId(lane) && !isKnown;
     })
     .toSorted((one, other) => lookedAt(one.lane) - lookedAt(other.lane));
-}
-
-/** What is remembered with one more look. */
-export function withLook(looked: readonly Looked[], look: Looked): readonly Looked[] {
-  return [...looked.filter(({ lane }) => lane !== look.lane), look].slice(-MAX_LOOKED);
 }
 
 function needsWork({ mergeable, checks }: Pick<WaitingPullRequest, 'mergeable' | 'checks'>): boolean {

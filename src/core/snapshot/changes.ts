@@ -1,4 +1,5 @@
 import { settleBudget, settleRun, type Budget, type LaneRun } from '../sharing/budget.ts';
+import { waitingAfter } from '../sharing/waiting-issues.ts';
 import {
   advanceRecord,
   claimRecord,
@@ -10,16 +11,20 @@ import {
 } from '../sharing/lane-record.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../sharing/lease.ts';
 import type { OrderGiven } from '../sharing/orders.ts';
-import { nameOfLane, type LaneId } from '../tasks/ids.ts';
+import { nameOfLane, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { oneLine } from '../text/phrase.ts';
 import { formatInstant } from '../countdown.ts';
+import { withAsked } from './going-on.ts';
 import {
   budgetIn,
   laneIn,
   lanesIn,
   recordIn,
+  waitingIn,
   withBudget,
+  withLane,
   withRecord,
+  withWaiting,
   type Change,
   type Changed,
   type Snapshot,
@@ -34,17 +39,23 @@ export type ClaimAnswer =
   /** The lane is not any more what was restored: restore it again. */
   | { readonly kind: 'changed' };
 
-/** A run that asks for a lane which it knows as `seen`. `reserve`: what becomes of the counters with it. */
+/**
+ * A run that asks for a lane which it knows as `seen`. `named`: tasks that a person asks for, which wait no more; `answers`:
+ * it answers what people or CI said, which is remembered in case nothing more is heard of it; `reserve`: what becomes of the
+ * counters with it.
+ */
 export interface Claiming {
   readonly lane: LaneId;
   readonly seen: Snapshot;
   readonly lease: Lease;
   readonly now: number;
+  readonly named: readonly TaskId[];
+  readonly answers: boolean;
   readonly reserve: (budget: Budget) => Budget;
 }
 
 /** Makes the run the only one that works on the lane, and reserves what it may use. */
-export function claim({ lane, seen, lease, now, reserve }: Claiming): Change<ClaimAnswer> {
+export function claim({ lane, seen, lease, now, named, answers, reserve }: Claiming): Change<ClaimAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
@@ -58,7 +69,9 @@ export function claim({ lane, seen, lease, now, reserve }: Claiming): Change<Cla
     const claimed = claimRecord(record, lease, now);
     if (claimed.kind === 'leased') return refused(claimed);
     const budget = budgetIn(snapshot, now);
-    const leased = withRecord(snapshot, claimed.record);
+    // What was asked before is read by this run: only what is asked from now on is not.
+    const goesOn = answers || record.goesOn !== null ? 'unfinished' : null;
+    const leased = withAsked(withRecord(snapshot, { ...claimed.record, goesOn }), named, now);
     return {
       snapshot: budget.kind === 'newer' ? leased : withBudget(leased, reserve(budget.budget), now),
       message: `${nameOfLane(lane)}: claimed by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
@@ -70,7 +83,7 @@ export function claim({ lane, seen, lease, now, reserve }: Claiming): Change<Cla
 /** What others may write of a lane at any time, its order in a list and its looks, is not what a run decides by. */
 function isSame(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
   const decided = (parsed: ReturnType<typeof laneIn>): unknown =>
-    parsed.kind === 'record' ? { ...parsed.record, goesOn: null, looked: null } : parsed;
+    parsed.kind === 'record' ? { ...parsed.record, goesOn: null, restsAt: null, looked: null } : parsed;
   return JSON.stringify(decided(one)) === JSON.stringify(decided(other));
 }
 
@@ -107,12 +120,8 @@ export function save({ lane, sequence, document, saver, now, run }: Saving): Cha
             ? saved
             : { kind: 'outrun', why: describeOutrun(record) };
     const kept = saved?.kind === 'record' ? withRecord(snapshot, saved.record) : snapshot;
-    const budget = budgetIn(kept, now);
     return {
-      snapshot:
-        run === null || budget.kind === 'newer'
-          ? kept
-          : withBudget(kept, settleRun(budget.budget, saver.runTag, run, now), now),
+      snapshot: run === null ? kept : settled(kept, run, { runTag: saver.runTag, now }),
       message:
         saved?.kind === 'record'
           ? `${nameOfLane(lane)}: saved as #${sequence} by run ${holderOf(saver)}, which ends`
@@ -120,6 +129,21 @@ export function save({ lane, sequence, document, saver, now, run }: Saving): Cha
       answer,
     };
   };
+}
+
+/** The snapshot after a run: what waits since, what it used in place of what it had reserved, and that a later run publishes what is left. */
+export function settled(
+  snapshot: Snapshot,
+  run: LaneRun,
+  { runTag, now }: { readonly runTag: string; readonly now: number },
+): Snapshot {
+  const left = run.isPublished ? null : 'unfinished';
+  const marked = withLane(snapshot, run.after.lane, (record) =>
+    record.goesOn === 'unanswered' || record.goesOn === left ? record : { ...record, goesOn: left },
+  );
+  const waiting = withWaiting(marked, waitingAfter(waitingIn(marked), run, now));
+  const budget = budgetIn(waiting, now);
+  return budget.kind === 'newer' ? waiting : withBudget(waiting, settleRun(budget.budget, runTag, run, now), now);
 }
 
 function describeOutrun({ lease, sequence }: LaneRecord): string {
@@ -179,15 +203,11 @@ export function amend({ lane, document, holder, seen, now, why }: Amending): Cha
 
 /** Takes the run's claim anew: its time begins again. */
 export function renewLease(lane: LaneId, lease: Lease): Change<null> {
-  return (snapshot) => {
-    const record = recordIn(snapshot, lane);
-    const renewed = record === null ? null : renewRecord(record, lease);
-    return {
-      snapshot: renewed === null ? snapshot : withRecord(snapshot, renewed),
-      message: `${nameOfLane(lane)}: claimed again by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
-      answer: null,
-    };
-  };
+  return (snapshot) => ({
+    snapshot: withLane(snapshot, lane, (record) => renewRecord(record, lease) ?? record),
+    message: `${nameOfLane(lane)}: claimed again by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
+    answer: null,
+  });
 }
 
 /** Gives the lane back, and what the run has reserved if it used nothing of it. */
@@ -196,9 +216,7 @@ export function release(
   { holder, isUnused, now }: { readonly holder: LeaseHolder; readonly isUnused: boolean; readonly now: number },
 ): Change<null> {
   return (snapshot) => {
-    const record = recordIn(snapshot, lane);
-    const released = record === null ? null : releaseRecord(record, holder.runTag);
-    const free = released === null ? snapshot : withRecord(snapshot, released);
+    const free = withLane(snapshot, lane, (record) => releaseRecord(record, holder.runTag) ?? record);
     const budget = isUnused ? budgetIn(free, now) : null;
     return {
       snapshot:
@@ -215,12 +233,10 @@ const NOTHING = { calls: 0, tokens: 0, costUsd: 0 };
 
 /** The snapshot as it stands once all runs are over. */
 export function withoutLeases(snapshot: Snapshot): Snapshot {
-  return lanesIn(snapshot).reduce((next, lane) => {
-    const parsed = laneIn(next, lane);
-    return parsed.kind === 'record' && parsed.record.lease !== null
-      ? withRecord(next, { ...parsed.record, lease: null })
-      : next;
-  }, snapshot);
+  return lanesIn(snapshot).reduce(
+    (next, lane) => withLane(next, lane, (record) => (record.lease === null ? record : { ...record, lease: null })),
+    snapshot,
+  );
 }
 
 /** Whether a run may still have the lane, after a change that was not made. Who was never seen with a claim to it has none, nor has anybody where nothing can be claimed. */
@@ -234,12 +250,8 @@ export function mayHold(
   return record === null || record.lease?.runTag === runTag;
 }
 
-/** Leaves an order for the lane's next run, whoever works on the lane now. Answers why it cannot be kept; null: it is. `also`: what becomes of the counters with it. */
-export function order(
-  lane: LaneId,
-  given: OrderGiven,
-  also: { readonly now: number; readonly change: (budget: Budget) => Budget },
-): Change<string | null> {
+/** Leaves an order for the lane's next run, whoever works on the lane now. Answers why it cannot be kept; null: it is. What waits for the probe of a circuit that it closes waits no more, wherever it is worked on next. */
+export function order(lane: LaneId, given: OrderGiven): Change<string | null> {
   return (snapshot) => {
     const parsed = laneIn(snapshot, lane);
     if (parsed.kind === 'newer')
@@ -248,11 +260,11 @@ export function order(
         message: '',
         answer: `it was written by a newer version of this action (record version ${parsed.version})`,
       };
-    const record = recordIn(snapshot, lane);
-    const ordered = record === null ? snapshot : withRecord(snapshot, orderRecord(record, given));
-    const budget = budgetIn(ordered, also.now);
+    const ordered = withLane(snapshot, lane, (record) => orderRecord(record, given));
+    const opened = waitingIn(ordered).filter((one) => one.lane === lane && one.progress.state === 'stuck');
+    const asked = given.kind === 'reset-circuit' ? opened.map(({ task }) => task) : [];
     return {
-      snapshot: budget.kind === 'newer' ? ordered : withBudget(ordered, also.change(budget.budget), also.now),
+      snapshot: withAsked(ordered, asked, given.at),
       message: `${nameOfLane(lane)}: ${given.kind.replace('-', ' ')}${given.task === null ? '' : ` ${oneLine(given.task, 80)}`}, ordered by ${oneLine(given.by, 100)} (${given.from})`,
       answer: null,
     };

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { type Budget, emptyBudget, parseBudget, type ParsedBudget, serializeUsage } from '../sharing/budget.ts';
+import { emptyBudget, parseBudget, serializeUsage, type Budget, type ParsedBudget } from '../sharing/budget.ts';
 import {
   emptyRecord,
-  type LaneRecord,
-  type ParsedRecord,
   parseRecord,
   serializeRecord,
+  type LaneRecord,
+  type ParsedRecord,
 } from '../sharing/lane-record.ts';
-import { type WaitingIssue, waitingIssueSchema } from '../sharing/waiting-issues.ts';
+import { type Looked, type WaitingIssue, waitingIssueSchema } from '../sharing/waiting-issues.ts';
 import { isLaneId, issueOfId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
@@ -51,9 +51,7 @@ export function parseSnapshot(text: string): Snapshot {
 const storedSnapshotSchema = z.object({ version: z.literal(1), files: z.record(z.string(), z.string()) });
 
 const USAGE = 'usage.json';
-
 const LANE = /^lanes\/([a-z0-9-]{1,100})\.json$/;
-
 const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
 
 /** What of a tree belongs to a snapshot; the rest is nobody's. */
@@ -83,85 +81,52 @@ export function withRecord(snapshot: Snapshot, record: LaneRecord): Snapshot {
   return withFile(snapshot, laneFile(record.lane), serializeRecord(record));
 }
 
-/** What all lanes share: what is used and reserved, how issues stand, and which lanes are to be looked at. */
+/** What is used and reserved of what all lanes share. */
 export function budgetIn(snapshot: Snapshot, now: number): ParsedBudget {
   const text = snapshot.get(USAGE);
-  const parsed: ParsedBudget =
-    text === undefined ? { kind: 'budget', budget: emptyBudget, problem: null } : parseBudget(text, now);
-  if (parsed.kind === 'newer') return parsed;
-  const marks = lanesIn(snapshot).map((lane) => ({ lane, ...markIn(snapshot, lane) }));
-  const budget: Budget = {
-    ...parsed.budget,
-    waiting: waitingIn(snapshot),
-    unfinished: marks.flatMap(({ lane, goesOn }) => (goesOn === 'unfinished' ? [lane] : [])),
-    unanswered: marks.flatMap(({ lane, goesOn }) => (goesOn === 'unanswered' ? [lane] : [])),
-    looked: marks
-      .flatMap(({ lane, looked }) => (looked === null ? [] : [{ lane, ...looked }]))
-      .sort((one, other) => one.at - other.at),
-  };
-  return { ...parsed, budget };
+  return text === undefined ? { kind: 'budget', budget: emptyBudget, problem: null } : parseBudget(text, now);
 }
 
-/** The snapshot with another budget: of each part its file, where that changes. */
+/** The snapshot with another budget; what a newer version wrote stays. */
 export function withBudget(snapshot: Snapshot, budget: Budget, now: number): Snapshot {
   const known = budgetIn(snapshot, now);
-  if (known.kind === 'newer' || (known.budget === budget && known.problem === null)) return snapshot;
-  const before = known.budget;
-  const isUnused = !snapshot.has(USAGE) && isSameUsage(budget, emptyBudget);
-  const withUsage = isUnused ? snapshot : withFile(snapshot, USAGE, serializeUsage(budget));
-  return withMarks(withWaiting(withUsage, before.waiting, budget.waiting), before, budget);
+  const isUnused = !snapshot.has(USAGE) && serializeUsage(budget) === serializeUsage(emptyBudget);
+  return known.kind === 'newer' || isUnused ? snapshot : withFile(snapshot, USAGE, serializeUsage(budget));
 }
 
-function isSameUsage(one: Budget, other: Budget): boolean {
-  return serializeUsage(one) === serializeUsage(other);
-}
-
-function withWaiting(snapshot: Snapshot, before: readonly WaitingIssue[], after: readonly WaitingIssue[]): Snapshot {
-  const gone = before.filter(({ task }) => after.every((one) => one.task !== task));
+/** The snapshot with other issues that wait. */
+export function withWaiting(snapshot: Snapshot, issues: readonly WaitingIssue[]): Snapshot {
+  const gone = waitingIn(snapshot).filter(({ task }) => issues.every((one) => one.task !== task));
   const cleared = gone.reduce((next, { task }) => withFile(next, issueFile(task), null), snapshot);
-  return after.reduce(
+  return issues.reduce(
     (next, issue) => withFile(next, issueFile(issue.task), `${JSON.stringify({ version: 1, ...issue }, null, 1)}\n`),
     cleared,
   );
 }
 
-function withMarks(snapshot: Snapshot, before: Budget, after: Budget): Snapshot {
-  const lanes = new Set(
-    [before, after].flatMap((one) => [...one.unfinished, ...one.unanswered, ...one.looked.map(({ lane }) => lane)]),
-  );
-  return [...lanes].reduce((next, lane) => {
-    const goesOn = after.unanswered.includes(lane)
-      ? 'unanswered'
-      : after.unfinished.includes(lane)
-        ? 'unfinished'
-        : null;
-    const look = after.looked.find((one) => one.lane === lane);
-    const looked = look === undefined ? null : { seen: look.seen, at: look.at };
-    const record = recordIn(next, lane);
-    if (record === null) return next;
-    const isKnown =
-      record.goesOn === goesOn && record.looked?.seen === looked?.seen && record.looked?.at === looked?.at;
-    return isKnown ? next : withRecord(next, { ...record, goesOn, looked });
-  }, snapshot);
-}
-
-const storedIssueSchema = waitingIssueSchema.extend({ version: z.literal(1) });
-
-/** At most one for each issue, oldest first. What cannot be read is asked again where it comes up. */
-function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
+/** The issues that wait, at most one for each issue, oldest first. What cannot be read is asked again where it comes up. */
+export function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
   return [...snapshot]
     .flatMap(([path, text]) => {
-      const parsed = ISSUE.test(path) ? storedIssueSchema.safeParse(tryJson(text)) : null;
-      if (parsed?.success !== true || issueFile(parsed.data.task) !== path) return [];
-      return [waitingIssueSchema.parse(parsed.data)];
+      const parsed = ISSUE.test(path) ? waitingIssueSchema.safeParse(tryJson(text)) : null;
+      return parsed?.success === true && issueFile(parsed.data.task) === path ? [parsed.data] : [];
     })
     .sort((one, other) => one.at - other.at);
 }
 
-/** Of a record that cannot be read nothing is known. */
-function markIn(snapshot: Snapshot, lane: LaneId): Pick<LaneRecord, 'goesOn' | 'looked'> {
-  const parsed = laneIn(snapshot, lane);
-  return parsed.kind === 'record' ? parsed.record : { goesOn: null, looked: null };
+/** How pull requests stood when runs last looked after them. */
+export function looksIn(snapshot: Snapshot): readonly Looked[] {
+  return lanesIn(snapshot).flatMap((lane) => {
+    const look = recordIn(snapshot, lane)?.looked ?? null;
+    return look === null ? [] : [{ lane, ...look }];
+  });
+}
+
+/** The snapshot with another record of a lane; what a newer version wrote stays. */
+export function withLane(snapshot: Snapshot, lane: LaneId, change: (record: LaneRecord) => LaneRecord): Snapshot {
+  const record = recordIn(snapshot, lane);
+  const changed = record === null ? null : change(record);
+  return changed === null || changed === record ? snapshot : withRecord(snapshot, changed);
 }
 
 /** The snapshot with a text under this path; null: with none. A text that is there already changes nothing. */
@@ -180,33 +145,4 @@ function laneFile(lane: LaneId): string {
 /** Only issues wait. */
 function issueFile(task: string): string {
   return `issues/${String(issueOfId(task) ?? 0)}.json`;
-}
-
-/** The name under which earlier versions kept what all lanes share, beside the lanes. */
-const BUDGET_NAME = 'budget';
-
-/** Whether earlier versions kept something under this name: a lane, or the budget. */
-export function isEarlierName(name: string): boolean {
-  return name === BUDGET_NAME || isLaneId(name);
-}
-
-/**
- * What earlier versions kept, in texts of their own under the names of lanes and `budget`, as one snapshot. What cannot be
- * read stays unreadable: as a loss it is reported and not forgotten.
- */
-export function migrated(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
-  const lanes = [...texts].filter(([name]) => isLaneId(name)).reduce(withLane, emptySnapshot);
-  const text = texts.get(BUDGET_NAME);
-  if (text === undefined) return lanes;
-  const parsed = parseBudget(text, now);
-  // Counters that a newer version wrote were never beside texts of their own.
-  if (parsed.kind === 'newer') return new Map([...lanes, ['usage.json', text]]);
-  return withBudget(lanes, parsed.budget, now);
-}
-
-function withLane(snapshot: Snapshot, [lane, text]: readonly [LaneId, string]): Snapshot {
-  const parsed = parseRecord(text, lane);
-  return parsed.kind === 'record'
-    ? withRecord(snapshot, parsed.record)
-    : new Map([...snapshot, [`lanes/${lane}.json`, text]]);
 }

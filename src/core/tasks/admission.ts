@@ -8,11 +8,10 @@ import {
   warnOfChanges,
   warnOfStrangers,
 } from '../people/consent.ts';
-import { approvalThen } from '../sharing/waiting-issues.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
-import { inOrderOfWork, progressOf, withinReach } from './queue.ts';
+import { begunAgain, inOrderOfWork, progressOf, withinReach } from './queue.ts';
 import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
-import { issueOfTask, isSettled, type Task, type TaskObstacle } from './task.ts';
+import { issueOfTask, isFinished, isSettled, type Task, type TaskObstacle } from './task.ts';
 import {
   learnWaiting,
   nothingKnown,
@@ -201,14 +200,13 @@ function askedAgain(
   id: TaskId,
   { consent, now }: { readonly consent: Consent | 'gone'; readonly now: number },
 ): LaneState {
-  const before = approvalThen(state, id);
-  if (before === null || consent === 'gone' || consent.kind === 'never' || !isSettled(progressOf(state.tasks, id)))
-    return state;
+  const settled = progressOf(state.tasks, id);
+  const before = settled.approval;
+  if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(settled)) return state;
   if ((consent.kind === 'given' ? consent.at : consent.askedAt) <= before.at) return state;
-  const { [id]: settled, ...tasks } = state.tasks;
   return withTransition(
-    { ...state, tasks },
-    { at: now, subject: 'task', from: `${id} ${settled?.state ?? 'todo'}`, to: 'todo', reason: 'asked_again' },
+    { ...state, tasks: { ...state.tasks, [id]: begunAgain(settled) } },
+    { at: now, subject: 'task', from: `${id} ${settled.state}`, to: 'todo', reason: 'asked_again' },
   );
 }
 
@@ -271,7 +269,7 @@ function obstacleOfUnjudged(task: Task): TaskObstacle {
 }
 
 function isDone({ tasks }: LaneState, id: TaskId): boolean {
-  return progressOf(tasks, id).state === 'done';
+  return isFinished(progressOf(tasks, id));
 }
 
 function sourceOf({ source }: Task): TaskSourceName | null {

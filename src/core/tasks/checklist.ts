@@ -1,7 +1,7 @@
 import type { Checklist } from '../evidence.ts';
 import type { FileTask } from './files/form/root-plan.ts';
 import { progressOf } from './queue.ts';
-import { withoutIssue, type QueuedTask, type Task, type TaskProgress } from './task.ts';
+import { isFinished, withoutIssue, type QueuedTask, type Task, type TaskProgress } from './task.ts';
 import type { TaskId } from './ids.ts';
 
 /** The task files around one iteration on `taskId`, with what the lane knows of its tasks. */
@@ -26,7 +26,7 @@ export function compareChecklists({ before, after, taskId, tasks, progress }: Ch
   const current = known.has(taskId) ? stateOf(taskId) : null;
   const ticked = open.filter((id) => stateOf(id) === 'done');
   const done = tasks
-    .filter(({ id }) => known.has(id) && stateOf(id) === 'done' && progressOf(progress, id).state !== 'done')
+    .filter(({ id }) => known.has(id) && stateOf(id) === 'done' && !isFinished(progressOf(progress, id)))
     .map(({ id }) => id);
   return {
     current,

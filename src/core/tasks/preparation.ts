@@ -1,13 +1,12 @@
 import type { LaneState } from '../lane/state.ts';
 import type { ReadableComments } from '../people/comments.ts';
-import { approvalThen } from '../sharing/waiting-issues.ts';
 import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
 import { progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
-import { issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
+import { isBegun, issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
 
 /** What of the judged tasks their preparation needs. */
 export type Judged = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
@@ -48,8 +47,8 @@ export function wakeEdited(
 ): LaneState {
   const woken = [...approved].flatMap(([id, { text }]) => {
     const progress = progressOf(state.tasks, id);
-    const before = isStuck(progress) ? approvalThen(state, id) : null;
-    if (before === null || before.text === hashOf(text)) return [];
+    const before = isStuck(progress) ? progress.approval : undefined;
+    if (before === undefined || before.text === hashOf(text)) return [];
     // What was given up had all its attempts; what it asks for now has had none.
     const attempts = progress.state === 'failed' ? 0 : progress.attempts;
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
@@ -75,7 +74,7 @@ export function prepareTasks(
     tasks: prepared.map((one) => ('task' in one ? one.task : one)),
     state: {
       ...state,
-      approvals: approvalsNow(judged, new Set(texts.keys()), hashOf),
+      tasks: withApprovals(judged, new Set(texts.keys()), hashOf),
       // A task that was closed, deleted or unlabelled meanwhile is nobody's current one.
       currentTask: tasks.some(({ id }) => id === state.currentTask) ? state.currentTask : null,
     },
@@ -119,18 +118,18 @@ function warnOfTexts(cleaned: readonly CleanedTask[]): readonly string[] {
 }
 
 /** Consent to what may be worked now, and to what was settled before anybody kept it; of issues that nobody knows any more it goes. */
-function approvalsNow(
+function withApprovals(
   { tasks, state, approved }: Judged,
   workable: ReadonlySet<TaskId>,
   hashOf: (text: IssueText) => string,
-): LaneState['approvals'] {
-  const known = new Set([
-    ...tasks.filter((task) => issueOfTask(task) !== null).map(({ id }) => id),
-    ...Object.keys(state.tasks),
-  ]);
-  const kept = Object.entries(state.approvals).filter(([id]) => known.has(id));
+): LaneState['tasks'] {
+  const listed = new Set(tasks.map(({ id }) => id));
+  const known = Object.entries(state.tasks).filter(([id, task]) => listed.has(id) || isBegun(task));
   const given = [...approved]
-    .filter(([id]) => workable.has(id) || (Object.hasOwn(state.tasks, id) && !Object.hasOwn(state.approvals, id)))
-    .map(([id, { text, by, at }]): [TaskId, Approval] => [id, { text: hashOf(text), by, at }]);
-  return Object.fromEntries([...kept, ...given]);
+    .filter(([id]) => workable.has(id) || (Object.hasOwn(state.tasks, id) && state.tasks[id]?.approval === undefined))
+    .map(([id, { text, by, at }]) => {
+      const approval: Approval = { text: hashOf(text), by, at };
+      return [id, { ...progressOf(state.tasks, id), approval }] as const;
+    });
+  return Object.fromEntries([...known, ...given]);
 }

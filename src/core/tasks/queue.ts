@@ -1,7 +1,7 @@
 import { isFeedback } from '../feedback/subject.ts';
 import type { FileTask } from './files/form/root-plan.ts';
 import { isIssueTask, isPromptTask, type TaskId } from './ids.ts';
-import { isSettled, type QueuedTask, type TaskProgress } from './task.ts';
+import { isFinished, isSettled, type QueuedTask, type TaskProgress } from './task.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 
@@ -58,6 +58,21 @@ export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
 export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
   // Ids can be any text: `constructor` is no entry of an empty record.
   return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouched;
+}
+
+/** The task as if no run had begun it: what people, and other lanes, said of it stays. */
+export function begunAgain({ approval, answer, retried }: TaskProgress): TaskProgress {
+  const isUnknown = approval === undefined && answer === undefined && retried === undefined;
+  return isUnknown ? untouched : { ...untouched, approval, answer, retried };
+}
+
+/** What is known of tasks, with this changed for some of them. */
+export function withEach(
+  known: ProgressById,
+  ids: readonly TaskId[],
+  change: (progress: TaskProgress, id: TaskId) => TaskProgress,
+): ProgressById {
+  return { ...known, ...Object.fromEntries(ids.map((id) => [id, change(progressOf(known, id), id)])) };
 }
 
 /** The task to work on now: what people and CI say of the pull request first, then what is in progress (`current` before others), then required, by priority, by order; what was set aside comes last. Null: nothing is eligible. */
@@ -138,7 +153,7 @@ export function tasksDone(done: number, all: number): string {
 export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById): TaskCounts {
   const wanted = tasks.filter(({ obstacle }) => obstacle !== 'withdrawn');
   const states = wanted.map((task) => ({ optional: task.optional, state: progressOf(progress, task.id).state }));
-  const open = states.filter(({ state }) => state !== 'done');
+  const open = states.filter((task) => !isFinished(task));
   return {
     all: wanted.length,
     done: states.length - open.length,
@@ -158,7 +173,7 @@ export function isPlanComplete(all: readonly QueuedTask[], progress: ProgressByI
   const required = listed.filter((task) => !task.optional);
   const openEnded = listed.filter(({ id }) => isPromptTask(id));
   const wanted = [...feedback, ...([required, openEnded].find((some) => some.length > 0) ?? listed)];
-  return wanted.length > 0 && wanted.every((task) => progressOf(progress, task.id).state === 'done');
+  return wanted.length > 0 && wanted.every((task) => isFinished(progressOf(progress, task.id)));
 }
 
 /** Whether it may be worked on now, as far as the lane knows. */
@@ -166,7 +181,7 @@ export function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   return (
     task.obstacle === null &&
     !isSettled(progressOf(progress, task.id)) &&
-    task.dependsOn.every((id) => progressOf(progress, id).state === 'done')
+    task.dependsOn.every((id) => isFinished(progressOf(progress, id)))
   );
 }
 

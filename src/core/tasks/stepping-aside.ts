@@ -69,7 +69,7 @@ export function progressAfter(
   const ofCommands = before.startedTree === evidence.before.tree && !changedByAgent(evidence.steps);
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
   const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
-  if (verdict.taskDone) return { ...worked, state: 'done', reason: null, setAside: null };
+  if (verdict.taskDone) return { ...worked, state: 'finished', reason: null, setAside: null };
   if (aside === 'nothing_to_do' || aside === 'withheld') return { ...worked, state: 'blocked', reason: aside };
   if (!neutral && !verdict.agentFailed && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
   if (hasNoAttemptsLeft(facts.task.id, attempts, policy))

@@ -69,6 +69,7 @@ export type QueuedTask = Immutable<z.infer<typeof queuedTaskSchema>>;
  * `stuck`: set aside, since nothing changed; it has another turn when its time has come.
  */
 export const taskStates = ['todo', 'in-progress', 'done', 'failed', 'blocked', 'stuck'] as const;
+export type TaskState = (typeof taskStates)[number];
 
 /** Why a task is failed, blocked or stuck. */
 export const stuckReasons = [
@@ -100,41 +101,6 @@ const refusedWorkSchema = z.object({
 /** What the git server did not take of a task's work. */
 export type RefusedWork = Immutable<z.infer<typeof refusedWorkSchema>>;
 
-export const taskProgressSchema = z.object({
-  state: z.enum(taskStates),
-  /** Iterations spent on it. */
-  attempts: count,
-  /** Tree of the work tree when the task was started; a task is only done when content differs from it. */
-  startedTree: objectId.nullable(),
-  /** HEAD after the iteration that finished it. */
-  doneCommit: objectId.nullable(),
-  /** Why it is failed, blocked or stuck; null: it is not. */
-  reason: z.enum(stuckReasons).nullable(),
-  /** How often in a row it was set aside, and when last; null: not since it last made progress. */
-  setAside: z.object({ times: count, at: instant }).nullable(),
-  /** Until a push with its work is taken. Earlier states of version 6 do not say. */
-  refused: refusedWorkSchema.optional(),
-});
-
-/** How far a lane got with a task. */
-export type TaskProgress = Immutable<z.infer<typeof taskProgressSchema>>;
-
-/** Whether no run works on it any more, unless it is asked for again. */
-export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
-  return progress.state === 'done' || isStuck(progress);
-}
-
-/** Whether it was given up for now: a person can continue with it at once. */
-export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
-  return state === 'failed' || state === 'blocked' || state === 'stuck';
-}
-
-/** The file that alone says of a task that it failed or is blocked, since no iteration was spent on it here; null: there is none. */
-export function markedIn({ source }: Pick<Task, 'source'>, progress: TaskProgress): string | null {
-  const isMarked = (progress.state === 'failed' || progress.state === 'blocked') && progress.attempts === 0;
-  return isMarked && 'path' in source ? source.path : null;
-}
-
 export const approvalSchema = z.object({
   /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
   text: z.string().max(64),
@@ -147,14 +113,78 @@ export const approvalSchema = z.object({
 /** Who approved which text of an issue: the label is consent to the text that it was put on. */
 export type Approval = Immutable<z.infer<typeof approvalSchema>>;
 
-/** Whose answer a lane holds to, of a task that another one worked on last. */
-export const answerSchema = z.object({
-  lane: z.string().max(120),
-  /** When that lane's run ended. */
-  at: instant,
-  /** What was approved then; null: not known. */
-  approval: approvalSchema.nullable(),
+const mark = z.literal(true).optional();
+
+export const taskProgressSchema = z.object({
+  /** `finished`: an iteration's work on it was accepted, and no check has proven the commit yet. */
+  state: z.enum([...taskStates, 'finished']),
+  /** Iterations spent on it. */
+  attempts: count,
+  /** Tree of the work tree when the task was started; a task is only done when content differs from it. */
+  startedTree: objectId.nullable().default(null),
+  /** HEAD after the iteration that finished it. */
+  doneCommit: objectId.nullable().default(null),
+  /** Why it is failed, blocked or stuck; null: it is not. */
+  reason: z.enum(stuckReasons).nullable().default(null),
+  /** How often in a row it was set aside, and when last; null: not since it last made progress. */
+  setAside: z.object({ times: count, at: instant }).nullable().default(null),
+  /** Until a push with its work is taken. Earlier states of version 6 do not say. */
+  refused: refusedWorkSchema.optional(),
+  /** It was finished and taken back, since no check of the head had passed: the next one that passes makes it done. */
+  unproven: mark,
+  /** Of a file: it is done although the branch's file does not list it, so that nothing marks it. */
+  unmarked: mark,
+  /** Of a file that calls it failed or blocked: a person had it tried again, until an iteration is spent on it. */
+  retried: mark,
+  /** Consent to the text of the issue that was worked on last. */
+  approval: approvalSchema.optional(),
+  /** Another lane worked on it last: it stands here as it stands there, until it is worked on here. `at`: when that lane's run ended. */
+  answer: z.object({ lane: z.string().max(120), at: instant }).optional(),
 });
+
+/** What a lane knows of a task. */
+export type TaskProgress = Immutable<z.infer<typeof taskProgressSchema>>;
+
+/** Whether nothing is left to do for it: it is done, or will be once its commit is proven. */
+export function isFinished({ state }: Pick<TaskProgress, 'state'>): boolean {
+  return state === 'finished' || state === 'done';
+}
+
+/** Whether a run, of whichever lane, began it. */
+export function isBegun({ state, attempts, answer }: TaskProgress): boolean {
+  return state !== 'todo' || attempts > 0 || answer !== undefined;
+}
+
+/** A task as people read it. */
+export type ShownProgress = Omit<TaskProgress, 'state'> & { readonly state: TaskState };
+
+/** The task as people read it, in whose words what is finished is done. */
+export function shownProgress(progress: TaskProgress): ShownProgress {
+  return { ...progress, state: shownState(progress) };
+}
+
+export function shownState({ state }: Pick<TaskProgress, 'state'>): TaskState {
+  return state === 'finished' ? 'done' : state;
+}
+
+/** Whether no run works on it any more, unless it is asked for again. */
+export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
+  return isFinished(progress) || isStuck(progress);
+}
+
+/** Whether it was given up for now: a person can continue with it at once. */
+export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
+  return state === 'failed' || state === 'blocked' || state === 'stuck';
+}
+
+/** The file that alone says of a task that it failed or is blocked, since no iteration was spent on it here; null: there is none. */
+export function markedIn(
+  { source }: Pick<Task, 'source'>,
+  progress: Pick<TaskProgress, 'state' | 'attempts'>,
+): string | null {
+  const isMarked = (progress.state === 'failed' || progress.state === 'blocked') && progress.attempts === 0;
+  return isMarked && 'path' in source ? source.path : null;
+}
 
 /** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`, `PROMPT.md`, `thread on src/a.js:3`. */
 export function nameOfTask({ source }: Pick<Task, 'source'>): string {

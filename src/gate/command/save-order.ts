@@ -1,6 +1,5 @@
 import { leaseOf } from '../../config/config.ts';
 import { type LaneState, serializeState } from '../../core/lane/state.ts';
-import { type Budget, withAsked } from '../../core/sharing/budget.ts';
 import { applyOrders, type OrderGiven, type OrderKind, tasksToRetry } from '../../core/sharing/orders.ts';
 import { order, save } from '../../core/snapshot/changes.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
@@ -41,19 +40,12 @@ export async function saveOrder(
     const obeyed = await saveObeyed(deps, restored.state, given);
     await confirmSigned(deps, obeyed, given);
   } else {
-    // What waits for the probe of the circuit waits no more, wherever it is worked on next.
-    const change = (budget: Budget): Budget =>
-      given.kind === 'reset-circuit' ? withAsked(budget, openedIn(budget, lane), given.at) : budget;
-    const why = notKeptOf(await store.update(order(lane, given, { now: given.at, change })));
+    const why = notKeptOf(await store.update(order(lane, given)));
     if (why !== null) throw notKept(given, why, 'infrastructure');
   }
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
   // A cache ends no run, since a run does not read it again.
   return { order: isCopied && given.kind === 'stop' ? 'pause' : given.kind, changed: changesAnything(restored, given) };
-}
-
-function openedIn({ waiting }: Budget, lane: LaneId): readonly TaskId[] {
-  return waiting.filter((one) => one.lane === lane && one.progress.state === 'stuck').map(({ task }) => task);
 }
 
 /** Why an order was not kept; null: it was. */

@@ -1,5 +1,4 @@
-import { changeUsage } from '../../core/snapshot/changes.ts';
-import { withAnswering, withUnanswered, type Budget } from '../../core/sharing/budget.ts';
+import { withUnanswered } from '../../core/snapshot/going-on.ts';
 import { isLaneId, issueLane, issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
@@ -48,11 +47,7 @@ async function goOn(deps: GateDeps, number: number, purpose: Purpose): Promise<I
   // Whatever keeps it from being answered now, the schedule's next run looks again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = issueLane(number);
-  const remember = async (change: (budget: Budget) => Budget, what: string): Promise<void> => {
-    const message = `${nameOfLane(lane)}: ${what} by run ${deps.context.runId}`;
-    await deps.store.update(changeUsage(change, { message, now: deps.clock.now() }));
-  };
-  if (isLeft) await remember((budget) => withUnanswered(budget, lane), 'asked, and not answered yet');
-  if (intake.kind === 'work') await remember((budget) => withAnswering(budget, lane), 'answered');
+  const message = `${nameOfLane(lane)}: asked, and not answered yet by run ${deps.context.runId}`;
+  if (isLeft) await deps.store.update((newest) => ({ snapshot: withUnanswered(newest, lane), message, answer: null }));
   return intake;
 }

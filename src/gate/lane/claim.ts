@@ -12,7 +12,6 @@ import {
   spentBetween,
   tasksElsewhere,
   windowsFor,
-  withAsked,
 } from '../../core/sharing/budget.ts';
 import { expiryOf, type Lease, leaseMs } from '../../core/sharing/lease.ts';
 import { renew, type Renewal } from '../../core/sharing/renewal.ts';
@@ -52,8 +51,9 @@ interface Wanted {
   readonly seen: Snapshot | null;
   /** Of the state that it decided by. */
   readonly sequence: number;
-  /** Tasks that a person asks for by name: they wait no more. */
+  /** See `Claiming`. */
   readonly named: readonly TaskId[];
+  readonly answers: boolean;
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
 
@@ -63,7 +63,7 @@ const nowhere: ReadonlyMap<TaskId, number> = new Map();
 
 /** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when the store does not answer: then nobody knows who else works, or what is left. */
 export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
-  const { lane, seen } = wanted;
+  const { lane, seen, named, answers } = wanted;
   const { config, store } = deps;
   const at = deps.clock.now();
   const { policy } = config;
@@ -71,7 +71,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
   if (config.stateStore === 'none') return { ...unguarded, warnings: [] };
   const updated = await store.update(
     claim({
-      ...{ lane, seen: seen ?? emptySnapshot, lease: leaseOf(deps, at), now: at },
+      ...{ lane, seen: seen ?? emptySnapshot, lease: leaseOf(deps, at), now: at, named, answers },
       reserve: (budget) => reservedFor(deps, wanted, { budget, now: at }),
     }),
   );
@@ -138,11 +138,11 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
 /** The counters with what this run may use, in place of an earlier reservation of its own. */
 function reservedFor(
   { config, context: { runUrl, runId, runAttempt }, runTag }: ClaimDeps,
-  { lane, windows, named, tasks }: Wanted,
+  { lane, windows, tasks }: Wanted,
   { budget, now }: { readonly budget: Budget; readonly now: number },
 ): Budget {
   const { policy } = config;
-  const newest = withAsked(seededWith(budget, windows), named, now);
+  const newest = seededWith(budget, windows);
   const holder = { runTag, lane, runUrl, runId, runAttempt };
   const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
   const run = { ...holder, expiresAt, tasks: tasks(tasksElsewhere(newest, lane, now)) };

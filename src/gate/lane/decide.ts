@@ -10,12 +10,12 @@ import type { LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
-import { changeUsage } from '../../core/snapshot/changes.ts';
+import { goesOn as goesOnByItself, withAsked } from '../../core/snapshot/going-on.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
-import { lanesToGoOn, reservedByOthers, withAsked, type Budget } from '../../core/sharing/budget.ts';
-import { issuesToGoOn, waitForOthers } from '../../core/sharing/elsewhere.ts';
+import { reservedByOthers } from '../../core/sharing/budget.ts';
+import { waitForOthers } from '../../core/sharing/elsewhere.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
-import { nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
+import { issueLane, nameOfLane, taskIdOfIssue, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
 import { wakeEdited } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
@@ -149,8 +149,12 @@ async function lookAtLane(deps: GateDeps, { id, requested, issues }: Request): P
   // The state before the branches: of a run that ends between the two we see the branch, and our claim sees that it saved.
   const kept = await loadLane({ lane: id, deps });
   const branches = await deps.remote.branches(branchPrefix);
-  const left = requested === 'by-queue' && kept.budget !== null ? lanesToGoOn(kept.budget.budget) : [];
-  const goesOn = issuesToGoOn(issues, { left, hasBranch: (lane) => branches[branchPrefix + lane] !== undefined });
+  const { snapshot } = kept;
+  const asker = { runTag: deps.runTag, ...deps.context, now: deps.clock.now() };
+  // What is left on a lane is on its branch.
+  const isLeft = (lane: LaneId): boolean =>
+    branches[branchPrefix + lane] !== undefined && snapshot !== null && goesOnByItself(snapshot, lane, asker);
+  const goesOn = requested === 'by-queue' ? issues.filter(({ number }) => isLeft(issueLane(number))) : [];
   return { kept, branch, branches, remoteHead: branches[branch] ?? null, goesOn };
 }
 
@@ -379,13 +383,13 @@ async function stop(
   request: Request,
   { look, intake }: { readonly look: Look; readonly intake: EndIntake },
 ): Promise<EndIntake> {
-  const known = look.kept.budget?.budget ?? null;
-  if (known === null) return intake;
+  const { snapshot: known, budget } = look.kept;
+  if (known === null || budget === null) return intake;
   const now = clock.now();
-  const asked = (stored: Budget): Budget => withAsked(stored, namedBy(request), now);
+  const asked = (stored: Snapshot): Snapshot => withAsked(stored, namedBy(request), now);
   const message = `${nameOfLane(request.id)}: asked for in run ${context.runId}, which cannot work on it now`;
-  if (asked(known) !== known) await store.update(changeUsage(asked, { message, now }));
-  const waits = waitForOthers(intake.outcome, reservedByOthers(known, runTag, clock.now()));
+  if (asked(known) !== known) await store.update((newest) => ({ snapshot: asked(newest), message, answer: null }));
+  const waits = waitForOthers(intake.outcome, reservedByOthers(budget.budget, runTag, now));
   return waits === null ? intake : { ...withWarning(intake, waits.why), outcome: waits.outcome };
 }
 

@@ -132,7 +132,7 @@ async function endSession(
   if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
   const now = clock.now();
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
-  const ordered = notKeptOf(await store.update(order(lane, given, { now, change: (budget) => budget })));
+  const ordered = notKeptOf(await store.update(order(lane, given)));
   return ordered !== null
     ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${sentence(ordered)} Comment \`/ralph reset session\` to end it.`
     : null;

@@ -9,9 +9,10 @@ import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, type Order, subjectOf } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { changeUsage } from '../../core/snapshot/changes.ts';
-import { budgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
+import { budgetIn, type Snapshot, waitingIn } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
+import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
+import { begunAgain, untouched } from '../../core/tasks/queue.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { RestoredState } from '../../ports/state.ts';
@@ -107,7 +108,7 @@ function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
 
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
 export function judgeLane(
-  { restored, budget, left }: KeptLane,
+  { restored, snapshot, budget, left }: KeptLane,
   {
     lane,
     expected,
@@ -125,7 +126,7 @@ export function judgeLane(
       ? begun(initialState(lane, now), 'not kept (state-store: none)', [])
       : judgeState(restored, { lane, expected, now });
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
-  const known = budget === null ? found.state : withAnswers(found.state, budget.budget.waiting, elsewhere);
+  const known = snapshot === null ? found.state : withAnswers(found.state, waitingIn(snapshot), elsewhere);
   // Before the orders: a person who closes the circuit means this one, too.
   const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
   const obeyed = found.isLost ? obeyAfterLoss(honoured.state, orders) : applyOrders(honoured.state, orders);
@@ -227,17 +228,20 @@ export function reopenProgress(
     readonly workIsLost: boolean;
   },
 ): LaneState {
-  const holds = ([id, progress]: [string, TaskProgress]): boolean => {
-    if (now.workIsLost && (progress.state === 'done' || progress.state === 'in-progress')) return false;
+  const holds = (id: TaskId, progress: TaskProgress): boolean => {
+    if (now.workIsLost && (isFinished(progress) || progress.state === 'in-progress')) return false;
     if (now.promptAgain && isPromptTask(id) && isSettled(progress)) return false;
-    const isOver = isStuck(progress) || (progress.state === 'done' && now.redo);
+    const isOver = isStuck(progress) || (isFinished(progress) && now.redo);
     return !(now.named.includes(id) && isOver);
   };
-  const tasks = Object.fromEntries(Object.entries(state.tasks).filter(holds));
-  const unverified = now.workIsLost ? [] : state.unverified.filter((id) => Object.hasOwn(tasks, id));
+  const known = Object.entries(state.tasks).map(([id, progress]) => {
+    const unproven = now.workIsLost ? undefined : progress.unproven;
+    return [id, holds(id, progress) ? { ...progress, unproven } : begunAgain(progress)] as const;
+  });
+  const tasks = Object.fromEntries(known.filter(([, progress]) => progress !== untouched));
   // What a step did once is gone with the branch as well.
   const steps = now.workIsLost ? { ...state.steps, markers: [] } : state.steps;
-  return { ...state, tasks, unverified, steps };
+  return { ...state, tasks, steps };
 }
 
 /** Whether people have as many pull requests to review as they want; a person who asks for one more gets it. */

@@ -2,11 +2,10 @@ import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts
 import { hasLabel } from '../../core/people/labels.ts';
 import { needsAtRest } from '../../core/people/needs.ts';
 import { aboutLane } from '../../core/people/notifications.ts';
-import { type Budget, withAnswering, withNothingToDo } from '../../core/sharing/budget.ts';
 import { hasTimeForOthers } from '../../core/sharing/elsewhere.ts';
-import { type LaneInNeed, lanesInNeed, withLook } from '../../core/sharing/waiting-issues.ts';
-import { changeUsage } from '../../core/snapshot/changes.ts';
-import { budgetIn } from '../../core/snapshot/snapshot.ts';
+import { type LaneInNeed, lanesInNeed } from '../../core/sharing/waiting-issues.ts';
+import { withNothingToDo } from '../../core/snapshot/going-on.ts';
+import { looksIn, withLane } from '../../core/snapshot/snapshot.ts';
 import { issueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -63,12 +62,11 @@ export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<Lo
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: it conflicts, or a check fails.`);
         // If this run gets nowhere, the next ones work on the queue for some hours; if it dies, the next one resumes this lane.
-        await remember(deps, one, (budget) => withAnswering(budget, one.lane));
+        await remember(deps, one);
         return { ...notLookedAfter, work: own };
       }
       if (isUnheard(deps, own)) unheard ??= own;
-      else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked')
-        await remember(deps, one, (budget) => budget);
+      else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked') await remember(deps, one);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       problem ??= error;
@@ -91,8 +89,7 @@ async function inNeedOf(
   const at = { prefix: config.branchPrefix, now: clock.now() };
   if (lanesInNeed(open, { ...at, looked: [] }).length === 0) return [];
   const known = await store.read();
-  const counted = known.kind === 'snapshot' ? budgetIn(known.snapshot, at.now) : null;
-  return lanesInNeed(open, { ...at, looked: counted?.kind === 'budget' ? counted.budget.looked : [] });
+  return lanesInNeed(open, { ...at, looked: known.kind === 'snapshot' ? looksIn(known.snapshot) : [] });
 }
 
 /** Returns null if the run decides on the queue anyway, or the issue is gone. */
@@ -108,16 +105,14 @@ async function requestFor(deps: GateDeps, { lane }: LaneInNeed, queue: Queue): P
   return byItself(issue, purpose);
 }
 
-async function remember(
-  { store, context, clock }: GateDeps,
-  { lane, seen }: LaneInNeed,
-  also: (budget: Budget) => Budget,
-): Promise<void> {
-  const now = clock.now();
-  const look = { lane, seen, at: now };
-  const change = (newest: Budget): Budget => also({ ...newest, looked: withLook(newest.looked, look) });
+async function remember({ store, context, clock }: GateDeps, { lane, seen }: LaneInNeed): Promise<void> {
+  const looked = { seen, at: clock.now() };
   const message = `${nameOfLane(lane)}: run ${context.runId} looked after its pull request`;
-  await store.update(changeUsage(change, { message, now }));
+  await store.update((newest) => ({
+    snapshot: withLane(newest, lane, (record) => ({ ...record, looked })),
+    message,
+    answer: null,
+  }));
 }
 
 /** Where the queue has nothing to do, an issue's own lane goes on that came to a limit, or was parked; or people are notified of one that rests, where an earlier run could not. Null: neither. */
@@ -137,8 +132,7 @@ export async function continueIssueLane(
   // No run looks at them again before something is asked of them.
   if (resting.length > 0) {
     const message = `${resting.map(nameOfLane).join(', ')}: nothing to do, says run ${deps.context.runId}`;
-    const change = changeUsage((newest) => withNothingToDo(newest, resting), { message, now: deps.clock.now() });
-    await deps.store.update(change);
+    await deps.store.update((newest) => ({ snapshot: withNothingToDo(newest, resting), message, answer: null }));
   }
   return unheard;
 }

@@ -62,16 +62,16 @@ async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
 
 /** Judged first without any state, which costs the least and is the answer for most edits; `done`: it does not matter any more. */
 async function judgeAnywhere(deps: GateDeps, issue: Issue) {
-  const judge = async (approvals: LaneState['approvals']) =>
-    (await judgeIssues(deps, [issue], { approvals, isFinished: () => false })).get(issue.number);
+  const judge = async (tasks: LaneState['tasks']) =>
+    (await judgeIssues(deps, [issue], { tasks, isFinished: () => false })).get(issue.number);
   const first = await judge({});
   if (first?.kind !== 'changed') return first;
   const id = taskIdOfIssue(issue.number);
   for (const lane of [issueLane(issue.number), QUEUE]) {
     const { state } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
-    if (progressOf(state.tasks, id).state === 'done') return 'done';
-    if (Object.hasOwn(state.approvals, id) && (await judge(state.approvals))?.kind === 'given')
-      return { kind: 'given' } as const;
+    const known = progressOf(state.tasks, id);
+    if (known.state === 'done') return 'done';
+    if (known.approval !== undefined && (await judge(state.tasks))?.kind === 'given') return { kind: 'given' } as const;
   }
   return first;
 }

@@ -6,7 +6,7 @@ import { definitionOf, labelChange } from '../../core/people/labels.ts';
 import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { nextTask } from '../../core/tasks/queue.ts';
+import { nextTask, progressOf } from '../../core/tasks/queue.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Account, Forge, Permission } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -113,7 +113,7 @@ export async function readComments(
 export async function judgeIssues(
   deps: Pick<GateDeps, 'config' | 'forge' | 'sha256'>,
   issues: readonly (IssueText & { readonly number: number })[],
-  known: { readonly approvals: LaneState['approvals']; readonly isFinished: (id: TaskId) => boolean },
+  known: { readonly tasks: LaneState['tasks']; readonly isFinished: (id: TaskId) => boolean },
 ): Promise<ReadonlyMap<number, Consent>> {
   if (issues.length === 0) return new Map();
   const { taskLabel } = deps.config;
@@ -125,7 +125,7 @@ export async function judgeIssues(
     const history = histories.get(issue.number);
     if (history === undefined) return [];
     const id = taskIdOfIssue(issue.number);
-    const approved = (Object.hasOwn(known.approvals, id) ? known.approvals[id] : undefined) ?? null;
+    const approved = progressOf(known.tasks, id).approval ?? null;
     const question = { history, taskLabel, text: hashOfText(issue, deps.sha256), approved };
     const before = known.isFinished(id) ? consentAsBefore(question) : null;
     return [{ number: issue.number, question, before }];

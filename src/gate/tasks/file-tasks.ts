@@ -11,11 +11,13 @@ import {
   type TaskProblem,
   withoutOtherPlan,
 } from '../../core/tasks/files/form/root-plan.ts';
+import { isFileSource, type FileSource } from '../../core/tasks/ids.ts';
 import { grouped } from '../../core/grouped.ts';
+import type { LaneState } from '../../core/lane/state.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import { type FileSource, isFileSource, type TaskId } from '../../core/tasks/ids.ts';
 
 /** Task files that the checkout has, as the job made it. */
 export interface BaseFiles {
@@ -111,9 +113,11 @@ function archivesOf(sources: readonly FileSource[]): readonly string[] {
 }
 
 /** Reports tasks that were merged without a mark: a person must say in their file that they are done, or wanted once more. */
-export function warnOfUnmarked(unmarked: readonly TaskId[], tasks: readonly FileTask[]): readonly string[] {
+export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly FileTask[]): readonly string[] {
   const open = tasks.flatMap(({ task: { id, title, source } }) =>
-    unmarked.includes(id) && isFileSource(source.kind) && 'path' in source ? [{ title, ...source }] : [],
+    progressOf(progress, id).unmarked === true && isFileSource(source.kind) && 'path' in source
+      ? [{ title, ...source }]
+      : [],
   );
   return [...grouped(open, ({ path }) => path)].map(([path, items]) => {
     const isOne = items.length === 1;

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { type LaneState, MAX_RETRIED } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state.ts';
 import { promptBeside } from '../../core/open-ended/prompt-task.ts';
 import {
   type AdmissionAnswer,
@@ -10,7 +10,7 @@ import {
   type JudgedTasks,
   learn,
 } from '../../core/tasks/admission.ts';
-import { fileProgress, mergeFileTasks, stillRetried, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
+import { fileProgress, mergeFileTasks } from '../../core/tasks/files/merge-file-tasks.ts';
 import { awakeInRun, isIssueTask, issueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { type IssueText, obstacleByLabel, type TaskIssue, tasksOfIssues } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
@@ -102,14 +102,17 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     throw nothingReadable(read.problems);
   const unreadable = read?.unreadable ?? [];
   const beginsAgain = lane.start?.kind !== 'continue';
-  const unmarked = stillUnmarked(lane.state.unmarked, lane.state.tasks, {
-    tasks: merged,
-    areWhole: unreadable.length === 0,
-  });
-  const retried = stillRetried(lane.state.retried, merged, request.byHand).slice(-MAX_RETRIED);
-  const tasks = fileProgress(lane.state.tasks, merged, { beginsAgain, unmarked, retried });
-  // What a person asked for holds until their files are there again.
-  const asked = read === null ? lane.state.retried : retried;
+  const { retriesAll, tasks: known } = lane.state;
+  const areWhole = unreadable.length === 0;
+  // Without files nothing changes: what a person asked for holds until they are there again.
+  const state: LaneState =
+    read === null
+      ? lane.state
+      : {
+          ...lane.state,
+          tasks: fileProgress(known, merged, { beginsAgain, retriesAll, byHand: request.byHand, areWhole }),
+          retriesAll: false,
+        };
   const candidates = {
     issues,
     fileTasks: [
@@ -121,10 +124,14 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     isByName,
     approvedText,
   };
-  const judged = await judgeTasks(deps, candidates, { ...lane.state, tasks, unmarked, retried: asked });
+  const judged = await judgeTasks(deps, candidates, state);
   return {
     ...judged,
-    warnings: [...(read?.problems ?? []), ...(beginsAgain ? warnOfUnmarked(unmarked, merged) : []), ...judged.warnings],
+    warnings: [
+      ...(read?.problems ?? []),
+      ...(beginsAgain ? warnOfUnmarked(state.tasks, merged) : []),
+      ...judged.warnings,
+    ],
   };
 }
 
@@ -142,8 +149,9 @@ export async function listTasks(
   }));
   const tasks = fileProgress(lane.state.tasks, base, {
     beginsAgain: false,
-    unmarked: lane.state.unmarked,
-    retried: stillRetried(lane.state.retried, base, false),
+    retriesAll: lane.state.retriesAll,
+    byHand: false,
+    areWhole: unreadable.length === 0,
   });
   const listed = [...issues, ...base.map(({ task }) => task), ...unreadable];
   return {
@@ -205,15 +213,11 @@ async function judgeTasks(deps: GateDeps, candidates: Candidates, restored: Lane
   }
 }
 
-async function ask(
-  deps: GateDeps,
-  question: AdmissionQuestion,
-  { approvals, tasks }: LaneState,
-): Promise<AdmissionAnswer> {
+async function ask(deps: GateDeps, question: AdmissionQuestion, { tasks }: LaneState): Promise<AdmissionAnswer> {
   switch (question.kind) {
     case 'consents': {
       const found = await judgeIssues(deps, question.of, {
-        approvals,
+        tasks,
         isFinished: (id) => progressOf(tasks, id).state === 'done',
       });
       return { ...question, found, peopleAsked: accountsAsked(deps.forge), now: deps.clock.now() };

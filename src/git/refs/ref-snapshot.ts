@@ -3,14 +3,8 @@ import { dirname, join } from 'node:path';
 import { DAY_MS } from '../../core/countdown.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { isStale, isWeather } from '../../core/refusals/refusal.ts';
-import {
-  emptySnapshot,
-  isEarlierName,
-  isSnapshotFile,
-  migrated,
-  type Snapshot,
-  unreadableSnapshot,
-} from '../../core/snapshot/snapshot.ts';
+import { isEarlierName, migrated } from '../../core/snapshot/migration.ts';
+import { emptySnapshot, isSnapshotFile, type Snapshot, unreadableSnapshot } from '../../core/snapshot/snapshot.ts';
 import { isLaneId, type LaneId } from '../../core/tasks/ids.ts';
 import type { Head, PlacedSnapshot, SnapshotPlace, Swap, Unavailable, Written } from '../../ports/state.ts';
 import { lastWords } from '../git.ts';

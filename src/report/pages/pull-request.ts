@@ -188,9 +188,7 @@ function folded(summary: string, lines: readonly string[]): readonly string[] {
 
 function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): string {
   const { task, progress, share } = one;
-  const unmarked = report.unmarked.includes(task.id)
-    ? ["It is not marked as done in this branch's file: do that after merging."]
-    : [];
+  const unmarked = progress.unmarked ? ["It is not marked as done in this branch's file: do that after merging."] : [];
   const facts = [
     ...sizeWords(share, one, report),
     ...commitWords(share, one, report),

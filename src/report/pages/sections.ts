@@ -1,6 +1,6 @@
 import type { Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import type { TaskProgress } from '../../core/tasks/task.ts';
+import type { TaskState } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, codeElement, commitPage, fence, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { calledAgents } from '../sentences/lane-status.ts';
@@ -63,12 +63,12 @@ export function nextLine(report: RunReport): string {
 }
 
 /** `✅`. */
-export function stateGlyph(state: TaskProgress['state']): string {
+export function stateGlyph(state: TaskState): string {
   return STATE_GLYPH[state];
 }
 
 /** `✅ done`: a task's state as people read it. */
-export function stateWord(state: TaskProgress['state']): string {
+export function stateWord(state: TaskState): string {
   return `${STATE_GLYPH[state]} ${state === 'in-progress' ? 'in progress' : state}`;
 }
 

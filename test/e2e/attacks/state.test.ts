@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { editIssue } from '../../../sandbox/github/people.ts';
 import type { LaneState } from '../../../src/core/lane/state.ts';
+import { untouched } from '../../../src/core/tasks/queue.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
 import { attackBy, leftBy, repel, type Attack } from './attack-fixture.ts';
 import { forgeCacheEntry, keptInPublic } from './forged-cache.ts';
@@ -18,9 +19,8 @@ function approving(title: string, body: string): (state: LaneState) => LaneState
     .slice(0, 32);
   return (state) => ({
     ...state,
-    approvals: { ...state.approvals, 'issue-1': { text, by: 'octo', at: later(60) } },
     windows: { hour: null, day: null },
-    tasks: {},
+    tasks: { 'issue-1': { ...untouched, approval: { text, by: 'octo', at: later(60) } } },
     circuit: { ...state.circuit },
   });
 }

@@ -36,7 +36,15 @@ test('20 lanes that claim, reserve, save and settle at once over git all succeed
     };
     const seen = snapshot ?? emptySnapshot;
     const claimed = await store.update(
-      claim({ lane, seen, lease, now, reserve: (budget) => reserve(budget, reservation, now) }),
+      claim({
+        lane,
+        seen,
+        lease,
+        now,
+        named: [],
+        answers: false,
+        reserve: (budget) => reserve(budget, reservation, now),
+      }),
     );
     const before = initialState(lane, now);
     const day = { day: new Date(now).toISOString().slice(0, 10), calls: 2, tokens: 0, costUsd: 0, minutes: 0 };

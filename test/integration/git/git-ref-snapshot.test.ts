@@ -5,10 +5,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
-import { withUnanswered } from '../../../src/core/sharing/budget.ts';
+import { withUnanswered } from '../../../src/core/snapshot/going-on.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
-import { changeUsage } from '../../../src/core/snapshot/changes.ts';
-import { emptySnapshot, laneIn, lanesIn, unreadableSnapshot } from '../../../src/core/snapshot/snapshot.ts';
+import {
+  emptySnapshot,
+  laneIn,
+  lanesIn,
+  unreadableSnapshot,
+  type Snapshot,
+} from '../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { explainStateRefusal, type RefNetworkOptions } from '../../../src/git/refs/ref-network.ts';
 import type { Written } from '../../../src/ports/state.ts';
@@ -372,7 +377,7 @@ describe('what earlier versions kept', () => {
     });
   const refsOf = (scene: Scene): Promise<string> =>
     scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/ralph');
-  const keep = changeUsage((budget) => withUnanswered(budget, 'issue-9'), { message: 'asked', now: 1_790_000_000_000 });
+  const keep = (newest: Snapshot) => ({ snapshot: withUnanswered(newest, 'issue-9'), message: 'asked', answer: null });
 
   test('is read as one snapshot, and looking changes nothing', async () => {
     await using scene = (await sceneOfBefore()).scene;

@@ -5,6 +5,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../../sandbox/git-remote.ts';
 import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { untouched } from '../../../src/core/tasks/queue.ts';
 import { createRefConversations } from '../../../src/git/refs/ref-conversations.ts';
 import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
@@ -208,7 +209,7 @@ test('beside a ref at #3, an entry #900 with a consent, a pause and a conversati
 
   const forged: LaneState = {
     ...stateWith(900, foreign),
-    approvals: { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: now() } },
+    tasks: { 'issue-1': { ...untouched, approval: { text: 'f'.repeat(32), by: 'ada', at: now() } } },
     pause: { by: 'ada', at: now() },
   };
   const thief = createSeal({ credential: 'sk-another', repository: 'octo/app' });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { lanesToGoOn } from '../../../src/core/sharing/budget.ts';
+import { goesOn } from '../../../src/core/snapshot/going-on.ts';
+import { lanesIn } from '../../../src/core/snapshot/snapshot.ts';
 import { usageLimited } from '../stage/behaviours.ts';
 import {
   commented,
@@ -7,7 +8,6 @@ import {
   labeled,
   runOnce,
   savedState,
-  storedBudget,
   schedule,
   warningsIn,
   type Event,
@@ -38,8 +38,10 @@ function repliesOf({ forge }: Project): readonly number[] {
   return forge.replies.map(({ replyTo }) => replyTo);
 }
 
-function toGoOn(project: Project): unknown {
-  return lanesToGoOn(storedBudget(project));
+function toGoOn({ kept, clock }: Project): unknown {
+  const { snapshot } = kept.refs.shared;
+  const asker = { runTag: 'a new run', runId: 'new', runAttempt: 1, now: clock.now() };
+  return lanesIn(snapshot).filter((lane) => goesOn(snapshot, lane, asker));
 }
 
 describe("a review of an issue's own pull request", () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { IsolationFacts } from '../../../src/core/isolation/probe.ts';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { withEach } from '../../../src/core/tasks/queue.ts';
+import { isBegun } from '../../../src/core/tasks/task.ts';
 import { DAY_MS } from '../../../src/core/countdown.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
@@ -150,7 +152,7 @@ describe('nothing of it is published', () => {
     // The gate made the branch, and what came of it is nothing.
     expect([...project.origin.branches.keys()]).toEqual(['main']);
     expect(project.forge.pulls).toEqual([]);
-    expect(savedState(project).tasks).toEqual({});
+    expect(Object.values(savedState(project).tasks).filter(isBegun)).toEqual([]);
     expect(everything(project)).not.toContain(LIE);
   });
 
@@ -186,8 +188,10 @@ describe('it is published, and this has no effect', () => {
   test.each<[string, Change, (state: LaneState, project: Project) => unknown, unknown]>([
     [
       'an approval',
-      withState(() => ({ approvals: { 'issue-2': { text: 'x', by: 'eve', at: 1 } } })),
-      ({ approvals }) => approvals['issue-2']?.by,
+      withState(({ tasks }) => ({
+        tasks: withEach(tasks, ['issue-2'], (known) => ({ ...known, approval: { text: 'x', by: 'eve', at: 1 } })),
+      })),
+      ({ tasks }) => tasks['issue-2']?.approval?.by,
       'owner',
     ],
     [

@@ -7,6 +7,7 @@ import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState, serializeState } from '../../../src/core/lane/state.ts';
 import { honourLeftCircuit } from '../../../src/core/others/left-circuit.ts';
+import { withWaiting } from '../../../src/core/snapshot/snapshot.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { ralph, settingsOf } from './fixture.ts';
@@ -70,8 +71,10 @@ describe('ralph status', () => {
 
   test('and what waits for a person on another branch', async () => {
     const progress = { ...untouched, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
-    const answer = { lane: 'issue-7', task: 'issue-7', progress, approval: null, notice: null, at: noon };
-    const { out } = await status(placeWith(richState, {}, { ...richBudget, waiting: [answer] }));
+    const answer = { lane: 'issue-7', task: 'issue-7', progress, notice: null, at: noon };
+    const place = placeWith(richState, {}, richBudget);
+    await place.at.store.update((known) => ({ snapshot: withWaiting(known, [answer]), message: '', answer: null }));
+    const { out } = await status(place);
     expect(out).toContain('    issue-7: blocked, 2 iterations\n');
   });
 
@@ -315,7 +318,7 @@ describe('orders', () => {
       { kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon },
     ]);
     // The document and the lease are the run's.
-    expect({ kept, document }).toEqual({ kept: lease, document: JSON.stringify(richState) });
+    expect({ kept, document }).toEqual({ kept: lease, document: serializeState(richState) });
   });
 
   test('stop at home says what the run there does, and nothing of jobs', async () => {

@@ -5,7 +5,7 @@ import type { Evidence, Verification } from '../../../src/core/evidence.ts';
 import type { JournalEntry } from '../../../src/core/journal/journal.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import type { Policy } from '../../../src/core/policy.ts';
-import type { TaskProgress } from '../../../src/core/tasks/task.ts';
+import type { ShownProgress } from '../../../src/core/tasks/task.ts';
 import type { LaneState } from '../../../src/core/lane/state.ts';
 import type { Verdict } from '../../../src/core/lane/verdict.ts';
 import { policy as defaults, task } from '../core/core-fixtures.ts';
@@ -28,7 +28,7 @@ export const policy: Policy = {
 
 export function taskReport(
   number: number,
-  change: Partial<TaskProgress> & { readonly title?: string } = {},
+  change: Partial<ShownProgress> & { readonly title?: string } = {},
 ): TaskReport {
   const { title = `Task ${number}`, ...progress } = change;
   const url = `${REPOSITORY}/issues/${number}`;
@@ -59,7 +59,7 @@ export function changeOf(tasks: readonly TaskReport[], change: Partial<Change> =
 }
 
 /** An item of the plan. */
-export function planTask(line: number, change: Partial<TaskProgress> & { readonly title?: string } = {}): TaskReport {
+export function planTask(line: number, change: Partial<ShownProgress> & { readonly title?: string } = {}): TaskReport {
   const { task, progress, share } = taskReport(line, change);
   return {
     share,
@@ -74,7 +74,7 @@ export function planTask(line: number, change: Partial<TaskProgress> & { readonl
 }
 
 /** An entry of the prd. */
-export function prdTask(key: string, change: Partial<TaskProgress> = {}): TaskReport {
+export function prdTask(key: string, change: Partial<ShownProgress> = {}): TaskReport {
   const { task, progress, share } = taskReport(1, { ...change, title: `Build ${key}` });
   const source = { kind: 'prd', path: '.ralph/prd.json', key, issue: null } as const;
   return { share, asked: null, task: { ...task, id: `prd-${key}`, source }, progress };
@@ -210,7 +210,6 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     checks: null,
     held: null,
     unlisted: [],
-    unmarked: [],
     shown: null,
     notWaited: null,
     iterations: [entry(1, { verdict: { taskDone: true } })],
@@ -257,7 +256,7 @@ export function answer(view: LaneView): AnsweredReport {
 
 /** State and view of a lane whose circuit is open and which is parked. */
 export const laneState: LaneState = {
-  version: 7,
+  version: 8,
   lane: 'queue',
   sequence: 41,
   agent: null,
@@ -270,12 +269,8 @@ export const laneState: LaneState = {
   signals: { indicators: [], vetoed: [], outputChars: [], doneInARow: 0, blockedInARow: 0, testOnlyInARow: 0 },
   session: null,
   tasks: {},
-  approvals: {},
-  answers: {},
-  unmarked: [],
-  retried: [],
+  retriesAll: false,
   leftCircuit: null,
-  unverified: [],
   currentTask: 'issue-13',
   park: { reason: 'usage_limit', resumeAt: END + 42 * 60_000, taskId: null, branchHead: null },
   pause: null,

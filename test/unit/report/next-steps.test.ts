@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
-import type { TaskProgress } from '../../../src/core/tasks/task.ts';
+import type { ShownProgress } from '../../../src/core/tasks/task.ts';
 import type { WorkedReport } from '../../../src/handover/report.ts';
 import { nextSteps } from '../../../src/report/next/for-run.ts';
 import { nextStepsForTask } from '../../../src/report/next/for-tasks.ts';
@@ -137,7 +137,7 @@ describe('after a run', () => {
 });
 
 describe('about one task', () => {
-  test.each<readonly [string, Partial<TaskProgress>, string]>([
+  test.each<readonly [string, Partial<ShownProgress>, string]>([
     ['a question', { state: 'blocked', attempts: 1 }, 'answer, command retry 7, note'],
     ['nothing to do', { state: 'blocked', attempts: 1, reason: 'nothing_to_do' }, 'close, say, command retry 7, note'],
     ['files that are withheld', { state: 'blocked', attempts: 1, reason: 'withheld' }, 'say, command retry 7, note'],

@@ -168,8 +168,8 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
       return restored.lane;
     },
     claim: async (lane) => {
-      const reserve = <Budget>(budget: Budget): Budget => budget;
-      const updated = await state.update(claim({ lane, seen, lease: lease(), now: now(), reserve }));
+      const asking = { named: [], answers: false, reserve: <Budget>(budget: Budget): Budget => budget };
+      const updated = await state.update(claim({ lane, seen, lease: lease(), now: now(), ...asking }));
       return updated.kind === 'updated' ? updated.answer : { kind: updated.kind, why: updated.why };
     },
     save: ({ transcript, ...copy }) =>
@@ -187,8 +187,7 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
       return { kind: 'claimed', why: updated.why };
     },
     order: async (lane, given) => {
-      const also = { now: now(), change: <Budget>(budget: Budget): Budget => budget };
-      const updated = await state.update(order(lane, given, also));
+      const updated = await state.update(order(lane, given));
       const why = updated.kind === 'updated' ? updated.answer : updated.why;
       return why === null ? { kind: 'kept' } : { kind: 'not-kept', why };
     },

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Session } from '../../../src/core/lane/session.ts';
 import { serializeState } from '../../../src/core/lane/state.ts';
+import { untouched } from '../../../src/core/tasks/queue.ts';
 import type {
   Conversations,
   CopyStore,
@@ -162,7 +163,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     const forged = copy(
       900,
       {
-        approvals: { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: noon } },
+        tasks: { 'issue-1': { ...untouched, approval: { text: 'f'.repeat(32), by: 'ada', at: noon } } },
         pause: { by: 'ada', at: noon },
         session: { ...session, id: 'foreign' },
         transcript: named('foreign'),
@@ -239,7 +240,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       },
     } as const;
     const words = {
-      approvals: { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: noon } },
+      tasks: { 'issue-1': { ...progress.tasks['issue-1'], approval: { text: 'f'.repeat(32), by: 'ada', at: noon } } },
       pause: { by: 'ada', at: noon },
       session,
     };
@@ -451,7 +452,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
 });
 
 describe('the cache alone', () => {
-  const approvals = { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: noon } };
+  const tasks = { 'issue-1': { ...untouched, approval: { text: 'f'.repeat(32), by: 'ada', at: noon } } };
   const pause = { by: 'ada', at: noon };
   const storeOver = (cached: RestoredCopy) =>
     verbsOf(
@@ -476,7 +477,7 @@ describe('the cache alone', () => {
     ['has one without a document', copy(40, {}, { document: null }), { kind: 'absent', orders: [], lease: null }],
     [
       'has one with approvals: they are asked again',
-      copy(40, { approvals, pause, session }),
+      copy(40, { tasks, pause, session }),
       {
         kind: 'found',
         state: stateOf(40, { pause, session }),
@@ -486,7 +487,7 @@ describe('the cache alone', () => {
     ],
     [
       'has one of somebody without the key: nothing that a person said, no conversation',
-      copy(40, { approvals, pause, session }, { signed: false }),
+      copy(40, { tasks, pause, session }, { signed: false }),
       {
         kind: 'found',
         state: stateOf(40),

@@ -5,10 +5,10 @@ import type { FileTask, TaskProblem } from './form/root-plan.ts';
 import { grouped } from '../../grouped.ts';
 import { safeKey } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
-import type { TaskProgress } from '../task.ts';
+import type { TaskState } from '../task.ts';
 import { cut, sentence } from '../../text/phrase.ts';
 
-type State = TaskProgress['state'];
+type State = TaskState;
 
 /** Longer files are cut. */
 const MAX_LINES = 20_000;

@@ -1,6 +1,6 @@
 import type { FileTask } from './form/root-plan.ts';
 import { progressOf, untouched } from '../queue.ts';
-import { withoutIssue, type Task, type TaskProgress } from '../task.ts';
+import { isBegun, isFinished, withoutIssue, type Task, type TaskProgress, type TaskState } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
@@ -24,7 +24,7 @@ export function mergeFileTasks(
     const asked = ofBase.get(id);
     if (asked !== undefined) return [{ task: placedAs(asked.task, item.task), state: asked.state }];
     const isNote = item.state === 'done' && !Object.hasOwn(progress, id);
-    const isTakenOut = askedOnce.has(id) && progressOf(progress, id).state !== 'done';
+    const isTakenOut = askedOnce.has(id) && !isFinished(progressOf(progress, id));
     return isNote || isTakenOut ? [] : [{ task: withoutIssue(item.task), state: 'todo' }];
   });
   return [...living, ...base.filter(({ task }) => !ofLane.has(task.id))];
@@ -39,70 +39,51 @@ function placedAs(asked: Task, { source }: Task): Task {
 /** What is known of a lane beside its progress and its files. */
 interface LaneFacts {
   readonly beginsAgain: boolean;
-  readonly unmarked: readonly TaskId[];
-  /** What a person had tried again, whatever its file says. */
-  readonly retried: readonly TaskId[];
+  /** A person had everything tried again that its file calls failed or blocked. */
+  readonly retriesAll: boolean;
+  /** A person started this run, which is for what an earlier Ralph failed as well. No run on the schedule tries that. */
+  readonly byHand: boolean;
+  /** Every file could be read: what is in none is asked for no more. */
+  readonly areWhole: boolean;
 }
 
 /**
- * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it, unless it was
- * `retried`. On a lane that `beginsAgain` everything it ever did is in the base or lost, so the base alone says what is done, but
- * for what is `unmarked`.
+ * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it, unless a
+ * person had it tried again. On a lane that `beginsAgain` everything it ever did is in the base or lost, so the base alone says
+ * what is done, but for what is `unmarked`.
  */
 export function fileProgress(
   progress: ProgressById,
   tasks: readonly FileTask[],
-  { beginsAgain, unmarked, retried }: LaneFacts,
+  { beginsAgain, retriesAll, byHand, areWhole }: LaneFacts,
 ): ProgressById {
-  const own = new Map(Object.entries(progress));
+  const own = new Map<TaskId, TaskProgress>(
+    Object.entries(progress).flatMap(([id, known]) => {
+      if (known.retried && !isBegun(known)) return [];
+      const unmarked = areWhole || !isFinished(known) ? undefined : known.unmarked;
+      return [[id, { ...known, unmarked, retried: undefined }] as const];
+    }),
+  );
   const ofFile: [TaskId, TaskProgress][] = [];
   for (const {
     task: { id },
     state,
   } of tasks) {
-    const known = own.get(id);
-    const isUndone = beginsAgain && known?.state === 'done' && state !== 'done' && !unmarked.includes(id);
+    const known = progressOf(progress, id);
+    const isOrdered = isGivenUp(state) && (retriesAll || known.retried === true);
+    const retried = isOrdered || (byHand && state === 'failed') ? true : undefined;
+    const isUndone = beginsAgain && isFinished(known) && state !== 'done' && known.unmarked === undefined;
     // What this lane did itself took attempts, or at least a commit.
-    const isAsInFile = known === undefined || (known.attempts === 0 && known.doneCommit === null);
-    if (isAsInFile || isUndone) {
+    if ((known.attempts === 0 && known.doneCommit === null) || isUndone) {
       own.delete(id);
-      const isRetried = retried.includes(id) && isGivenUp(state);
-      if (state !== 'todo' && !isRetried) ofFile.push([id, { ...untouched, state }]);
-    } else if (state === 'done') own.set(id, { ...known, state });
+      if (state !== 'todo') ofFile.push([id, { ...untouched, state: retried === true ? 'todo' : state, retried }]);
+    } else if (state === 'done') own.set(id, { ...known, state, unmarked: undefined, retried: undefined });
+    else own.set(id, { ...known, unmarked: isFinished(known) ? known.unmarked : undefined, retried });
   }
   // What the files say anyway stands first, as the oldest: it is the first to go when the state gets too long.
   return Object.fromEntries([...ofFile, ...own]);
 }
 
-/**
- * Of tasks that their files call failed or blocked, those that a person had tried again: by an order (`all`: whichever those are),
- * or because they started this run (`byHand`), which is for what an earlier Ralph failed. No run on the schedule tries them.
- */
-export function stillRetried(
-  retried: 'all' | readonly TaskId[],
-  tasks: readonly FileTask[],
-  byHand: boolean,
-): readonly TaskId[] {
-  return tasks
-    .filter(({ task: { id }, state }) => {
-      const isOrdered = isGivenUp(state) && (retried === 'all' || retried.includes(id));
-      return isOrdered || (byHand && state === 'failed');
-    })
-    .map(({ task }) => task.id);
-}
-
-function isGivenUp(state: TaskProgress['state']): boolean {
+function isGivenUp(state: TaskState): boolean {
   return state === 'failed' || state === 'blocked';
-}
-
-/** Those of the `unmarked` tasks that are done and that files still have open. What is in no file is asked for no more, unless one of them cannot be read: `areWhole`. */
-export function stillUnmarked(
-  unmarked: readonly TaskId[],
-  progress: ProgressById,
-  { tasks, areWhole }: { readonly tasks: readonly FileTask[]; readonly areWhole: boolean },
-): readonly TaskId[] {
-  const inFiles = new Map(tasks.map(({ task, state }) => [task.id, state]));
-  return unmarked.filter(
-    (id) => progressOf(progress, id).state === 'done' && (inFiles.has(id) ? inFiles.get(id) !== 'done' : !areWhole),
-  );
 }

@@ -1,7 +1,7 @@
 import { appendChildren, applyEdits, layoutOfJson, renderJsonValue, type Edit } from '../../../json/edit.ts';
 import { member, type JsonNode } from '../../../json/parse.ts';
 import { progressOf } from '../queue.ts';
-import type { Task, TaskProgress } from '../task.ts';
+import { shownProgress, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 import { stateOfEntry } from './prd.ts';
 import { parsePrdFile, textMember, type PrdEntry } from './prd-entries.ts';
@@ -18,7 +18,7 @@ export function marksOf(
     tasks
       .filter(({ source }) => source.kind === 'prd')
       .flatMap(({ id }): readonly (readonly [TaskId, PrdMark])[] => {
-        const { state, attempts } = progressOf(progress, id);
+        const { state, attempts } = shownProgress(progressOf(progress, id));
         const isOwn = (state === 'in-progress' || state === 'failed') && attempts > 0;
         return state === 'done' || isOwn ? [[id, state]] : [];
       }),

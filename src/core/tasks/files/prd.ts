@@ -4,9 +4,9 @@ import type { FileTask, TaskProblem } from './form/root-plan.ts';
 import { nameOfNode, quoteText, parsePrdFile, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
-import type { TaskProgress } from '../task.ts';
+import type { TaskState } from '../task.ts';
 
-type State = TaskProgress['state'];
+type State = TaskState;
 
 /** The tasks of a prd.json, in the order of the file; `state` is what the file says. Nothing waits for what is done in its archive (null: there is none). Any text is answered. */
 export function parsePrd(

@@ -207,8 +207,8 @@ test('an iteration that answers is in the totals, and in nothing that the branch
 
 test('no file of tasks lacks a mark of it', () => {
   const { state } = play([progress({ output: finishes })], { tasks: [thread(7)] });
-  expect(state.tasks['thread-7']?.state).toBe('done');
-  expect(state.unmarked).toEqual([]);
+  expect(state.tasks['thread-7']?.state).toBe('finished');
+  expect(state.tasks['thread-7']?.unmarked).toBeUndefined();
 });
 
 const item: FeedbackItem = { kind: 'thread', title: 'Ada on a.js:1', url: null, rounds: 3, asked: '7', answer: null };
@@ -249,7 +249,8 @@ describe('people name it', () => {
     const state = { ...fresh, feedback: spent.feedback, tasks: spent.tasks };
     const by = { task: 'thread-7', run: null, by: 'ada', from: 'comment', at: noon } as const;
     const obeyed = applyOrders(state, [{ number: noon, kind: 'retry', ...by }]);
-    expect([obeyed.currentTask, obeyed.retried]).toEqual(['thread-7', []]);
+    expect([obeyed.currentTask, obeyed.retriesAll]).toEqual(['thread-7', false]);
+    expect(obeyed.tasks['thread-7']?.retried).toBeUndefined();
     expect(mergeSubjects(obeyed, found)).toMatchObject({ open: ['thread-7'], spent: [], tasks: {} });
   });
 });

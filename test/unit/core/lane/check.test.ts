@@ -4,14 +4,16 @@ import {
   cannotRun,
   checkOf,
   checkSubject,
-  finishedSince,
+  decidedByCheck,
   isCheckOf,
   recordHeadCheck,
+  settleFinished,
+  reopen,
   waitingForOthers,
-  withoutUnverified,
 } from '../../../../src/core/lane/check.ts';
+import { noShare } from '../../../../src/core/lane/change.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
-import { initialState, MAX_UNVERIFIED, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 
 const NOW = 1_795_000_000_000;
@@ -120,81 +122,111 @@ test.each<[Verification, boolean]>([
 
 describe('the check of the published head', () => {
   const task = { attempts: 1, startedTree: 'a', doneCommit: 'b', reason: null, setAside: null };
-  const before: LaneState = {
-    ...initialState('queue', NOW),
-    tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'todo' } },
-  };
   const state: LaneState = {
-    ...before,
-    signals: { ...before.signals, doneInARow: 2 },
-    tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'done' } },
-    unmarked: ['plan-1'],
+    ...initialState('queue', NOW),
+    signals: { ...initialState('queue', NOW).signals, doneInARow: 2 },
+    tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'finished' } },
     lastIteration: { taskId: 'issue-2', progress: true, fileCount: 1, tree: 't', verification: 'passed', hints: [] },
   };
   const passed = checkOf(subject, { kind: 'passed', durationMs: 1 });
   const red = checkOf(subject, failed(1, 'x'));
   if (passed === null || red === null) throw new Error('no check');
+  const fails = (of: LaneState): LaneState => recordHeadCheck(of, { check: red, finished: ['issue-2'] }, NOW);
+  const passes = (of: LaneState): LaneState => recordHeadCheck(of, { check: passed, finished: [] }, NOW);
+  const withShares = (of: LaneState): LaneState => ({
+    ...of,
+    change: { ...of.change, tasks: { 'issue-1': noShare, 'issue-2': noShare } },
+  });
 
-  test('is about the tasks that were finished since', () => {
-    expect(finishedSince(before, state)).toEqual(['issue-2']);
-    expect(finishedSince(state, state)).toEqual([]);
+  test('is about the tasks that are finished', () => {
+    expect(decidedByCheck(state, false)).toEqual(['issue-2']);
     const more: LaneState = { ...state, tasks: { ...state.tasks, 'issue-3': { ...task, state: 'in-progress' } } };
-    expect(finishedSince(before, more)).toEqual(['issue-2']);
+    expect(decidedByCheck(more, true)).toEqual(['issue-2']);
+  });
+
+  test('is about all tasks of the branch that are done, where a complete lane has finished none', () => {
+    const before = withShares(passes(state));
+    expect(decidedByCheck(before, false)).toEqual([]);
+    expect(decidedByCheck(before, true)).toEqual(['issue-1', 'issue-2']);
+  });
+
+  test('is not about what is answered with the reason why nothing changes', () => {
+    const answered: LaneState = {
+      ...state,
+      tasks: { 'thread-7': { ...task, state: 'finished' } },
+      feedback: {
+        ...state.feedback,
+        items: { 'thread-7': { kind: 'thread', title: 'a', url: null, rounds: 1, asked: '7', answer: unchanged } },
+      },
+    };
+    expect(decidedByCheck(answered, false)).toEqual([]);
+    expect(settleFinished(answered, false, NOW).tasks['thread-7']?.state).toBe('done');
   });
 
   test('that never came leaves nothing done', () => {
-    const run = { before, after: state, checked: ['c0ffee'] };
-    expect(withoutUnverified(run, NOW).tasks).toMatchObject({
+    const open = settleFinished(state, false, NOW);
+    expect(open.tasks).toMatchObject({
       'issue-1': { state: 'done' },
-      'issue-2': { state: 'in-progress', doneCommit: null, reason: null, setAside: null },
+      'issue-2': { state: 'in-progress', doneCommit: null, reason: null, setAside: null, unproven: true },
     });
-    expect(withoutUnverified({ ...run, after: { ...state, headCheck: red } }, NOW).tasks['issue-2']?.state).toBe(
-      'in-progress',
-    );
-    expect(withoutUnverified({ ...run, after: { ...state, headCheck: passed } }, NOW)).toEqual({
-      ...state,
-      headCheck: passed,
+    expect(open.transitions.at(-1)).toMatchObject({
+      from: 'issue-2 finished',
+      to: 'in-progress',
+      reason: 'not_verified',
     });
-    expect(
-      withoutUnverified({ ...run, after: { ...state, headCheck: passed }, checked: [] }, NOW).tasks['issue-2']?.state,
-    ).toBe('in-progress');
-    expect(withoutUnverified({ ...run, before: state }, NOW)).toBe(state);
+    expect(settleFinished(open, false, NOW)).toEqual(open);
   });
 
-  test('that passes changes nothing else', () => {
-    expect(recordHeadCheck(state, { check: passed, finished: ['issue-2'] }, NOW)).toEqual({
-      ...state,
-      headCheck: passed,
+  test('that need not come makes done what is finished, and nothing else', () => {
+    const open = fails({ ...state, tasks: { ...state.tasks, 'issue-3': { ...task, state: 'finished' } } });
+    const settled = settleFinished(open, true, NOW);
+    expect(settled.tasks).toMatchObject({
+      'issue-2': { state: 'in-progress', unproven: true },
+      'issue-3': { state: 'done', doneCommit: 'b' },
     });
+    expect(settled.transitions.at(-1)).toMatchObject({ from: 'issue-3 finished', to: 'done', reason: 'done' });
+  });
+
+  test('that passes makes done what is finished, and changes nothing else', () => {
+    const { tasks, transitions, ...rest } = passes(state);
+    expect(rest).toEqual({ ...state, headCheck: passed, tasks: undefined, transitions: undefined });
+    expect(tasks).toEqual({ 'issue-1': state.tasks['issue-1'], 'issue-2': { ...task, state: 'done' } });
+    expect(transitions).toEqual([
+      { at: NOW, subject: 'task', from: 'issue-2 finished', to: 'done', reason: 'verified' },
+    ]);
   });
 
   test('that fails opens them again, with a word for the next prompt', () => {
-    const after = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
+    const marked: LaneState = {
+      ...state,
+      tasks: { ...state.tasks, 'issue-2': { ...task, state: 'finished', unmarked: true } },
+    };
+    const after = fails(marked);
     expect(after).toMatchObject({
       headCheck: red,
       currentTask: 'issue-2',
-      unverified: ['issue-2'],
       signals: { doneInARow: 0 },
-      tasks: { 'issue-1': { state: 'done' }, 'issue-2': { state: 'in-progress', doneCommit: null, attempts: 1 } },
-      unmarked: ['plan-1'],
+      tasks: {
+        'issue-1': { state: 'done' },
+        'issue-2': { state: 'in-progress', doneCommit: null, attempts: 1, unproven: true },
+      },
       lastIteration: { verification: 'failed', hints: ['clean_check'] },
     });
+    expect(after.tasks['issue-2']?.unmarked).toBeUndefined();
     expect(after.transitions.at(-1)).toMatchObject({
       subject: 'task',
-      from: 'issue-2 done',
+      from: 'issue-2 finished',
       to: 'in-progress',
       reason: 'not_verified',
     });
   });
 
   test('that passes later makes them done: no call is made or counted for it', () => {
-    const failed = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
-    expect(awaitingCheck(failed)).toEqual(['issue-2']);
-    const later = recordHeadCheck(failed, { check: passed, finished: [] }, NOW);
+    expect(awaitingCheck(fails(state))).toEqual(['issue-2']);
+    const later = passes(fails(state));
     expect(later).toMatchObject({
       headCheck: passed,
       currentTask: null,
-      unverified: [],
       tasks: { 'issue-2': { state: 'done', attempts: 1, doneCommit: passed.commit, reason: null } },
     });
     expect(later.transitions.at(-1)).toMatchObject({
@@ -209,58 +241,22 @@ describe('the check of the published head', () => {
   test.each(['stuck', 'failed', 'blocked'] as const)(
     'that passes does so as well for one that is %s by now',
     (given) => {
-      const { tasks, ...rest } = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
+      const { tasks, ...rest } = fails(state);
       const setAside = { ...task, state: given, reason: 'no_progress', setAside: { times: 1, at: NOW } } as const;
-      const later = recordHeadCheck(
-        { ...rest, tasks: { ...tasks, 'issue-2': setAside } },
-        { check: passed, finished: [] },
-        NOW,
-      );
+      const later = passes({ ...rest, tasks: { ...tasks, 'issue-2': { ...setAside, unproven: true } } });
       expect(later.tasks['issue-2']).toMatchObject({ state: 'done', reason: null, setAside: null });
     },
   );
 
   test('leaves what is half done the current task', () => {
-    const between = { ...state, currentTask: 'issue-3' };
-    expect(recordHeadCheck(between, { check: red, finished: ['issue-2'] }, NOW).currentTask).toBe('issue-3');
+    expect(fails({ ...state, currentTask: 'issue-3' }).currentTask).toBe('issue-3');
+    expect(passes({ ...fails(state), currentTask: 'issue-3' }).currentTask).toBe('issue-3');
   });
 
-  test('that fails again opens what the last one made done', () => {
-    const failed = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
-    const done = recordHeadCheck(failed, { check: passed, finished: [] }, NOW);
-    expect(finishedSince(failed, done)).toEqual(['issue-2']);
-    expect(recordHeadCheck(done, { check: red, finished: ['issue-2'] }, NOW).unverified).toEqual(['issue-2']);
-  });
-
-  test('that passes leaves another task the current one, and what it knows nothing of', () => {
-    const failed = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
-    const between = { ...failed, currentTask: 'issue-3', unverified: ['issue-9', 'issue-2'] };
-    expect(recordHeadCheck(between, { check: passed, finished: [] }, NOW)).toMatchObject({
-      currentTask: 'issue-3',
-      unverified: ['issue-9'],
-    });
-  });
-
-  test('that fails lists what was finished once, beside what was finished before, and to be marked no more', () => {
-    const between = { ...state, unverified: ['issue-2', 'issue-1'], unmarked: ['plan-1', 'issue-2'] };
-    expect(recordHeadCheck(between, { check: red, finished: ['issue-2'] }, NOW)).toMatchObject({
-      unverified: ['issue-1', 'issue-2'],
-      unmarked: ['plan-1'],
-    });
-  });
-
-  test('that fails lists so many at most: the oldest goes first', () => {
-    const many = Array.from({ length: MAX_UNVERIFIED }, (_, i) => `issue-${String(i + 3)}`);
-    const after = recordHeadCheck({ ...state, unverified: many }, { check: red, finished: ['issue-2'] }, NOW);
-    expect(after.unverified).toEqual([...many.slice(1), 'issue-2']);
-  });
-
-  test('is over for a task that is done', () => {
-    expect(awaitingCheck({ ...state, unverified: ['issue-2'] })).toEqual([]);
-  });
-
-  test('is of no use to a task that nobody knows any more', () => {
-    expect(awaitingCheck({ ...state, unverified: ['constructor', 'issue-9'] })).toEqual([]);
+  test('that fails again opens what the last one made done, where it decides on that', () => {
+    const again = fails(passes(fails(state)));
+    expect(awaitingCheck(again)).toEqual(['issue-2']);
+    expect(again.tasks['issue-2']).toMatchObject({ state: 'in-progress', doneCommit: null });
   });
 
   test('that fails without a finished task only resets what the agent signalled', () => {
@@ -272,7 +268,25 @@ describe('the check of the published head', () => {
       lastIteration: null,
     });
   });
+
+  test('never makes done what people took back', () => {
+    const withdrawn = reopen(state, ['issue-2'], { reason: 'withdrawn', now: NOW });
+    expect(withdrawn).toMatchObject({
+      currentTask: null,
+      tasks: { 'issue-2': { state: 'in-progress', doneCommit: null } },
+    });
+    expect(awaitingCheck(withdrawn)).toEqual([]);
+  });
 });
+
+const unchanged = {
+  kind: 'unchanged',
+  commit: null,
+  words: 'It is so already.',
+  isOurs: false,
+  at: NOW,
+  posted: false,
+} as const;
 
 describe('no call helps a task that awaits a check of the head', () => {
   const progress = (state: TaskProgress['state'], attempts = 1): TaskProgress => ({
@@ -293,8 +307,7 @@ describe('no call helps a task that awaits a check of the head', () => {
     const blank = initialState('queue', NOW);
     const state: LaneState = {
       ...blank,
-      tasks: { 'issue-1': other, 'issue-2': progress('in-progress') },
-      unverified: ['issue-2'],
+      tasks: { 'issue-1': other, 'issue-2': { ...progress('in-progress'), unproven: true } },
       change: { ...blank.change, failingSince },
     };
     const tasks = ['issue-1', 'issue-2'].map((id) => ({

@@ -3,6 +3,7 @@ import type { Outcome } from '../../../../src/core/outcome.ts';
 import { closedCircuit, noSignals } from '../../../../src/core/lane/circuit.ts';
 import { endRun, loseProgress, recordPublished, resetCircuit, retryTask } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { untouched } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
@@ -22,7 +23,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
       'a task that is done',
       [progress({ output: finishes })],
       policy,
-      [started, 'task: issue-1 in-progress → done (done)'],
+      [started, 'task: issue-1 in-progress → finished (finished)'],
     ],
     [
       'a task that the agent calls blocked',
@@ -307,34 +308,41 @@ describe('a run whose commits did not reach the remote', () => {
 
 describe('a task of a file that is done is remembered as unmarked', () => {
   const item = task(1, { id: 'plan-a', source: { kind: 'plan', path: '.ralph/fix_plan.md', line: 1 } });
-  test.each<[string, Play, readonly string[]]>([
-    ['when its file does not list it', progress({ output: finishes, checklist: { current: null } }), ['plan-a']],
-    ['when there is no file any more', progress({ output: finishes }), ['plan-a']],
+  test.each<[string, Play, true | undefined]>([
+    ['when its file does not list it', progress({ output: finishes, checklist: { current: null } }), true],
+    ['when there is no file any more', progress({ output: finishes }), true],
     [
       'but not when it is marked',
       progress({ output: finishes, checklist: { current: 'done', done: ['plan-a'], finished: 1 } }),
-      [],
+      undefined,
     ],
-    ['nor before it is done', progress({ output: working, checklist: { current: null } }), []],
+    ['nor before it is done', progress({ output: working, checklist: { current: null } }), undefined],
   ])('%s', (_, iteration, expected) => {
-    expect(play([iteration], { tasks: [item] }).state.unmarked).toEqual(expected);
+    expect(play([iteration], { tasks: [item] }).state.tasks['plan-a']?.unmarked).toBe(expected);
   });
 
   test('and an issue never', () => {
-    expect(play([progress({ output: finishes, checklist: { current: null } })]).state.unmarked).toEqual([]);
+    const { state } = play([progress({ output: finishes, checklist: { current: null } })]);
+    expect(state.tasks['issue-1']).toMatchObject({ state: 'finished' });
+    expect(state.tasks['issue-1']?.unmarked).toBeUndefined();
   });
 
-  test('at most a hundred, once each; forgotten when it is begun again, or when its work is lost', () => {
-    const many = Array.from({ length: 100 }, (_, at) => `plan-${String(at)}`);
-    const before: LaneState = { ...initialState('queue', noon), unmarked: ['plan-a', ...many.slice(1)] };
+  test('until it is begun again; and as it was before, when its work is lost', () => {
+    const known: TaskProgress = { ...untouched, state: 'in-progress', attempts: 1, unmarked: true };
+    const before: LaneState = { ...initialState('queue', noon), tasks: { 'plan-a': known } };
     const after = play([progress({ output: finishes, checklist: { current: null } })], {
       state: before,
       tasks: [item],
     }).state;
-    expect(after.unmarked).toEqual([...many.slice(1), 'plan-a']);
-    expect(play([progress({ output: working })], { state: before, tasks: [item] }).state.unmarked).toEqual(
-      many.slice(1),
-    );
-    expect(loseProgress({ before, after, iterations: 1 }, policy, noon).unmarked).toEqual(before.unmarked);
+    const begun = play([progress({ output: working })], { state: before, tasks: [item] }).state;
+    expect(begun.tasks['plan-a']?.unmarked).toBeUndefined();
+    const unlisted: LaneState = { ...before, tasks: {} };
+    for (const [was, expected] of [
+      [before, true],
+      [unlisted, undefined],
+    ] as const)
+      expect(loseProgress({ before: was, after, iterations: 1 }, policy, noon).tasks['plan-a']?.unmarked).toBe(
+        expected,
+      );
   });
 });

@@ -94,7 +94,7 @@ describe('a task is done when an iteration says so, its content changed, nothing
     ({ script, bounds, expected }) => {
       const { state, verdicts } = play(script, { policy: bounds });
       expect(verdicts.at(-1)?.taskDone).toBe(expected);
-      expect(state.tasks['issue-1']?.state === 'done').toBe(expected);
+      expect(state.tasks['issue-1']?.state === 'finished').toBe(expected);
     },
   );
 
@@ -107,7 +107,7 @@ describe('a task is done when an iteration says so, its content changed, nothing
   test('its commit is recorded', () => {
     const { state } = play([progress({ output: finishes })]);
     expect(recordDoneCommit(state, ['issue-1'], 'abc').tasks['issue-1']).toMatchObject({
-      state: 'done',
+      state: 'finished',
       doneCommit: 'abc',
       attempts: 1,
     });

@@ -22,9 +22,11 @@ const worked: TaskProgress = {
   ...{ state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: null, reason: null, setAside: null },
 };
 const done: TaskProgress = { ...worked, state: 'done', doneCommit: 'c1' };
-const finished: LaneState = { ...fresh, tasks: { 'issue-1': done } };
+const finished: LaneState = { ...fresh, tasks: { 'issue-1': { ...done, state: 'finished' } } };
+/** In an earlier run. */
+const doneBefore: LaneState = { ...fresh, tasks: { 'issue-1': done } };
 /** Finished before, and done as soon as a check of the head passes. */
-const awaiting: LaneState = { ...fresh, tasks: { 'issue-1': worked }, unverified: ['issue-1'] };
+const awaiting: LaneState = { ...fresh, tasks: { 'issue-1': { ...worked, unproven: true } } };
 const passed = { ...head, kind: 'passed', command: null, exitCode: 0 } as const;
 const usedUp: LaneState = {
   ...fresh,
@@ -54,16 +56,7 @@ interface Change extends Omit<Partial<LoopSituation>, 'known' | 'run' | 'policy'
 function deedIn({ known, run, policy: bounds, unreserved, ...change }: Change): Deed {
   const state = change.state ?? fresh;
   return nextDeed({
-    ...{
-      state,
-      stateBefore: fresh,
-      tasks: [task(1)],
-      now: noon,
-      head,
-      canLook: true,
-      cancelled: false,
-      endingBy: null,
-    },
+    ...{ state, tasks: [task(1)], now: noon, head, canLook: true, cancelled: false, endingBy: null },
     ...change,
     known: { ...NOTHING_KNOWN, ...known },
     run: { ...startRun(state, noon), ...run },
@@ -196,12 +189,12 @@ test.each<[string, Change, object]>([
   ],
   [
     '… and it was so before the run',
-    { state: withShares(finished, ['issue-1', 'issue-2']), stateBefore: finished, policy: verifies },
+    { state: withShares(doneBefore, ['issue-1', 'issue-2']), policy: verifies },
     { kind: 'check-head', finished: ['issue-1'] },
   ],
   [
     '… and nothing of it is on the branch',
-    { state: finished, stateBefore: finished, policy: verifies },
+    { state: doneBefore, policy: verifies },
     { kind: 'check-head', finished: [] },
   ],
   ['… and the run is cancelled', { state: finished, policy: verifies, cancelled: true }, ends({ kind: 'cancelled' })],
@@ -220,7 +213,6 @@ test.each<[string, Change, object]>([
     '… and another one was done before the run',
     {
       state: withShares({ ...awaiting, tasks: { ...awaiting.tasks, 'issue-2': done } }, ['issue-1', 'issue-2']),
-      stateBefore: { ...fresh, tasks: { 'issue-2': done } },
       policy: verifies,
       now: noon + HOUR,
     },

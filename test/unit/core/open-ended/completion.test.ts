@@ -107,14 +107,14 @@ describe('at the end of a run', () => {
     [{ kind: 'blocked', reason: 'needs_human' }, false],
   ])('%o makes a prompt done: %s', (outcome, isDone) => {
     expect(endsOpenEnded(outcome)).toBe(isDone);
-    expect(progressOf(settled(outcome).tasks, PROMPT).state).toBe(isDone ? 'done' : 'in-progress');
+    expect(progressOf(settled(outcome).tasks, PROMPT).state).toBe(isDone ? 'finished' : 'in-progress');
   });
 
   test('says when and why, can be stored, and touches no other task', () => {
     const state = settled(complete);
     expect(state.transitions.at(-1)).toMatchObject({
       from: `${PROMPT} in-progress`,
-      to: 'done',
+      to: 'finished',
       reason: 'project_complete',
     });
     expect(progressOf(state.tasks, PROMPT).doneCommit).toBe('head');
@@ -125,7 +125,7 @@ describe('at the end of a run', () => {
 
   test('other texts of the same documents are done with it, and only then', () => {
     const done = settled(complete);
-    expect(progressOf(alsoDoneAs(done, PROMPT, OTHER).tasks, OTHER).state).toBe('done');
+    expect(progressOf(alsoDoneAs(done, PROMPT, OTHER).tasks, OTHER).state).toBe('finished');
     expect(alsoDoneAs(worked, PROMPT, OTHER)).toBe(worked);
     expect(alsoDoneAs(done, PROMPT, PROMPT)).toBe(done);
     expect(initialState('queue', noon).tasks).toEqual({});

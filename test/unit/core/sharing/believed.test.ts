@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { believedBefore, believedState, unstoredTasks } from '../../../../src/core/sharing/believed.ts';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { untouched } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
@@ -206,12 +207,11 @@ test('what people said, what was checked and what was seen is what is stored', (
   const believed = believedState(
     stored,
     stateOf({
-      approvals: { 'issue-7': approval },
+      tasks: { ...stored.tasks, 'issue-7': { ...untouched, approval, unmarked: true, unproven: true, retried: true } },
       pause: { by: 'octo', at: 1 },
       ordersApplied: 900,
       headCheck: check,
       baseCheck: check,
-      unmarked: ['issue-7'],
       signals: { ...stored.signals, doneInARow: 2 },
       lastRun: { outcome: 'complete', reason: 'plan_complete', at: noon, published: null },
       transcript: { sha256: '0'.repeat(64), bytes: 1 },

@@ -3,7 +3,6 @@ import {
   boundBy,
   type Budget,
   emptyBudget,
-  lanesToGoOn,
   parseBudget,
   type Reservation,
   reservationFor,
@@ -17,17 +16,10 @@ import {
   takeOver,
   tasksElsewhere,
   windowsFor,
-  withAnswering,
-  withAsked,
-  withNothingToDo,
-  withUnanswered,
 } from '../../../../src/core/sharing/budget.ts';
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { callsRemaining, usedUp, type Windows } from '../../../../src/core/lane/windows.ts';
-import { MAX_WAITING } from '../../../../src/core/sharing/waiting-issues.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
-import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
 const none: Windows = { hour: null, day: null };
@@ -251,79 +243,6 @@ describe('settling a run, whose own state tells when its first call was', () => 
   });
 });
 
-test('settling a run changes what waits, in the same document', () => {
-  const before = initialState('issue-1', noon);
-  const blocked = { ...untouched, state: 'blocked' as const, attempts: 1, reason: 'status_blocked' as const };
-  const after: LaneState = { ...before, tasks: { 'issue-1': blocked } };
-  expect(settleRun(used, 'a', { before, after, isPublished: true }, noon)).toMatchObject({
-    windows: used.windows,
-    waiting: [{ lane: 'issue-1', task: 'issue-1', progress: blocked, at: noon }],
-  });
-});
-
-describe('the lanes whose work goes on by itself', () => {
-  const progress = (state: TaskProgress['state'], attempts = 1): TaskProgress => ({ ...untouched, state, attempts });
-  const settled = (known: readonly string[], lane: string, standing: TaskProgress, isPublished: boolean): Budget => {
-    const before = initialState(lane, noon);
-    const after: LaneState = { ...before, tasks: { 'issue-1': standing } };
-    return settleRun({ ...emptyBudget, unfinished: known }, 'a', { before, after, isPublished }, noon);
-  };
-  const other = 'issue-2';
-
-  test.each<[string, readonly string[], TaskProgress, readonly string[]]>([
-    ['one that has begun its issue', [other], progress('in-progress'), [other, 'issue-1']],
-    ['one that has another turn', [other], progress('todo'), [other, 'issue-1']],
-    ['one that is stuck, until its turn comes', [other], progress('stuck'), [other, 'issue-1']],
-    ['not one that never began', [other], progress('todo', 0), [other]],
-    ['not one that is done', ['issue-1', other], progress('done'), [other]],
-    ['not one that waits for a person', ['issue-1', other], progress('blocked'), [other]],
-    ['nor one that failed', ['issue-1', other], progress('failed'), [other]],
-    ['each once', ['issue-1', other], progress('in-progress'), ['issue-1', other]],
-  ])('%s', (_, known, standing, expected) => {
-    expect(settled(known, 'issue-1', standing, true).unfinished).toEqual(expected);
-  });
-
-  test('one of which something is still to be published, however its issue stands', () => {
-    expect(settled([], 'issue-1', progress('done'), false).unfinished).toEqual(['issue-1']);
-  });
-
-  test('not the queue, which each schedule works on', () => {
-    expect(settled([other], 'queue', progress('in-progress'), false).unfinished).toEqual([other]);
-  });
-
-  test('one that is asked something while a run works on it, whatever that run makes of the rest', () => {
-    const claimed = reserve(withUnanswered(emptyBudget, 'issue-1'), reserved('a', { lane: 'issue-1' }), noon);
-    expect([claimed.unanswered, lanesToGoOn(claimed)]).toEqual([[], ['issue-1']]);
-    const asked = withUnanswered(withAnswering(claimed, 'issue-1'), 'issue-1');
-    const before = initialState('issue-1', noon);
-    const ended = settleRun(asked, 'a', { before, after: before, isPublished: true }, noon);
-    expect([ended.unfinished, lanesToGoOn(ended)]).toEqual([[], ['issue-1']]);
-    expect(lanesToGoOn(withNothingToDo(ended, ['issue-1']))).toEqual([]);
-    expect(withUnanswered(emptyBudget, 'queue')).toBe(emptyBudget);
-    expect(withNothingToDo(emptyBudget, ['issue-1'])).toBe(emptyBudget);
-  });
-
-  test('so many at most: the oldest goes first', () => {
-    const many = Array.from({ length: MAX_WAITING }, (_, i) => `issue-${String(i + 2)}`);
-    const { unfinished } = settled(many, 'issue-1', progress('in-progress'), true);
-    expect(unfinished).toEqual([...many.slice(1), 'issue-1']);
-  });
-
-  test.each<[string, string, readonly string[], readonly string[], readonly string[]]>([
-    ['one whose issue a person asks for', 'issue-1', ['issue-1'], [other], [other, 'issue-1']],
-    ['it is there once', 'issue-1', ['issue-1'], ['issue-1'], ['issue-1']],
-    ['not one whose issue the queue works on', 'queue', ['issue-1'], [other], [other]],
-    ['not one whose issue nobody asks for', 'issue-1', ['issue-3'], [other], [other]],
-  ])('%s', (_, lane, asked, known, expected) => {
-    const waits = { progress: progress('blocked'), approval: null, notice: null, at: noon };
-    const waiting = [
-      { ...waits, lane, task: 'issue-1' },
-      { ...waits, lane: 'queue', task: 'issue-3' },
-    ];
-    expect(withAsked({ ...emptyBudget, waiting, unfinished: known }, asked, noon).unfinished).toEqual(expected);
-  });
-});
-
 describe('a budget for a lane that knows what it used', () => {
   test.each<[string, Budget, boolean]>([
     ['begins with that where there is none', emptyBudget, true],
@@ -392,10 +311,6 @@ describe('a stored budget', () => {
       version: 1,
       windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } },
       reservations,
-      waiting: [],
-      looked: [],
-      unfinished: [],
-      unanswered: [],
     });
     const live = reserved('live', { expiresAt: noon + 146 * HOUR, calls: 1 });
     test.each<[string, Budget, Budget]>([
@@ -530,55 +445,6 @@ test('a reservation of an earlier version, which does not say of which run, is r
   const text = serializeUsage(budgetOf(reserved('a'))).replace(/ *"run(Id|Attempt)": .*\n/g, '');
   expect(text).not.toMatch(/runId|runAttempt/);
   expect(parseBudget(text, noon)).toMatchObject({ budget: { reservations: [{ runId: '', runAttempt: 1 }] } });
-});
-
-describe('an open circuit as an earlier version wrote it', () => {
-  const read = (circuits: readonly string[], waiting: readonly string[] = []): readonly string[] => {
-    const open = circuits.map((task) => ({ lane: task, task, openedAt: noon - MINUTE }));
-    const known = { progress: { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' } };
-    const issues = waiting.map((task) => ({ lane: task, task, ...known, approval: null, notice: null, at: noon }));
-    const parsed = parseBudget(JSON.stringify({ ...emptyBudget, circuits: open, waiting: issues }), noon);
-    if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
-    expect(parsed.problem).toBeNull();
-    return parsed.budget.waiting.map(({ task, progress, at }) => `${task} ${progress.state} ${String(at - noon)}`);
-  };
-
-  test.each<[string, readonly string[], readonly string[], readonly string[]]>([
-    ['is an issue that is set aside', ['issue-1'], [], [`issue-1 stuck ${String(-MINUTE)}`]],
-    [
-      'comes before what waits already',
-      ['issue-1'],
-      ['issue-2'],
-      [`issue-1 stuck ${String(-MINUTE)}`, 'issue-2 failed 0'],
-    ],
-    ['says nothing new of an issue that waits', ['issue-1'], ['issue-1'], ['issue-1 failed 0']],
-    ['says nothing of a task of a file', ['plan-1'], [], []],
-  ])('%s', (_, circuits, waiting, expected) => {
-    expect(read(circuits, waiting)).toEqual(expected);
-  });
-
-  test('is forgotten where there is no room', () => {
-    const issues = Array.from({ length: MAX_WAITING }, (_, i) => `issue-${String(i + 2)}`);
-    expect(read(['issue-1'], issues)).toEqual(issues.map((id) => `${id} failed 0`));
-  });
-
-  test('is one iteration without progress, of which nobody was notified', () => {
-    const circuits = [{ lane: 'queue', task: 'issue-1', openedAt: noon }];
-    expect(parseBudget(JSON.stringify({ ...emptyBudget, circuits }), noon)).toMatchObject({
-      budget: {
-        waiting: [
-          {
-            lane: 'queue',
-            task: 'issue-1',
-            progress: { state: 'stuck', attempts: 1, reason: 'no_progress', setAside: { times: 1, at: noon } },
-            approval: null,
-            notice: null,
-            at: noon,
-          },
-        ],
-      },
-    });
-  });
 });
 
 describe('no two runs work on one task', () => {

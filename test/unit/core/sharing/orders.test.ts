@@ -11,7 +11,7 @@ import {
 } from '../../../../src/core/sharing/orders.ts';
 import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouched, withEach } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
@@ -83,16 +83,21 @@ describe('what an order does, and what the history says of it', () => {
     expect(applyOrders(state, [order(noon, kind)])).toEqual({ ...state, ordersApplied: noon });
   });
 
-  test.each<[string, string | null, LaneState['retried'], LaneState['retried']]>([
-    ['of everything', null, [], 'all'],
-    ['of everything, once more', null, 'all', 'all'],
-    ['of one entry', 'prd-1', [], ['prd-1']],
-    ['of the same entry again', 'prd-1', ['prd-1', 'prd-2'], ['prd-2', 'prd-1']],
-    ['of one entry, when it is everything already', 'prd-1', 'all', 'all'],
-    ['of an issue, which no file calls failed', 'issue-1', ['prd-1'], ['prd-1']],
+  const retrying = (...ids: readonly string[]): LaneState => ({
+    ...working,
+    tasks: withEach(working.tasks, ids, (known) => ({ ...known, retried: true })),
+  });
+  const retryingAll: LaneState = { ...working, retriesAll: true };
+  test.each<[string, string | null, LaneState, LaneState]>([
+    ['of everything', null, working, retryingAll],
+    ['of everything, once more', null, retryingAll, retryingAll],
+    ['of one entry', 'prd-1', working, retrying('prd-1')],
+    ['of the same entry again', 'prd-1', retrying('prd-1', 'prd-2'), retrying('prd-1', 'prd-2')],
+    ['of one entry, when it is everything already', 'prd-1', retryingAll, { ...retrying('prd-1'), retriesAll: true }],
+    ['of an issue, which no file calls failed', 'issue-1', retrying('prd-1'), retrying('prd-1')],
   ])('a retry %s is kept for what only its file calls failed, and the history is silent', (_, task, before, after) => {
-    const obeyed = applyOrders({ ...working, retried: before }, [order(noon, 'retry', { task })]);
-    expect(obeyed).toEqual({ ...working, retried: after, currentTask: task, ordersApplied: noon });
+    const obeyed = applyOrders(before, [order(noon, 'retry', { task })]);
+    expect(obeyed).toEqual({ ...after, currentTask: task, ordersApplied: noon });
   });
 
   test.each(['comment', 'dispatch', 'command-line'] as const)('the history says that it came by %s', (from) => {
@@ -149,7 +154,11 @@ describe('a retry', () => {
     ['of what every object has', 'constructor', []],
   ])('%s', (_, task, again) => {
     const obeyed = applyOrders(state, [order(noon, 'retry', { task })]);
-    expect(obeyed.tasks).toEqual({ ...state.tasks, ...Object.fromEntries(again.map((id) => [id, fresh])) });
+    const known = Object.entries(obeyed.tasks).filter(([id]) => Object.hasOwn(state.tasks, id));
+    expect(Object.fromEntries(known)).toEqual({
+      ...state.tasks,
+      ...Object.fromEntries(again.map((id) => [id, fresh])),
+    });
     expect(obeyed.transitions.map(({ from, to, reason }) => `${from} → ${to} ${reason}`)).toEqual(
       again.map((id) => `${id} ${state.tasks[id]?.state ?? ''} → todo by ada (comment)`),
     );
@@ -176,8 +185,7 @@ describe('a retry is what comes next, and the next probe of an open circuit', ()
     const next = applyOrders(state, [order(noon, 'retry', { task })]);
     const circuit = state.circuit.kind === 'open' ? openOn(null).circuit : state.circuit;
     const probing = probed === null ? {} : { circuit, currentTask: probed };
-    const retried = task === null ? 'all' : [];
-    expect(next).toEqual({ ...state, ...probing, retried, ordersApplied: noon });
+    expect(next).toEqual({ ...state, ...probing, retriesAll: task === null, ordersApplied: noon });
   });
 });
 

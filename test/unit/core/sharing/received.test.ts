@@ -11,10 +11,6 @@ const before: LaneState = {
   ...initialState('queue', noon - HOUR),
   sequence: 7,
   tasks: { 'issue-1': progress('done'), 'issue-2': progress('in-progress') },
-  answers: {
-    'issue-1': { lane: 'issue-1', at: noon, approval: null },
-    'issue-2': { lane: 'issue-2', at: noon, approval: null },
-  },
   windows: { hour: { openedAt: noon - HOUR / 2, calls: 5, tokens: 50 }, day: { openedAt: MIDNIGHT, costUsd: 1 } },
   ledger: [{ day: DAY, calls: 5, tokens: 50, costUsd: 1, minutes: 5 }],
 };
@@ -41,9 +37,10 @@ describe('what the job of the loop says of', () => {
     });
     expect(received({ currentTask: 'issue-3' }).currentTask).toBe('issue-3');
     expect(received({ currentTask: 'issue-9' }).currentTask).toBeNull();
-    expect(received({ unmarked: ['issue-2', 'issue-9'], unverified: ['issue-3', 'issue-8'] })).toMatchObject({
-      unmarked: ['issue-2'],
-      unverified: ['issue-3'],
+    const marked = { ...progress('done'), unmarked: true, unproven: true } as const;
+    expect(received({ tasks: { 'issue-1': marked, 'issue-2': marked, 'issue-9': marked } }).tasks).toEqual({
+      'issue-1': progress('done'),
+      'issue-2': marked,
     });
   });
 
@@ -57,18 +54,30 @@ describe('what the job of the loop says of', () => {
   });
 
   test('what people had tried again: it may be over, and nothing is new', () => {
-    const of = (was: LaneState['retried'], is: LaneState['retried']): LaneState['retried'] =>
-      receivedState({ ...before, retried: is }, { ...admitted, before: { ...before, retried: was } }, noon).retried;
-    expect(of(['prd-1', 'prd-2'], ['prd-2', 'prd-3'])).toEqual(['prd-2']);
-    expect(of(['prd-1'], 'all')).toEqual(['prd-1']);
-    expect(of('all', [])).toBe('all');
+    const retried = { ...untouched, retried: true } as const;
+    const of = (was: LaneState['tasks'], is: LaneState['tasks']): LaneState['tasks'] =>
+      receivedState({ ...before, tasks: is }, { ...admitted, before: { ...before, tasks: was } }, noon).tasks;
+    expect(of({ 'issue-2': retried, 'issue-3': retried }, { 'issue-2': untouched, 'issue-3': retried })).toEqual({
+      'issue-2': untouched,
+      'issue-3': retried,
+    });
+    expect(of({ 'issue-2': untouched }, { 'issue-2': retried })).toEqual({ 'issue-2': untouched });
+    expect(received({ retriesAll: true }).retriesAll).toBe(false);
     expect(received({ leftCircuit: 'ab'.repeat(32) }).leftCircuit).toBeNull();
   });
 
   test('answers of other lanes: those of what it worked on may be over, and none is new', () => {
-    const answers = { 'issue-9': { lane: 'issue-9', at: noon, approval: null } };
-    expect(Object.keys(received({ answers }).answers)).toEqual(['issue-1']);
-    expect(Object.keys(received({}).answers)).toEqual(['issue-1', 'issue-2']);
+    const answer = (lane: string) => ({ ...untouched, answer: { lane, at: noon } });
+    const approval = { text: 'a', by: 'ann', at: noon };
+    const was: LaneState = { ...before, tasks: { 'issue-1': answer('issue-1'), 'issue-2': answer('issue-2') } };
+    const of = (tasks: LaneState['tasks']) =>
+      receivedState({ ...was, tasks }, { ...admitted, before: was }, noon).tasks;
+    expect(of(was.tasks)).toEqual(was.tasks);
+    expect(of({ 'issue-1': untouched, 'issue-2': { ...untouched, approval }, 'issue-3': answer('issue-9') })).toEqual({
+      'issue-1': answer('issue-1'),
+      'issue-2': untouched,
+      'issue-3': untouched,
+    });
   });
 
   test.each<[string, number, number]>([

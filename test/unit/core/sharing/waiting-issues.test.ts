@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { emptyBudget, withAsked } from '../../../../src/core/sharing/budget.ts';
-import { budgetIn, emptySnapshot, withBudget } from '../../../../src/core/snapshot/snapshot.ts';
+import { withAsked } from '../../../../src/core/snapshot/going-on.ts';
+import { emptySnapshot, waitingIn, withWaiting } from '../../../../src/core/snapshot/snapshot.ts';
 import {
-  approvalThen,
   MAX_WAITING,
   stillAsked,
   waitingAfter,
@@ -11,7 +10,7 @@ import {
 } from '../../../../src/core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { MAX_NOTIFICATIONS, type Notification } from '../../../../src/core/people/notifications.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouched, withEach } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
@@ -31,17 +30,39 @@ const aside = (times: number, at: number, attempts = 3): TaskProgress => ({
 const answer = (change: Partial<WaitingIssue> = {}): WaitingIssue => ({
   lane: 'issue-1',
   task: 'issue-1',
-  progress: blocked,
-  approval,
+  progress: { ...blocked, approval },
   notice: { thread: 1, comment: 5, at: noon },
   at: noon,
   ...change,
 });
-const lane = (id: string, tasks: LaneState['tasks'], change: Partial<LaneState> = {}): LaneState => ({
+type Of<Field extends 'answer' | 'approval'> = Readonly<Record<string, TaskProgress[Field]>>;
+/** What is known of tasks beside their progress: consent, and the answers of other lanes. */
+interface Beside {
+  readonly answers?: Of<'answer'>;
+  readonly approvals?: Of<'approval'>;
+}
+const lane = (
+  id: string,
+  tasks: LaneState['tasks'],
+  { answers = {}, approvals = {}, ...change }: Partial<LaneState> & Beside = {},
+): LaneState => ({
   ...initialState(id, noon),
-  tasks,
+  tasks: withEach(tasks, Object.keys({ ...answers, ...approvals }), (known, of) => ({
+    ...known,
+    answer: answers[of],
+    approval: approvals[of],
+  })),
   ...change,
 });
+/** The state with the answers that it holds beside its tasks. */
+const shown = (state: LaneState): LaneState & Beside => {
+  const held = Object.entries(state.tasks).filter(([, { answer }]) => answer !== undefined);
+  return {
+    ...state,
+    tasks: withEach(state.tasks, Object.keys(state.tasks), (known) => ({ ...known, answer: undefined })),
+    answers: Object.fromEntries(held.map(([id, { answer }]) => [id, answer])),
+  };
+};
 const notified = (kind: Notification['kind'], about: string, comment: number | null, at = noon): Notification => ({
   kind,
   about,
@@ -62,7 +83,7 @@ describe('what a run leaves waiting', () => {
       [],
       own,
       lane('issue-1', { 'issue-1': blocked }, { approvals: { 'issue-1': approval } }),
-      [{ lane: 'issue-1', task: 'issue-1', progress: blocked, approval, notice: null, at: NOW }],
+      [{ lane: 'issue-1', task: 'issue-1', progress: { ...blocked, approval }, notice: null, at: NOW }],
     ],
     [
       'with the comment that asks about it',
@@ -73,7 +94,7 @@ describe('what a run leaves waiting', () => {
         { 'issue-1': failed },
         { notified: [{ kind: 'failed', about: 'issue-1', thread: 1, comment: 9, at: NOW }] },
       ),
-      [{ progress: failed, approval: null, notice: { thread: 1, comment: 9, at: NOW } }],
+      [{ progress: failed, notice: { thread: 1, comment: 9, at: NOW } }],
     ],
     [
       'what opened the circuit, as set aside until the probe',
@@ -102,8 +123,8 @@ describe('what a run leaves waiting', () => {
     [
       'still what another lane left and this one did not work on',
       [answer()],
-      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
-      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon } } }),
+      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon } } }),
       [answer()],
     ],
     [
@@ -116,14 +137,14 @@ describe('what a run leaves waiting', () => {
     [
       'no more what was worked on here since',
       [answer()],
-      lane('queue', { 'issue-1': aside(1, noon) }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      lane('queue', { 'issue-1': aside(1, noon) }, { answers: { 'issue-1': { lane: 'issue-1', at: noon } } }),
       lane('queue', { 'issue-1': { ...working, attempts: 4 } }),
       [],
     ],
     [
       'the newest answer in place of the other one',
       [answer(), answer({ task: 'issue-2', lane: 'issue-2' })],
-      lane('queue', { 'issue-1': aside(1, noon) }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      lane('queue', { 'issue-1': aside(1, noon) }, { answers: { 'issue-1': { lane: 'issue-1', at: noon } } }),
       lane('queue', { 'issue-1': aside(2, NOW, 4) }),
       [{ task: 'issue-2' }, { lane: 'queue', task: 'issue-1', progress: aside(2, NOW, 4), at: NOW }],
     ],
@@ -263,7 +284,7 @@ describe('what a run leaves waiting', () => {
     [
       'still what another lane left and this one only opened again',
       [answer()],
-      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon } } }),
       lane('queue', { 'issue-1': { ...working, attempts: 2 } }),
       [answer()],
     ],
@@ -303,18 +324,18 @@ test.each<[string, Partial<TaskProgress>]>([
 });
 
 describe('a lane holds to the answers of others', () => {
-  const known = { lane: 'issue-1', at: noon, approval };
+  const known = { lane: 'issue-1', at: noon };
   const full = Array.from({ length: MAX_NOTIFICATIONS }, (_, i) =>
     notified('blocked', `issue-${String(i + 2)}`, i + 6),
   );
-  test.each<[string, LaneState, readonly WaitingIssue[], Partial<LaneState>]>([
+  test.each<[string, LaneState, readonly WaitingIssue[], Partial<LaneState> & Beside]>([
     ['none', lane('queue', { 'issue-1': working }), [], { tasks: { 'issue-1': working }, answers: {} }],
     [
       'of one: as it stands there it stands here, and nobody is notified again',
       lane('queue', {}),
       [answer()],
       {
-        tasks: { 'issue-1': blocked },
+        tasks: { 'issue-1': { ...blocked, approval } },
         answers: { 'issue-1': known },
         notified: [{ kind: 'blocked', about: 'issue-1', thread: 1, comment: 5, at: noon }],
       },
@@ -332,7 +353,7 @@ describe('a lane holds to the answers of others', () => {
       'in place of its own, but for where its own work began',
       lane('queue', { 'issue-1': { ...working, startedTree: 'tree' } }),
       [answer({ notice: null })],
-      { tasks: { 'issue-1': { ...blocked, startedTree: 'tree' } }, notified: [] },
+      { tasks: { 'issue-1': { ...blocked, startedTree: 'tree', approval } }, notified: [] },
     ],
     ['not its own', lane('queue', {}), [answer({ lane: 'queue' })], { tasks: {}, answers: {} }],
     ['not what is done here', lane('queue', { 'issue-1': done }), [answer()], { tasks: { 'issue-1': done } }],
@@ -340,7 +361,7 @@ describe('a lane holds to the answers of others', () => {
       'on its own branch an issue that of the queue',
       lane('issue-1', {}),
       [answer({ lane: 'queue' })],
-      { tasks: { 'issue-1': blocked } },
+      { tasks: { 'issue-1': { ...blocked, approval } } },
     ],
     ['but not about other issues', lane('issue-2', {}), [answer()], { tasks: {}, answers: {} }],
     [
@@ -448,11 +469,11 @@ describe('a lane holds to the answers of others', () => {
       'a full memory keeps what it holds',
       lane('queue', {}, { notified: full }),
       [answer()],
-      { tasks: { 'issue-1': blocked }, notified: full },
+      { tasks: { 'issue-1': { ...blocked, approval } }, notified: full },
     ],
   ])('%s', (_, state, waiting, expected) => {
     const held = withAnswers(state, waiting, []);
-    expect(held).toEqual({ ...held, ...expected });
+    expect(shown(held)).toEqual({ ...shown(held), ...expected });
     expect(withAnswers(held, waiting, [])).toEqual(held);
   });
 });
@@ -475,7 +496,7 @@ describe('of an issue that is worked on a branch of its own, the queue takes no 
     ],
   ])('%s', (_, change, one, expected) => {
     const held = withAnswers(lane('queue', {}, { notified: [one] }), [answer(change)], ['issue-1']);
-    expect(held).toMatchObject({ tasks: {}, answers: {}, notified: expected });
+    expect(held).toMatchObject({ tasks: {}, notified: expected });
   });
 });
 
@@ -492,8 +513,10 @@ test('of several comments the queue leaves only what the branches of their own h
 
 describe('a stored comment still asks somebody', () => {
   const stored = notified('blocked', 'issue-1', 5, noon);
-  const answered = (at: number): LaneState['answers'] => ({ 'issue-1': { lane: 'issue-1', at, approval } });
-  test.each<[string, readonly Notification[], LaneState['answers'], boolean]>([
+  const answered = (at: number): LaneState['tasks'] => ({
+    'issue-1': { ...untouched, answer: { lane: 'issue-1', at } },
+  });
+  test.each<[string, readonly Notification[], LaneState['tasks'], boolean]>([
     ['where nobody else has answered', [], {}, true],
     ['where the state that holds to the answers holds it', [stored], answered(NOW), true],
     ['not where a newer answer has settled it', [], answered(NOW), false],
@@ -501,28 +524,22 @@ describe('a stored comment still asks somebody', () => {
     ['nor where that holds what it asks of another issue', [notified('blocked', 'issue-2', 5)], answered(NOW), false],
     ['where it came with the answer', [], answered(noon), true],
     ['where it came since', [], answered(noon - 1), true],
-  ])('%s', (_, held, answers, expected) => {
-    expect(stillAsked([stored], { notified: held, answers })).toEqual(expected ? [stored] : []);
+  ])('%s', (_, held, tasks, expected) => {
+    expect(stillAsked([stored], { notified: held, tasks })).toEqual(expected ? [stored] : []);
   });
 });
 
 describe('what was approved when an issue was last worked on', () => {
   const other = { ...approval, text: 'b'.repeat(32) };
-  test.each<[string, Partial<LaneState>, object | null]>([
-    ['here', { approvals: { 'issue-1': approval } }, approval],
-    [
-      'on another branch',
-      { approvals: { 'issue-1': approval }, answers: { 'issue-1': { lane: 'issue-1', at: noon, approval: other } } },
-      other,
-    ],
-    [
-      'there, which is not known',
-      { approvals: { 'issue-1': approval }, answers: { 'issue-1': { lane: 'issue-1', at: noon, approval: null } } },
-      null,
-    ],
-    ['nowhere', {}, null],
-  ])('%s', (_, change, expected) => {
-    expect(approvalThen(lane('queue', {}, change), 'issue-1')).toEqual(expected);
+  test.each<[string, TaskProgress['approval'], TaskProgress['approval'], object | undefined]>([
+    ['is known here', approval, undefined, approval],
+    ['is what another branch knows', undefined, other, other],
+    ['is the newer one, which another branch knows', approval, other, other],
+    ['is known nowhere', undefined, undefined, undefined],
+  ])('%s', (_, own, theirs, expected) => {
+    const state = lane('queue', { 'issue-1': { ...untouched, approval: own } });
+    const held = withAnswers(state, [answer({ progress: { ...blocked, approval: theirs } })], []);
+    expect(held.tasks['issue-1']?.approval).toEqual(expected);
   });
 });
 
@@ -541,23 +558,23 @@ describe('in the document', () => {
     const waiting = fullOfWaiting();
     expect(waiting).toHaveLength(MAX_WAITING);
     expect(waiting.at(-1)?.task).toBe(`issue-${String(2 * MAX_WAITING - 1)}`);
-    const kept = withBudget(emptySnapshot, { ...emptyBudget, waiting }, NOW);
+    const kept = withWaiting(emptySnapshot, waiting);
     expect(kept.get('issues/150.json')).toContain('"task": "issue-150"');
-    expect(budgetIn(kept, NOW)).toEqual({ kind: 'budget', budget: { ...emptyBudget, waiting }, problem: null });
+    expect(waitingIn(kept)).toEqual(waiting);
   });
 
   test('what a person asks for is open again, and what they were notified of is known', () => {
     const waiting = fullOfWaiting();
-    const budget = { ...emptyBudget, waiting };
-    const asked = withAsked(budget, ['issue-150'], NOW + 1);
+    const kept = withWaiting(emptySnapshot, waiting);
+    const asked = withAsked(kept, ['issue-150'], NOW + 1);
     const before = waiting.find(({ task }) => task === 'issue-150');
-    expect(asked.waiting.find(({ task }) => task === 'issue-150')).toEqual({
+    expect(waitingIn(asked).find(({ task }) => task === 'issue-150')).toEqual({
       ...before,
       progress: untouched,
       at: NOW + 1,
     });
-    expect(asked.waiting.filter(({ progress }) => progress.state === 'blocked')).toHaveLength(MAX_WAITING - 1);
+    expect(waitingIn(asked).filter(({ progress }) => progress.state === 'blocked')).toHaveLength(MAX_WAITING - 1);
     expect(withAsked(asked, ['issue-150'], NOW + 2)).toBe(asked);
-    expect(withAsked(budget, ['issue-1'], NOW)).toBe(budget);
+    expect(withAsked(kept, ['issue-1'], NOW)).toBe(kept);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-request-now.ts';
-import { lanesInNeed, MAX_LOOKED, withLook, type Looked } from '../../../../src/core/sharing/waiting-issues.ts';
+import { lanesInNeed, type Looked } from '../../../../src/core/sharing/waiting-issues.ts';
 
 const HOUR = 3_600_000;
 const NOW = 100 * HOUR;
@@ -54,13 +54,5 @@ describe('the pull requests that need work', () => {
       'issue-2',
       'issue-1',
     ]);
-  });
-
-  test('are remembered once each, the newest fifty', () => {
-    const looks = Array.from({ length: 60 }, (_none, at) => ({ lane: `issue-${String(at % 55)}`, seen: SEEN, at }));
-    const looked = looks.reduce<readonly Looked[]>(withLook, []);
-    expect(looked).toHaveLength(MAX_LOOKED);
-    expect(looked.at(-1)).toMatchObject({ lane: 'issue-4', at: 59 });
-    expect(new Set(looked.map(({ lane }) => lane)).size).toBe(MAX_LOOKED);
   });
 });

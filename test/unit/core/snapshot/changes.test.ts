@@ -2,24 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { emptyBudget, reserve, type Reservation } from '../../../../src/core/sharing/budget.ts';
 import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { initialState, serializeState } from '../../../../src/core/lane/state.ts';
-import {
-  amend,
-  claim,
-  changeUsage,
-  order,
-  release,
-  save,
-  withoutLeases,
-} from '../../../../src/core/snapshot/changes.ts';
-import {
-  budgetIn,
-  emptySnapshot,
-  laneIn,
-  withBudget,
-  withRecord,
-  type Snapshot,
-} from '../../../../src/core/snapshot/snapshot.ts';
+import { amend, changeUsage, order, release, save, withoutLeases } from '../../../../src/core/snapshot/changes.ts';
+import { budgetIn, emptySnapshot, laneIn, withRecord, type Snapshot } from '../../../../src/core/snapshot/snapshot.ts';
+import { withUnanswered } from '../../../../src/core/snapshot/going-on.ts';
 import { HOUR, noon } from '../core-fixtures.ts';
+import { claimOf } from './claim-fixture.ts';
 import { leaseOf } from '../sharing/lease-fixtures.ts';
 
 const LANE = 'issue-7';
@@ -29,7 +16,7 @@ const reservation: Reservation = {
   ...{ calls: 5, tokens: 0, costUsd: 1 },
 };
 const claimed = (seen: Snapshot, by = a) =>
-  claim({ lane: LANE, seen, lease: by, now: noon, reserve: (budget) => reserve(budget, reservation, noon) });
+  claimOf(LANE, { seen, lease: by, reserve: (budget) => reserve(budget, reservation, noon) });
 const ofBudget = (snapshot: Snapshot) => {
   const found = budgetIn(snapshot, noon);
   if (found.kind !== 'budget') throw new Error(found.kind);
@@ -67,7 +54,7 @@ describe('a claim', () => {
 
   test('is not stopped by what others do elsewhere, or remember of the lane', () => {
     const other = withRecord(emptySnapshot, { ...emptyRecord('queue'), sequence: 3 });
-    const marked = withBudget(other, { ...emptyBudget, unanswered: [LANE] }, noon);
+    const marked = withUnanswered(other, LANE);
     expect(claimed(emptySnapshot)(marked).answer).toMatchObject({ kind: 'claimed' });
   });
 });
@@ -110,12 +97,11 @@ test('a lane that is given back unused gives back its reservation; one that was 
 
 test('an order says in the history who gave it; a name cannot begin a line of its own', () => {
   const given = { kind: 'retry', task: LANE, by: 'ada\nRalph-Depth: 1', from: 'comment', run: null, at: noon } as const;
-  const also = { now: noon, change: <Budget>(budget: Budget): Budget => budget };
-  const { message, answer, snapshot } = order(LANE, given, also)(emptySnapshot);
+  const { message, answer, snapshot } = order(LANE, given)(emptySnapshot);
   expect([message, answer]).toEqual(['issue #7: retry issue-7, ordered by ada Ralph-Depth: 1 (comment)', null]);
   expect(laneIn(snapshot, LANE)).toMatchObject({ record: { orders: [{ kind: 'retry' }] } });
   const newer = new Map([[`lanes/${LANE}.json`, '{"version":9}']]);
-  expect(order(LANE, given, also)(newer)).toMatchObject({ snapshot: newer, answer: expect.stringContaining('newer') });
+  expect(order(LANE, given)(newer)).toMatchObject({ snapshot: newer, answer: expect.stringContaining('newer') });
 });
 
 test('what decides nothing is amended where nobody works on the LANE, and it is as it was decided by', () => {

@@ -7,12 +7,16 @@ import {
   isSnapshotFile,
   laneIn,
   lanesIn,
+  looksIn,
   parseSnapshot,
   recordIn,
   serializeSnapshot,
   unreadableSnapshot,
+  waitingIn,
   withBudget,
+  withLane,
   withRecord,
+  withWaiting,
   type Snapshot,
 } from '../../../../src/core/snapshot/snapshot.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
@@ -20,16 +24,17 @@ import { HOUR, noon } from '../core-fixtures.ts';
 
 const blocked = { ...untouched, state: 'blocked', attempts: 1, reason: 'status_blocked' } as const;
 const waits = (issue: number, at = noon) =>
-  ({ lane: 'queue', task: `issue-${String(issue)}`, progress: blocked, approval: null, notice: null, at }) as const;
+  ({ lane: 'queue', task: `issue-${String(issue)}`, progress: blocked, notice: null, at }) as const;
 const full: Budget = {
   ...emptyBudget,
   windows: { hour: { openedAt: noon, calls: 3, tokens: 4 }, day: { openedAt: noon, costUsd: 1.5 } },
-  waiting: [waits(7, noon - 1), waits(12)],
-  unfinished: ['issue-3'],
-  unanswered: ['issue-4'],
-  looked: [{ lane: 'issue-3', seen: 'a b', at: noon }],
 };
-const kept = withBudget(emptySnapshot, full, noon);
+const waiting = [waits(7, noon - 1), waits(12)];
+const looked = { seen: 'a b', at: noon };
+const kept = withLane(withWaiting(withBudget(emptySnapshot, full, noon), waiting), 'issue-3', (record) => ({
+  ...record,
+  looked,
+}));
 
 test.each([
   ['lanes/queue.json', true],
@@ -52,18 +57,18 @@ describe('what all lanes share', () => {
       'issues/12.json',
       'issues/7.json',
       'lanes/issue-3.json',
-      'lanes/issue-4.json',
       'usage.json',
     ]);
     expect(budgetIn(kept, noon)).toEqual({ kind: 'budget', budget: full, problem: null });
+    expect(waitingIn(kept)).toEqual(waiting);
+    expect(looksIn(kept)).toEqual([{ lane: 'issue-3', ...looked }]);
   });
 
   test('changes only the files of what changed', () => {
-    const next = withBudget(kept, { ...full, waiting: [waits(7, noon - 1)], unanswered: [] }, noon);
+    const next = withWaiting(kept, [waits(7, noon - 1)]);
     expect(next.has('issues/12.json')).toBe(false);
     const same = [...next].filter(([path, text]) => kept.get(path) === text).map(([path]) => path);
     expect(same.toSorted()).toEqual(['issues/7.json', 'lanes/issue-3.json', 'usage.json']);
-    expect(laneIn(next, 'issue-4')).toMatchObject({ record: { goesOn: null } });
   });
 
   test.each<[string, Snapshot]>([
@@ -73,18 +78,20 @@ describe('what all lanes share', () => {
     const known = budgetIn(snapshot, noon);
     if (known.kind !== 'budget') throw new Error(known.kind);
     expect(withBudget(snapshot, known.budget, noon)).toBe(snapshot);
+    expect(withWaiting(snapshot, waitingIn(snapshot))).toBe(snapshot);
+    expect(withLane(snapshot, 'queue', (record) => record)).toBe(snapshot);
   });
 
   test('leaves what a newer version wrote', () => {
     const newer = new Map([...kept, ['usage.json', '{"version":2}'], ['lanes/issue-3.json', '{"version":9}']]);
     expect(withBudget(newer, emptyBudget, noon)).toBe(newer);
-    const lane = new Map([...kept, ['lanes/issue-3.json', '{"version":9}']]);
-    expect(withBudget(lane, emptyBudget, noon).get('lanes/issue-3.json')).toBe('{"version":9}');
+    expect(withLane(newer, 'issue-3', (record) => ({ ...record, looked: null }))).toBe(newer);
+    expect(looksIn(newer)).toEqual([]);
   });
 
   test('is not what lies under the name of another issue, or cannot be read', () => {
     const odd = new Map([...kept, ['issues/13.json', kept.get('issues/12.json') ?? ''], ['issues/7.json', 'garbage']]);
-    expect(budgetIn(odd, noon)).toMatchObject({ budget: { waiting: [waits(12)] } });
+    expect(waitingIn(odd)).toEqual([waits(12)]);
   });
 
   test('that cannot be read counts as used up from now on, and is written so', () => {

@@ -1,3 +1,4 @@
+import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { Consent } from '../../../../src/core/people/consent.ts';
@@ -42,13 +43,11 @@ const stateOf = (
   tasks: Readonly<Record<number, TaskProgress['state']>>,
   approvedAt: number | null = null,
 ): LaneState => {
-  const ids = Object.entries(tasks).map(([number, state]) => [`issue-${number}`, progress(state)] as const);
-  const approvals = ids.map(([id]) => [id, { text: 'hash', by: 'ann', at: approvedAt ?? 0 }] as const);
-  return {
-    ...initialState('queue', noon),
-    tasks: Object.fromEntries(ids),
-    approvals: approvedAt === null ? {} : Object.fromEntries(approvals),
-  };
+  const approval = approvedAt === null ? undefined : { text: 'hash', by: 'ann', at: approvedAt };
+  const known = Object.entries(tasks).map(
+    ([number, state]) => [`issue-${number}`, { ...progress(state), approval }] as const,
+  );
+  return { ...initialState('queue', noon), tasks: Object.fromEntries(known) };
 };
 
 /** What is true of the issues: every one is approved and waits for nothing, unless it is said otherwise. */
@@ -315,7 +314,7 @@ describe('work that is settled and was approved before', () => {
       isReopened
         ? {
             ...before,
-            tasks: {},
+            tasks: { 'issue-1': { ...untouched, approval: before.tasks['issue-1']?.approval } },
             transitions: [{ at: noon, subject: 'task', from: `issue-1 ${state}`, to: 'todo', reason: 'asked_again' }],
           }
         : before,
@@ -326,7 +325,9 @@ describe('work that is settled and was approved before', () => {
     const state = stateOf({ 1: 'done', 2: 'done', 3: 'done' }, at);
     const consents = { 1: given(at + 1), 2: given(at), 3: given(at + 1) };
     const { judged } = judge({ candidates: { issues: issues(3) }, state, consents });
-    expect(Object.keys(judged.state.tasks)).toEqual(['issue-2']);
+    expect(Object.entries(judged.state.tasks).filter(([, task]) => task.state === 'done')).toMatchObject([
+      ['issue-2', {}],
+    ]);
     expect(judged.state.transitions).toHaveLength(2);
   });
 });

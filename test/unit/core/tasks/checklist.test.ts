@@ -252,7 +252,7 @@ describe('a task of a file is done when its file says so, content changed or ver
   ])('%s: %o', (_, script, bounds, expected) => {
     const { state, verdicts } = play(script, { tasks: lane, policy: bounds });
     expect(verdicts.at(-1)?.taskDone).toBe(expected);
-    expect(state.tasks['plan-a']?.state === 'done').toBe(expected);
+    expect(state.tasks['plan-a']?.state === 'finished').toBe(expected);
   });
 
   test('the last box and a passing verify in one iteration, nothing said: the plan is complete at once', () => {
@@ -320,7 +320,7 @@ describe('tasks that an iteration finished along with its own', () => {
   ])('%s', (_, iteration, bounds, expected) => {
     const { state, verdicts } = play([iteration], { tasks: lane, policy: bounds });
     expect(verdicts[0]?.alsoDone).toEqual(expected);
-    expect(state.tasks['plan-b']?.state ?? 'todo').toBe(expected.length > 0 ? 'done' : 'todo');
+    expect(state.tasks['plan-b']?.state ?? 'todo').toBe(expected.length > 0 ? 'finished' : 'todo');
   });
 
   test('complete the plan without a call of their own', () => {
@@ -345,7 +345,7 @@ describe('tasks that an iteration finished along with its own', () => {
   ])('without verify stay open until an iteration on them %s', (_, iteration, bounds, expected) => {
     const first = play([progress({ checklist: both })], { tasks: lane, policy: bounds });
     const { state, verdicts } = play([iteration], { ...first, tasks: lane.slice(1), policy: bounds });
-    expect(state.tasks['plan-b']?.state === 'done').toBe(expected);
+    expect(state.tasks['plan-b']?.state === 'finished').toBe(expected);
     expect(verdicts[0]?.progress).toBe(expected);
   });
 

@@ -1,3 +1,4 @@
+import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { ReadableComments } from '../../../../src/core/people/comments.ts';
@@ -140,26 +141,26 @@ describe('the state', () => {
       readonly Task[],
       readonly number[],
       readonly number[],
-      Pick<LaneState, 'tasks' | 'approvals'>,
-      LaneState['approvals'],
+      LaneState['tasks'],
+      Readonly<Record<string, Approval>>,
     ]
   >([
-    ['keeps who approved what may be worked', [task(1)], [1], [1], { tasks: {}, approvals: {} }, { 'issue-1': now(1) }],
+    ['keeps who approved what may be worked', [task(1)], [1], [1], {}, { 'issue-1': now(1) }],
     [
       'the newest approval counts',
       [task(1)],
       [1],
       [1],
-      { tasks: {}, approvals: { 'issue-1': old } },
+      { 'issue-1': { ...untouched, approval: old } },
       { 'issue-1': now(1) },
     ],
-    ['not of what may not be worked', [task(1)], [1], [], { tasks: {}, approvals: {} }, {}],
+    ['not of what may not be worked', [task(1)], [1], [], {}, {}],
     [
       'but of what was settled before anybody kept it',
       [],
       [1],
       [],
-      { tasks: { 'issue-1': worked('done') }, approvals: {} },
+      { 'issue-1': worked('done') },
       { 'issue-1': now(1) },
     ],
     [
@@ -167,7 +168,7 @@ describe('the state', () => {
       [],
       [1],
       [],
-      { tasks: { 'issue-1': worked('done') }, approvals: { 'issue-1': old } },
+      { 'issue-1': { ...worked('done'), approval: old } },
       { 'issue-1': old },
     ],
     [
@@ -175,25 +176,25 @@ describe('the state', () => {
       [task(1)],
       [],
       [],
-      { tasks: {}, approvals: { 'issue-1': old } },
+      { 'issue-1': { ...untouched, approval: old } },
       { 'issue-1': old },
     ],
     [
-      'not of those that nobody knows any more, nor of files',
+      'not of those that nobody knows any more',
       [fromFile('prd-a')],
       [],
       [],
-      { tasks: {}, approvals: { 'issue-1': old, 'prd-a': old } },
+      { 'issue-1': { ...untouched, approval: old } },
       {},
     ],
-  ])('%s', (_, tasks, approved, workable, state, expected) => {
+  ])('%s', (_, tasks, approved, workable, known, expected) => {
     const issues = approved.map((number) => issue(number));
-    expect(
-      prepare(
-        judgedOf(tasks, issues, state),
-        issues.filter(({ number }) => workable.includes(number)),
-      ).state.approvals,
-    ).toEqual(expected);
+    const { state } = prepare(
+      judgedOf(tasks, issues, { tasks: known }),
+      issues.filter(({ number }) => workable.includes(number)),
+    );
+    const approvals = Object.entries(state.tasks).flatMap(([id, { approval }]) => (approval ? [[id, approval]] : []));
+    expect(Object.fromEntries(approvals)).toEqual(expected);
   });
 });
 
@@ -235,42 +236,40 @@ describe('an edit of its text by somebody who may opens a task again', () => {
   const hashOf = ({ body }: ApprovedIssue['text']): string => body;
   const approval = (text: string): Approval => ({ text, by: 'ada', at: noon });
   const gaveUp = { ...worked('failed'), attempts: 8, reason: 'max_iterations_per_task' } as const;
-  test.each<[string, Partial<LaneState>, Partial<TaskProgress>]>([
+  test.each<[string, TaskProgress, Partial<TaskProgress>]>([
     [
       'that is blocked',
-      { tasks: { 'issue-1': { ...worked('blocked'), reason: 'status_blocked' } } },
+      { ...worked('blocked'), reason: 'status_blocked' },
       { state: 'todo', attempts: 1, reason: null },
     ],
     [
       'that is stuck',
-      { tasks: { 'issue-1': { ...worked('stuck'), reason: 'no_progress', setAside: { times: 2, at: noon } } } },
+      { ...worked('stuck'), reason: 'no_progress', setAside: { times: 2, at: noon } },
       { state: 'todo', attempts: 1, reason: null, setAside: null },
     ],
-    ['that was given up: it has all its attempts', { tasks: { 'issue-1': gaveUp } }, { state: 'todo', attempts: 0 }],
-    ['that is done: it stays done', { tasks: { 'issue-1': worked('done') } }, worked('done')],
-    ['that is in progress: it stays so', { tasks: { 'issue-1': worked('in-progress') } }, worked('in-progress')],
+    ['that was given up: it has all its attempts', gaveUp, { state: 'todo', attempts: 0 }],
+    ['that is done: it stays done', worked('done'), worked('done')],
+    ['that is in progress: it stays so', worked('in-progress'), worked('in-progress')],
     [
       'of which nobody knows what was approved: it stays as it is',
-      { tasks: { 'issue-1': worked('blocked') }, approvals: {} },
+      { ...worked('blocked'), approval: undefined },
       worked('blocked'),
     ],
     [
       'that another branch worked on since: what it worked on counts',
-      {
-        tasks: { 'issue-1': worked('blocked') },
-        answers: { 'issue-1': { lane: 'issue-1', at: noon, approval: approval('Body 1') } },
-      },
+      { ...worked('blocked'), answer: { lane: 'issue-1', at: noon }, approval: approval('Body 1') },
       worked('blocked'),
     ],
-  ])('%s', (_, state, expected) => {
-    const judged = judgedOf([task(1)], [issue(1)], { approvals: { 'issue-1': approval('as it was') }, ...state });
+  ])('%s', (_, known, expected) => {
+    const judged = judgedOf([task(1)], [issue(1)], {
+      tasks: { 'issue-1': { approval: approval('as it was'), ...known } },
+    });
     expect(wakeEdited(judged, hashOf).tasks['issue-1']).toMatchObject(expected);
   });
 
   test('and leaves alone what nobody edited', () => {
     const judged = judgedOf([task(1)], [issue(1)], {
-      tasks: { 'issue-1': worked('blocked') },
-      approvals: { 'issue-1': approval('Body 1') },
+      tasks: { 'issue-1': { ...worked('blocked'), approval: approval('Body 1') } },
     });
     expect(wakeEdited(judged, hashOf)).toBe(judged.state);
   });

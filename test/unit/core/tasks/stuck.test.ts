@@ -31,7 +31,7 @@ describe('a stuck task steps aside; the queue continues', () => {
   test('one that can never be done costs three calls, the other is done, and the run ends blocked', () => {
     const run = play([idle, idle, idle, done()], { tasks });
     expect(asides(run)).toEqual([null, null, 'no_progress', null]);
-    expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['stuck', 'done']);
+    expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['stuck', 'finished']);
     expect(run.state.circuit).toMatchObject({ kind: 'closed', totalOpens: 0, noProgress: 0, probes: false });
     expect(describeStep(run.step)).toBe('blocked (needs_human)');
   });
@@ -61,7 +61,7 @@ describe('a stuck task steps aside; the queue continues', () => {
   test('the probe of an open circuit goes to another task than the one that opened it', () => {
     const first = play([idle, idle, idle, idle], { tasks: [...tasks, task(3)] });
     const next = playAgain(first, [done()], { tasks: [...tasks, task(3)], gapMs: 31 * MINUTE });
-    expect(stateOf(next, 'issue-3')).toBe('done');
+    expect(stateOf(next, 'issue-3')).toBe('finished');
     expect(next.state.circuit.kind).toBe('closed');
   });
 });
@@ -76,7 +76,7 @@ test('the probes of an open circuit try every task before they go back to one', 
   expect(['issue-1', 'issue-2', 'issue-3'].map((id) => stateOf(third, id))).toEqual([
     'in-progress',
     'in-progress',
-    'done',
+    'finished',
   ]);
 });
 
@@ -113,7 +113,7 @@ describe('another turn', () => {
   test('continues with progress, and forgets what was', () => {
     const first = play([idle, idle, idle, done()], { tasks });
     const again = playAgain(first, [progress(), done()], { tasks, gapMs: 31 * MINUTE });
-    expect(again.state.tasks['issue-1']).toMatchObject({ state: 'done', setAside: null });
+    expect(again.state.tasks['issue-1']).toMatchObject({ state: 'finished', setAside: null });
     expect(describeStep(again.step)).toBe('complete (plan_complete)');
   });
 
@@ -173,7 +173,10 @@ describe('"nothing to do" is an answer', () => {
     test('with verify it is verified, done, and remembered as unmarked', () => {
       const run = play([{ ...says, verification: 'passed' }], { tasks: [item], policy: { ...policy, verifies: true } });
       expect(run.verdicts[0]).toMatchObject({ nothingToDo: true, taskDone: true, progress: false });
-      expect(run.state).toMatchObject({ unmarked: ['plan-a'], circuit: { kind: 'closed', noProgress: 0 } });
+      expect(run.state).toMatchObject({
+        tasks: { 'plan-a': { unmarked: true } },
+        circuit: { kind: 'closed', noProgress: 0 },
+      });
       expect(describeStep(run.step)).toBe('complete (plan_complete)');
     });
 
@@ -225,7 +228,7 @@ describe('"nothing to do" is an answer', () => {
 
   test('the queue continues with the next task at once', () => {
     const run = play([saysDone, done()], { tasks });
-    expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['blocked', 'done']);
+    expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['blocked', 'finished']);
   });
 });
 
@@ -239,10 +242,10 @@ describe('a task that says BLOCKED', () => {
       'twice in a row, is left to a person, and the queue continues',
       [blocked, blocked, done()],
       'status_blocked',
-      'done',
+      'finished',
     ],
-    ['with a question, waits for the answer at once', [asks, done()], 'status_blocked', 'done'],
-    ['once, without a question, has another call', [blocked, done(), done()], null, 'done'],
+    ['with a question, waits for the answer at once', [asks, done()], 'status_blocked', 'finished'],
+    ['once, without a question, has another call', [blocked, done(), done()], null, 'finished'],
   ])('%s', (_, script, reason, other) => {
     const run = play(script, { tasks });
     expect([reasonOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual([reason, other]);
@@ -252,7 +255,7 @@ describe('a task that says BLOCKED', () => {
   test('is asked twice where there is nothing else to do', () => {
     expect(describeStep(play([asks], {}).step)).toBe('iterate');
     expect(describeStep(play([asks, asks], {}).step)).toBe('blocked (needs_human)');
-    expect(stateOf(play([asks, done()], {}), 'issue-1')).toBe('done');
+    expect(stateOf(play([asks, done()], {}), 'issue-1')).toBe('finished');
   });
 
   test('says nothing of the next one', () => {
@@ -303,26 +306,29 @@ describe('a task that was finished and waits for a check of the head', () => {
     });
     const reopened = (state: LaneState): LaneState => ({
       ...state,
-      tasks: { ...state.tasks, 'issue-1': { ...(state.tasks['issue-1'] ?? untouched), state: 'in-progress' } },
+      tasks: {
+        ...state.tasks,
+        'issue-1': { ...(state.tasks['issue-1'] ?? untouched), state: 'in-progress', unproven: true },
+      },
     });
     expect(nextOf({ ...stuck, state: reopened(failing(stuck.state, 3)) }, only)).toBe('needs_human');
     expect(nextOf({ ...stuck, state: reopened(failing(stuck.state, null)) }, only)).toBe('issue-1');
     expect(nextOf({ ...stuck, state: reopened(failing(stuck.state, 3)) }, [task(1)])).toBe('issue-1');
   });
 
-  test.each<[string, Play, readonly string[]]>([
-    ['changes nothing', idleRed, ['issue-1']],
-    ['changes something and does not finish', halfDone, []],
-    ['says BLOCKED', { output: { signal: { status: 'BLOCKED' } } }, []],
-    ['finishes it', done({ verification: 'passed' }), []],
-  ])('whose call %s', (_, call, unverified) => {
+  test.each<[string, Play, true | undefined]>([
+    ['changes nothing', idleRed, true],
+    ['changes something and does not finish', halfDone, undefined],
+    ['says BLOCKED', { output: { signal: { status: 'BLOCKED' } } }, undefined],
+    ['finishes it', done({ verification: 'passed' }), undefined],
+  ])('whose call %s', (_, call, unproven) => {
     const run = afterRed([]);
     const again = play([call], { state: run.state, tasks: [task(1)], policy: verifying, tree: run.tree, now: run.now });
-    expect(again.state.unverified).toEqual(unverified);
+    expect(again.state.tasks['issue-1']?.unproven).toBe(unproven);
   });
 
   test('is forgotten when a person has it tried again', () => {
-    expect(retryTask(afterRed([]).state, 'issue-1', 'retry', noon).unverified).toEqual([]);
+    expect(retryTask(afterRed([]).state, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouched);
   });
 });
 

@@ -2,7 +2,7 @@ import { type ParsedJson, parseJson } from '../../../../json/parse.ts';
 import { tryJson } from '../../../text/try-json.ts';
 import type { FileSource, TaskId } from '../../ids.ts';
 import type { PriorityWord } from '../../priority.ts';
-import type { Task, TaskProgress } from '../../task.ts';
+import type { Task, TaskState } from '../../task.ts';
 
 /** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
 export const prdLists = ['tasks', 'userStories'] as const;
@@ -95,7 +95,7 @@ export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 /** A task as its file has it; `state` is what the file says. */
 export interface FileTask {
   readonly task: Task;
-  readonly state: TaskProgress['state'];
+  readonly state: TaskState;
 }
 
 /** What a person should correct in a file of tasks. Line and column from 1; null: of the file as a whole. */
@@ -127,5 +127,5 @@ export interface NewTask {
 /** What came of adding it: the file's new text with the task's place, or why the text stays as it is. */
 export type AddedTask =
   | { readonly kind: 'added'; readonly text: string; readonly id: TaskId; readonly line: number }
-  | { readonly kind: 'there'; readonly id: TaskId; readonly line: number; readonly state: TaskProgress['state'] }
+  | { readonly kind: 'there'; readonly id: TaskId; readonly line: number; readonly state: TaskState }
   | { readonly kind: 'refused'; readonly problem: TaskProblem };

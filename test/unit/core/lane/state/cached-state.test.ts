@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { safeParts, signedParts, withSafeParts } from '../../../../../src/core/lane/cached-state.ts';
 import { initialState, type LaneState } from '../../../../../src/core/lane/state.ts';
+import { untouched, withEach } from '../../../../../src/core/tasks/queue.ts';
 import { idle, play, progress } from '../../core-fixtures.ts';
 
 const worked = play([progress(), idle]).state;
 const check = { commit: 'c', at: 1 } as unknown as NonNullable<LaneState['baseCheck']>;
 const risky = {
-  approvals: { 'issue-1': { hash: 'a'.repeat(64) } } as unknown as LaneState['approvals'],
+  tasks: withEach(worked.tasks, ['issue-1'], (known) => ({
+    ...known,
+    approval: { text: 'a'.repeat(32), by: 'ann', at: 1 },
+  })),
   pause: { by: 'ann', at: 1 },
   session: { id: 's', startedAt: 1, lastUsedAt: 2, taskId: null },
   transcript: { sha256: 'a'.repeat(64), bytes: 3 },
@@ -18,7 +22,7 @@ const risky = {
 } satisfies Partial<LaneState>;
 const state: LaneState = { ...worked, ...risky };
 const dropped = ['approvals', 'a pause', 'a conversation'];
-const nothingSaid = { approvals: {}, pause: null, session: null, transcript: null };
+const nothingSaid = { tasks: worked.tasks, pause: null, session: null, transcript: null };
 
 describe('a document of a cache, where others may write', () => {
   test('has neither consent nor orders nor a conversation nor a check, and says so', () => {
@@ -35,18 +39,29 @@ describe('a document of a cache, where others may write', () => {
   });
 
   test('of which there is no other, keeps a pause and a conversation where the agent’s key wrote it', () => {
-    expect(signedParts(state, true)).toEqual({ dropped: ['approvals'], state: { ...state, approvals: {} } });
+    expect(signedParts(state, true)).toEqual({ dropped: ['approvals'], state: { ...state, tasks: worked.tasks } });
     expect(signedParts(state, false)).toEqual({ dropped, state: { ...state, ...nothingSaid } });
   });
 });
 
 test('what was spent and tried since counts, whatever else the place says that takes no writes any more', () => {
-  const since: LaneState = { ...state, sequence: 9, savedAt: 7, unmarked: ['plan-a'], unverified: ['plan-b'] };
-  const decides: LaneState = { ...initialState('queue', 0), ordersApplied: 1 };
+  const marked = { ...untouched, unmarked: true, unproven: true, retried: true } as const;
+  const since: LaneState = { ...state, sequence: 9, savedAt: 7, tasks: { ...worked.tasks, 'plan-a': marked } };
+  const said = { ...untouched, approval: { text: 'b', by: 'ann', at: 2 } };
+  const decides: LaneState = {
+    ...initialState('queue', 0),
+    ordersApplied: 1,
+    tasks: { 'issue-1': { ...said, attempts: 9 }, 'issue-8': said },
+  };
   const merged = withSafeParts(decides, since);
-  const { circuit, windows, signals, tasks, ledger, park, currentTask, lastRun, lastIteration, unmarked, unverified } =
-    since;
+  const { circuit, windows, signals, ledger, park, currentTask, lastRun, lastIteration } = since;
+  const tasks = {
+    ...worked.tasks,
+    'plan-a': { ...marked, retried: undefined },
+    'issue-1': { ...worked.tasks['issue-1'], approval: said.approval },
+    'issue-8': said,
+  };
   const spent = { circuit, windows, signals, tasks, ledger, park, currentTask, lastRun, lastIteration };
-  expect(merged).toEqual({ ...decides, ...spent, sequence: 9, savedAt: 7, unmarked, unverified });
-  expect(merged).toMatchObject({ ordersApplied: 1, approvals: {}, pause: null, session: null });
+  expect(merged).toEqual({ ...decides, ...spent, sequence: 9, savedAt: 7 });
+  expect(merged).toMatchObject({ ordersApplied: 1, pause: null, session: null });
 });

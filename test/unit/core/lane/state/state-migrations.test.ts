@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { noFeedback } from '../../../../../src/core/feedback/memory.ts';
 import { type Change, migrateState, noChange } from '../../../../../src/core/lane/change.ts';
 import { parseState, serializeState, STATE_VERSION } from '../../../../../src/core/lane/state.ts';
+import { untouched } from '../../../../../src/core/tasks/queue.ts';
 
 /** A document as version 1 of the state wrote it, with something in every field. */
 const version1 = JSON.parse(
@@ -28,6 +29,10 @@ const version5 = JSON.parse(
 const version6 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v6.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
+/** And as version 7 did. */
+const version7 = JSON.parse(
+  readFileSync(new URL('../../../../samples/state-v7.json', import.meta.url), 'utf8'),
+) as Record<string, unknown>;
 /** Of one agent, which was Claude Code, and of no limit of its provider. */
 const since7 = { redBase: null };
 const since6 = { ...since7, resting: {}, providers: {}, feedback: noFeedback };
@@ -36,49 +41,100 @@ const since5 = {
   change: noChange,
   notified: [],
   notifiedAt: [],
-  unverified: [],
-  answers: {},
-  retried: [],
   leftCircuit: null,
   steps: { markers: [], circuits: {} },
 };
 const since4 = { ...since5, transcript: null, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
 const parkedUntil = (version5.park as { readonly resumeAt: number }).resumeAt;
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [
-  [1, version1, { ordersApplied: 0, approvals: {}, unmarked: [], ...since4 }],
-  [2, version2, { approvals: {}, unmarked: [], ...since4 }],
+  [1, version1, { ordersApplied: 0, ...since4 }],
+  [2, version2, since4],
   [3, version3, since4],
   [4, version4, since5],
   [5, version5, { ...since6, providers: { claude: { kind: 'open', why: 'limit', until: parkedUntil } } }],
   [6, version6, { ...since7, feedback: noFeedback }],
+  [7, version7, {}],
 ];
 
 /** Nobody knows who worked on what. */
 function withAgents(change: Change): object {
-  const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...share, agents: [], unpriced: 0 }]);
-  return { ...change, unpriced: 0, tasks: Object.fromEntries(tasks) as object };
+  const none = { agents: [], unpriced: 0 };
+  const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...none, ...share }]);
+  return { ...{ unpriced: 0 }, ...change, tasks: Object.fromEntries(tasks) as object };
 }
 
 /** What tasks and circuits have had since. */
-function today({ tasks, circuit, change, session }: Record<string, unknown>): object {
+function today({ version: _, tasks, circuit, change, session, agent, ...lists }: Record<string, unknown>): object {
   const reasons: Record<string, string> = { failed: 'max_iterations_per_task', blocked: 'status_blocked' };
   return {
-    tasks: Object.fromEntries(
-      Object.entries(tasks as Record<string, { readonly state: string }>).map(([id, task]) => [
-        id,
-        { ...task, reason: reasons[task.state] ?? null, setAside: null },
-      ]),
+    tasks: recordsOf(
+      Object.fromEntries(
+        Object.entries(tasks as Record<string, { readonly state: string }>).map(([id, task]) => [
+          id,
+          { reason: reasons[task.state] ?? null, setAside: null, ...task },
+        ]),
+      ),
+      lists,
     ),
+    retriesAll: lists.retried === 'all',
     ...(change === undefined ? {} : { change: withAgents(change as Change) }),
     // The conversation was that of the only agent that there was.
-    agent: session === null ? null : 'claude',
+    agent: agent ?? (session === null ? null : 'claude'),
     circuit: {
       ...(circuit as { readonly kind: string }),
       ...((circuit as { readonly kind: string }).kind === 'open'
         ? { taskId: null }
-        : { probes: false, agentFailures: 0 }),
+        : { probes: false, agentFailures: 0, ...(circuit as object) }),
     },
   };
+}
+
+const lists = ['approvals', 'answers', 'unmarked', 'unverified', 'retried'] as const;
+
+/** What lists of their own said of tasks, in the record of each. */
+function recordsOf(tasks: object, given: Record<string, unknown>): object {
+  const {
+    approvals = {},
+    answers = {},
+    unmarked = [],
+    unverified = [],
+    retried = [],
+  } = given as Partial<{
+    approvals: Record<string, object>;
+    answers: Record<string, { readonly approval: object | null }>;
+    unmarked: readonly string[];
+    unverified: readonly string[];
+    retried: 'all' | readonly string[];
+  }>;
+  const known = tasks as Record<string, { readonly state: string }>;
+  const asked = retried === 'all' ? [] : retried;
+  const ids = [...Object.keys({ ...known, ...approvals, ...answers }), ...asked];
+  return Object.fromEntries(
+    ids.map((id) => {
+      const task = known[id] ?? untouched;
+      const isDone = task.state === 'done';
+      return [
+        id,
+        {
+          ...task,
+          ...(id in approvals ? { approval: approvals[id] } : {}),
+          ...(id in answers ? answerOf(answers[id]) : {}),
+          ...(isDone && unmarked.includes(id) ? { unmarked: true } : {}),
+          ...(!isDone && unverified.includes(id) ? { unproven: true } : {}),
+          ...(asked.includes(id) ? { retried: true } : {}),
+        },
+      ];
+    }),
+  );
+}
+
+/** Of an answer, what was approved then is what was approved last. */
+function answerOf({ approval, ...answer }: { readonly approval?: object | null } = {}): object {
+  return { answer, ...(approval ? { approval } : {}) };
+}
+
+function withoutLists(sample: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(sample).filter(([name]) => !(lists as readonly string[]).includes(name)));
 }
 
 describe.each(samples)('a stored document of version %i', (version, sample, added) => {
@@ -91,7 +147,7 @@ describe.each(samples)('a stored document of version %i', (version, sample, adde
   test('is read without loss', () => {
     expect(parseState(JSON.stringify(sample), 'queue')).toEqual({
       kind: 'state',
-      state: { ...sample, ...added, ...today(sample), version: STATE_VERSION },
+      state: { ...withoutLists(sample), ...added, ...today(sample), version: STATE_VERSION },
       problems: [],
     });
   });
@@ -158,4 +214,16 @@ test.each([0, -1, 1.5, '1', null])('version %j is none', (version) => {
 
 test.each([[null], [[]], ['text'], [7], [undefined]])('%j comes back from the migration as it is', (document) => {
   expect(migrateState(document, 1)).toEqual(document);
+});
+
+test('done tasks of a large document of version 7, of which it kept the ids, are done', () => {
+  const document = { ...version7, tasks: {}, finished: ['plan-1', 'issue-3'], retried: 'all' };
+  const parsed = parseState(JSON.stringify(document), 'queue');
+  expect(parsed).toMatchObject({
+    kind: 'state',
+    state: {
+      tasks: { 'plan-1': { state: 'done', attempts: 1, unmarked: true }, 'issue-3': { state: 'done', attempts: 1 } },
+      retriesAll: true,
+    },
+  });
 });

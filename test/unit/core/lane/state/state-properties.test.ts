@@ -40,6 +40,9 @@ const check = fc.record({
 const session = fc.record({ id: fc.uuid(), startedAt: instant, lastUsedAt: instant, taskId: fc.option(id) });
 const agentName = fc.constantFrom(...AGENT_NAMES);
 
+const mark = fc.constant(true as const);
+const approval = fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant });
+
 const anyState: fc.Arbitrary<LaneState> = fc.record({
   version: fc.constant(STATE_VERSION),
   lane: fc.constant(LANE),
@@ -80,39 +83,34 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
   session: fc.option(session),
   tasks: fc.dictionary(
     id,
-    fc.record({
-      state: fc.constantFrom(
-        'todo' as const,
-        'in-progress' as const,
-        'done' as const,
-        'failed' as const,
-        'blocked' as const,
-        'stuck' as const,
-      ),
-      attempts: count,
-      startedTree: objectId,
-      doneCommit: objectId,
-      reason: fc.option(fc.constantFrom(...stuckReasons)),
-      setAside: fc.option(fc.record({ times: count, at: instant })),
-    }),
+    fc.record(
+      {
+        state: fc.constantFrom(
+          'todo' as const,
+          'in-progress' as const,
+          'finished' as const,
+          'done' as const,
+          'failed' as const,
+          'blocked' as const,
+          'stuck' as const,
+        ),
+        attempts: count,
+        startedTree: objectId,
+        doneCommit: objectId,
+        reason: fc.option(fc.constantFrom(...stuckReasons)),
+        setAside: fc.option(fc.record({ times: count, at: instant })),
+        unproven: mark,
+        unmarked: mark,
+        retried: mark,
+        approval,
+        answer: fc.record({ lane: id, at: instant }),
+      },
+      { requiredKeys: ['state', 'attempts', 'startedTree', 'doneCommit', 'reason', 'setAside'] },
+    ),
     { noNullPrototype: true },
   ),
-  answers: fc.dictionary(
-    id,
-    fc.record({
-      lane: id,
-      at: instant,
-      approval: fc.option(fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant })),
-    }),
-    { noNullPrototype: true, maxKeys: 50 },
-  ),
-  approvals: fc.dictionary(id, fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant }), {
-    noNullPrototype: true,
-  }),
-  unmarked: fc.array(id, { maxLength: 100 }),
   leftCircuit: fc.constantFrom(null, 'ab'.repeat(32)),
-  retried: fc.oneof(fc.constant('all' as const), fc.array(id, { maxLength: 100 })),
-  unverified: fc.array(id, { maxLength: 100 }),
+  retriesAll: fc.boolean(),
   currentTask: fc.option(id),
   park: fc.option(
     fc.oneof(

@@ -23,9 +23,9 @@ test.each([200, 600, 2_000])('of %i finished boxes none is forgotten, however la
 });
 
 test('a list of finished tasks that is no list of ids makes the document unreadable', () => {
-  const document = JSON.stringify({ ...initialState('queue', 1), finished: [1] });
+  const document = JSON.stringify({ ...initialState('queue', 1), done: [1] });
   expect(parseState(document, 'queue')).toMatchObject({
     kind: 'unreadable',
-    why: expect.stringContaining('finished') as string,
+    why: expect.stringContaining('done') as string,
   });
 });

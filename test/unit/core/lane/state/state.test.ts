@@ -248,7 +248,11 @@ describe('the document stays within 64 KiB', () => {
     reason: null,
     setAside: null,
   };
-  const kept = (large: LaneState): LaneState => JSON.parse(serializeState(large)) as LaneState;
+  const kept = (large: LaneState): LaneState => {
+    const parsed = parseState(serializeState(large), 'queue');
+    if (parsed.kind !== 'state') throw new Error(JSON.stringify(parsed));
+    return parsed.state;
+  };
 
   test('the ledger keeps 31 days', () => {
     expect(kept({ ...state, ledger: Array.from({ length: 40 }, (_, index) => day(index + 10)) }).ledger.at(0)).toEqual(
@@ -271,11 +275,11 @@ describe('the document stays within 64 KiB', () => {
       ...state,
       transitions: history,
       ledger: [day(10), day(11), day(12)],
-      tasks: many(400, todo),
+      tasks: many(590, todo),
     });
     expect(pruned.transitions).toEqual(history.slice(-10));
     expect(pruned.ledger).toEqual([day(11), day(12)]);
-    expect(Object.keys(pruned.tasks)).toHaveLength(400);
+    expect(Object.keys(pruned.tasks)).toHaveLength(590);
   });
 
   test('then tasks that were never worked on', () => {
@@ -333,7 +337,6 @@ describe('the document stays within 64 KiB', () => {
   });
 
   test('at last the oldest of everything; files that are left out are counted', () => {
-    const ids = asked.map(({ about }) => about);
     const leftOut = Array.from({ length: 25 }, (_, index) => ({
       path: `${String(index)}.yml`,
       why: 'it is protected',
@@ -342,14 +345,10 @@ describe('the document stays within 64 KiB', () => {
       ...state,
       tasks: many(900, failed),
       notified: asked,
-      unmarked: ids,
-      unverified: ids,
-      retried: ids,
       change: { ...noChange, leftOut, leftOutMore: 7 },
     });
     expect(Object.keys(pruned.tasks)).toEqual(Object.keys(many(900, failed)).slice(-150));
     expect(pruned.notified).toEqual(asked.slice(-50));
-    expect([pruned.unmarked, pruned.unverified, pruned.retried]).toEqual([ids, ids, ids].map((all) => all.slice(-50)));
     expect(pruned.change).toMatchObject({ leftOut: leftOut.slice(0, 10), leftOutMore: 22 });
   });
 });

@@ -5,7 +5,7 @@ import { fileSources, type FileSource } from '../../../../../src/core/tasks/ids.
 import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../../src/core/tasks/files/files.ts';
 import { unreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
 import { inWorkOrder } from '../../../../../src/core/tasks/queue.ts';
-import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
+import type { TaskState } from '../../../../../src/core/tasks/task.ts';
 import { runs } from '../../../../runs.ts';
 import { optionalSections } from '../../core-fixtures.ts';
 
@@ -307,7 +307,7 @@ describe('the order of work', () => {
       readonly priority?: number;
       readonly dependsOn?: readonly string[];
       readonly optional?: boolean;
-      readonly state?: TaskProgress['state'];
+      readonly state?: TaskState;
     } = {},
   ): FileTask => ({
     state: fields.state ?? 'todo',

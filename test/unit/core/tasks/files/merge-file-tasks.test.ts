@@ -1,14 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
-import { fileProgress, mergeFileTasks, stillUnmarked } from '../../../../../src/core/tasks/files/merge-file-tasks.ts';
-import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
+import { fileProgress, mergeFileTasks } from '../../../../../src/core/tasks/files/merge-file-tasks.ts';
+import { untouched } from '../../../../../src/core/tasks/queue.ts';
+import type { TaskProgress, TaskState } from '../../../../../src/core/tasks/task.ts';
 import { task } from '../../core-fixtures.ts';
 
-type State = TaskProgress['state'];
+type State = TaskState;
 const item = (name: string, state: State, line = 1): FileTask => ({
   task: task(0, { id: `plan-${name}`, title: name, source: { kind: 'plan', path: 'fix_plan.md', line } }),
   state,
 });
+const entry = (id: string, state: State): FileTask => ({
+  task: task(0, { id, source: { kind: 'prd', path: 'prd.json', key: id, issue: null } }),
+  state,
+});
+/** Of a lane that goes on by itself, all of whose files can be read. */
+const facts = { beginsAgain: false, retriesAll: false, byHand: false, areWhole: true };
 const worked = (state: State): TaskProgress => ({
   state,
   attempts: 2,
@@ -103,18 +110,15 @@ describe('progress with what the files say', () => {
     ],
   ])('%s', (_, inFile, known, beginsAgain, expected) => {
     const progress = fileProgress(known === null ? {} : { 'plan-a': known }, [item('a', inFile)], {
+      ...facts,
       beginsAgain,
-      unmarked: [],
-      retried: [],
     });
     expect(progress['plan-a']?.state ?? null).toBe(expected);
   });
 
   test('keeps what a task took that both the lane and the base have done, also when the lane begins again', () => {
     expect(
-      fileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { beginsAgain: true, unmarked: [], retried: [] })[
-        'plan-a'
-      ],
+      fileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { ...facts, beginsAgain: true })['plan-a'],
     ).toEqual(worked('done'));
   });
 
@@ -122,32 +126,58 @@ describe('progress with what the files say', () => {
     const progress = fileProgress(
       { 'issue-1': worked('done'), 'plan-b': worked('in-progress') },
       [item('b', 'todo'), item('a', 'done')],
-      { beginsAgain: false, unmarked: [], retried: [] },
+      facts,
     );
     expect(Object.keys(progress)).toEqual(['plan-a', 'issue-1', 'plan-b']);
   });
 });
 
 describe('what is done without a mark', () => {
+  const unmarked: TaskProgress = { ...worked('done'), unmarked: true };
+
   test('stays done when the lane begins again, whatever the base says', () => {
-    expect(
-      fileProgress({ 'plan-a': worked('done') }, [item('a', 'todo')], {
-        beginsAgain: true,
-        unmarked: ['plan-a'],
-        retried: [],
-      })['plan-a']?.state,
-    ).toBe('done');
+    const progress = fileProgress({ 'plan-a': unmarked }, [item('a', 'todo')], { ...facts, beginsAgain: true });
+    expect(progress['plan-a']).toEqual(unmarked);
   });
 
-  test.each<[string, readonly FileTask[], boolean, TaskProgress | null, readonly string[]]>([
-    ['while a file has it open', [item('a', 'todo')], true, worked('done'), ['plan-a']],
-    ['no more when it is marked', [item('a', 'done')], true, worked('done'), []],
-    ['no more when it is in no file', [item('b', 'todo')], true, worked('done'), []],
-    ['but not if a file cannot be read', [item('b', 'todo')], false, worked('done'), ['plan-a']],
-    ['no more when it is to be done again', [item('a', 'todo')], true, null, []],
-  ])('is remembered %s', (_, tasks, areWhole, progress, expected) => {
-    expect(stillUnmarked(['plan-a'], progress === null ? {} : { 'plan-a': progress }, { tasks, areWhole })).toEqual(
-      expected,
-    );
+  test.each<[string, readonly FileTask[], boolean, TaskProgress, boolean]>([
+    ['while a file has it open', [item('a', 'todo')], true, unmarked, true],
+    ['no more when it is marked', [item('a', 'done')], true, unmarked, false],
+    ['no more when it is in no file', [item('b', 'todo')], true, unmarked, false],
+    ['but not if a file cannot be read', [item('b', 'todo')], false, unmarked, true],
+    ['no more when it is to be done again', [item('a', 'todo')], true, { ...worked('todo'), unmarked: true }, false],
+  ])('is remembered %s', (_, tasks, areWhole, known, expected) => {
+    const progress = fileProgress({ 'plan-a': known }, tasks, { ...facts, areWhole });
+    expect(progress['plan-a']?.unmarked === true).toBe(expected);
+  });
+});
+
+describe('what its file calls failed or blocked is tried again', () => {
+  const retried: TaskProgress = { ...untouched, retried: true };
+  test.each<[string, State, TaskProgress | null, object, TaskProgress | null]>([
+    ['by an order', 'failed', retried, {}, retried],
+    ['by an order, also of what is blocked', 'blocked', retried, {}, retried],
+    ['by an order for everything', 'failed', null, { retriesAll: true }, retried],
+    ['not what is open by now', 'todo', retried, {}, null],
+    ['not without an order', 'failed', null, {}, { ...untouched, state: 'failed' }],
+    ['by who starts a run', 'failed', null, { byHand: true }, retried],
+    ['but then nothing that is blocked', 'blocked', null, { byHand: true }, { ...untouched, state: 'blocked' }],
+    [
+      'also what was worked on',
+      'failed',
+      { ...worked('failed'), retried: true },
+      {},
+      { ...worked('failed'), retried: true },
+    ],
+  ])('%s', (_, inFile, known, change, expected) => {
+    const progress = fileProgress(known === null ? {} : { 'prd-a': known }, [entry('prd-a', inFile)], {
+      ...facts,
+      ...change,
+    });
+    expect(progress['prd-a'] ?? null).toEqual(expected);
+  });
+
+  test('and is forgotten once no file has it', () => {
+    expect(fileProgress({ 'prd-a': retried }, [], facts)).toEqual({});
   });
 });

@@ -1,0 +1,60 @@
+import { provenAnswers } from '../feedback/unproven.ts';
+import { parseState, type LaneState } from '../lane/state.ts';
+import { keepsOut, type LeaseHolder } from '../sharing/lease.ts';
+import { openAgain } from '../sharing/waiting-issues.ts';
+import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
+import { progressOf } from '../tasks/queue.ts';
+import { isSettled } from '../tasks/task.ts';
+import { laneIn, waitingIn, withLane, withWaiting, type Snapshot } from './snapshot.ts';
+
+/**
+ * Whether a run that has nothing else to do looks at the lane of an issue: somebody asked something that nobody answered, a
+ * run left something to publish, or was killed, or its work is not finished. Not while another run has it, and not again
+ * where one looked and found nothing to do.
+ */
+export function goesOn(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder & { readonly now: number }): boolean {
+  const parsed = laneIn(snapshot, lane);
+  if (!isIssueTask(lane) || parsed.kind !== 'record') return false;
+  const { lease, goesOn: reason, restsAt, sequence, document } = parsed.record;
+  if (lease !== null) return !keepsOut(lease, asker, asker.now);
+  if (reason !== null) return true;
+  const state = restsAt === sequence || document === null ? null : parseState(document, lane);
+  return state?.kind === 'state' && isUnfinished(state.state);
+}
+
+/** Whether the lane worked on its issue and neither finished it nor waits for a person, or has something to answer. */
+function isUnfinished({ lane, tasks, feedback }: LaneState): boolean {
+  const own = progressOf(tasks, lane);
+  const isOpen = own.state === 'stuck' || !isSettled(own);
+  const unanswered = Object.entries(provenAnswers({ feedback, tasks }).items).filter(
+    ([id, { answer }]) => answer === null && !isSettled(progressOf(tasks, id)),
+  );
+  return (own.attempts > 0 && isOpen) || unanswered.length > 0;
+}
+
+/** The snapshot that knows that somebody asked something of the lane, which the run of now cannot read: a run that began before does not forget it at its end. */
+export function withUnanswered(snapshot: Snapshot, lane: LaneId): Snapshot {
+  return withLane(snapshot, lane, (record) =>
+    record.goesOn === 'unanswered' ? record : { ...record, goesOn: 'unanswered' },
+  );
+}
+
+/** The snapshot in which these tasks wait no more, since a person asks for them. */
+export function withAsked(snapshot: Snapshot, asked: readonly TaskId[], now: number): Snapshot {
+  const before = waitingIn(snapshot);
+  const waiting = openAgain(before, asked, now);
+  if (waiting === before) return snapshot;
+  const own = waiting.filter(({ lane, task }) => lane === task && asked.includes(task));
+  return own.reduce(
+    (next, { lane }) => withLane(next, lane, (record) => ({ ...record, goesOn: record.goesOn ?? 'unfinished' })),
+    withWaiting(snapshot, waiting),
+  );
+}
+
+/** The snapshot in which these lanes have nothing to do: somebody looked, and claimed none. */
+export function withNothingToDo(snapshot: Snapshot, lanes: readonly LaneId[]): Snapshot {
+  return lanes.reduce(
+    (next, lane) => withLane(next, lane, (record) => ({ ...record, goesOn: null, restsAt: record.sequence })),
+    snapshot,
+  );
+}

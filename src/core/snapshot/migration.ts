@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { parseBudget } from '../sharing/budget.ts';
+import { parseRecord } from '../sharing/lane-record.ts';
+import {
+  lookedSchema,
+  MAX_WAITING,
+  openCircuitSchema,
+  waitingByCircuit,
+  waitingIssueSchema,
+} from '../sharing/waiting-issues.ts';
+import { isIssueTask, isLaneId, type LaneId } from '../tasks/ids.ts';
+import { tryJson } from '../text/try-json.ts';
+import {
+  emptySnapshot,
+  withBudget,
+  withLane as withRecordOf,
+  withRecord,
+  withWaiting,
+  type Snapshot,
+} from './snapshot.ts';
+
+/** The name under which earlier versions kept what all lanes share, beside the lanes. */
+const BUDGET_NAME = 'budget';
+
+/** Whether earlier versions kept something under this name: a lane, or the budget. */
+export function isEarlierName(name: string): boolean {
+  return name === BUDGET_NAME || isLaneId(name);
+}
+
+/**
+ * What earlier versions kept, in texts of their own under the names of lanes and `budget`, as one snapshot. What cannot be
+ * read stays unreadable: as a loss it is reported and not forgotten.
+ */
+export function migrated(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
+  const lanes = [...texts].filter(([name]) => isLaneId(name)).reduce(withLane, emptySnapshot);
+  const text = texts.get(BUDGET_NAME);
+  if (text === undefined) return lanes;
+  const parsed = parseBudget(text, now);
+  // Counters that a newer version wrote were never beside texts of their own.
+  if (parsed.kind === 'newer') return new Map([...lanes, ['usage.json', text]]);
+  const { waiting, unfinished, unanswered, looked } = earlierSchema.parse(tryJson(text));
+  const marks = [
+    ...unfinished.map((lane) => [lane, { goesOn: 'unfinished' }] as const),
+    ...unanswered.map((lane) => [lane, { goesOn: 'unanswered' }] as const),
+    ...looked.map(({ lane, ...look }) => [lane, { looked: look }] as const),
+  ];
+  return marks
+    .filter(([lane]) => isLaneId(lane))
+    .reduce(
+      (next, [lane, mark]) => withRecordOf(next, lane, (record) => ({ ...record, ...mark })),
+      withWaiting(withBudget(lanes, parsed.budget, now), waiting),
+    );
+}
+
+/** What the budget of earlier versions held beside usage. What cannot be read of it is asked again where it comes up. */
+const earlierSchema = z
+  .object({
+    /** What the first versions wrote of open circuits. */
+    circuits: z.array(openCircuitSchema).catch([]),
+    waiting: z.array(waitingIssueSchema).catch([]),
+    unfinished: z.array(z.string()).catch([]),
+    unanswered: z.array(z.string()).catch([]),
+    looked: z.array(lookedSchema).catch([]),
+  })
+  .transform(({ circuits, waiting, ...marks }) => {
+    const isKnown = (id: string): boolean => waiting.some(({ task }) => task === id);
+    const opened = circuits.filter(({ task }) => isIssueTask(task) && !isKnown(task)).map(waitingByCircuit);
+    return { ...marks, waiting: [...opened, ...waiting].slice(-MAX_WAITING) };
+  })
+  .catch({ waiting: [], unfinished: [], unanswered: [], looked: [] });
+
+function withLane(snapshot: Snapshot, [lane, text]: readonly [LaneId, string]): Snapshot {
+  const parsed = parseRecord(text, lane);
+  return parsed.kind === 'record'
+    ? withRecord(snapshot, parsed.record)
+    : new Map([...snapshot, [`lanes/${lane}.json`, text]]);
+}
