@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { OpenPlaces, StatePlace } from '../cli/lane/read-lane.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../cli/defaults.ts';
-import { createGit, lastWords, type Git } from '../git/git.ts';
+import { findCheckout, firstLine } from '../git/home/person-checkout.ts';
 import { withoutLeases } from '../core/snapshot/changes.ts';
 import { lanesIn } from '../core/snapshot/snapshot.ts';
 import { createRefSnapshot, listBranches } from '../git/refs/ref-snapshot.ts';
@@ -20,17 +20,8 @@ const now = (): number => Date.now();
 
 /** The command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and `.ralph/state`. */
 export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
-  if (!existsSync(folder)) return { kind: 'missing', folder: null, why: `${JSON.stringify(folder)} does not exist.` };
   try {
-    const git = createGit({ folder, env: process.env, configuration: 'own' });
-    const found = await git.answer(['rev-parse', '--show-toplevel']);
-    if (found.exitCode !== 0)
-      return {
-        kind: 'missing',
-        folder: null,
-        why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
-      };
-    const top = found.stdout.toString().replace(/\n$/, '');
+    const { top, git } = await findCheckout(folder, process.env);
     const url = await firstLine(git, ['remote', 'get-url', '--push', remote ?? 'origin']);
     const hasFolder = existsSync(stateFolder(top).folder);
     if (url === null && (remote !== null || !hasFolder))
@@ -106,11 +97,4 @@ function storeAt(place: SnapshotPlace): StateStore {
 /** A path, not `https://…` and not `host:path`. */
 function isRelativePath(url: string): boolean {
   return !isAbsolute(url) && !/^[^/]+:/.test(url);
-}
-
-/** What git answers; null when it has no answer. */
-async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
-  const { exitCode, stdout } = await git.answer(args);
-  const [line = ''] = stdout.toString().split('\n');
-  return exitCode === 0 && line !== '' ? line : null;
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { access, constants, readFile, realpath } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { SETUP_PATHS } from '../core/setup/files.ts';
 import { wrappers } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
-import { createGit, lastWords, type Git } from '../git/git.ts';
+import type { Git } from '../git/git.ts';
+import { findCheckout, firstLine } from '../git/home/person-checkout.ts';
 import { UserError } from '../errors.ts';
 import { repositoryOfRemote } from './own-github.ts';
 import { originOf } from './own-package.ts';
@@ -27,18 +27,9 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
 }
 
 const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
-  if (!existsSync(folder)) return { kind: 'missing', why: `${JSON.stringify(folder)} does not exist.` };
   try {
-    const git = createGit({ folder, env: process.env, configuration: 'own' });
-    const found = await git.answer(['rev-parse', '--show-toplevel']);
-    if (found.exitCode !== 0)
-      return {
-        kind: 'missing',
-        why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, name it with --dir, or run git init first. (git says: ${lastWords(found.stderr)})`,
-      };
-    const top = found.stdout.toString().replace(/\n$/, '');
+    const { top, git: whole } = await findCheckout(folder, process.env);
     const name = remote ?? 'origin';
-    const whole = createGit({ folder: top, env: process.env, configuration: 'own' });
     const [paths, executable, ignored, url, head, branch, branches] = await Promise.all([
       whole.records(['ls-files', '-z', '--cached', '--others', '--exclude-standard']),
       executableWrappers(whole, top),
@@ -79,8 +70,8 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
 async function cloneHome(packageRoot: URL): Promise<string | null> {
   const folder = await realpath(fileURLToPath(packageRoot));
   try {
-    const git = createGit({ folder, env: process.env, configuration: 'own' });
-    if ((await firstLine(git, ['rev-parse', '--show-toplevel'])) !== folder) return null;
+    const { top, git } = await findCheckout(folder, process.env);
+    if (top !== folder) return null;
     const named = repositoryOfRemote((await firstLine(git, ['remote', 'get-url', 'origin'])) ?? '');
     return named !== null && ON_GITHUB.test(named.host) ? `${named.repository.owner}/${named.repository.repo}` : null;
   } catch (error) {
@@ -105,10 +96,4 @@ async function executableWrappers(git: Git, top: string): Promise<readonly strin
     );
   const startable = await Promise.all(others.map(async (path) => ((await isStartable(path)) ? [path] : [])));
   return [...tracked.flatMap((line) => /^100755 [^\t]*\t(.*)$/s.exec(line)?.[1] ?? []), ...startable.flat()];
-}
-
-async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
-  const { exitCode, stdout } = await git.answer(args);
-  const line = stdout.toString().trim();
-  return exitCode === 0 && line !== '' ? line : null;
 }

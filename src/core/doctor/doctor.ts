@@ -45,7 +45,7 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
     ),
     ...facts.settings.flatMap(settingFindings),
     ...facts.pipelines.flatMap(pipelineFindings),
-    keyFinding(facts),
+    keyFinding(facts.key, 'The key in the environment'),
     ...repositoryFindings(facts, rules),
   ];
   return findings.toSorted((a, b) => checks.indexOf(a.check) - checks.indexOf(b.check));

@@ -2,12 +2,12 @@ import { rulesToAllow } from '../people/rules-to-allow.ts';
 import { CAPABILITIES, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { namesOf } from '../text/phrase.ts';
-import type { ActionRules, Asked, BaseTrial, Facts } from './facts.ts';
+import type { ActionRules, Asked, BaseTrial, Facts, KeyTrial } from './facts.ts';
 import { commandsIn, cure, type Finding, fine, problem, unchecked, warning } from './finding.ts';
 import { inputOf, type LookedAt } from './step-findings.ts';
 
-/** What an agent's key that stands in the environment here is worth. */
-export function keyFinding({ key }: Pick<Facts, 'key'>): Finding {
+/** What an agent's key is worth; `which`: how it is called, as the subject of a sentence. */
+export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
   const page = cure('Create another key, and put it into the secret.', {
     link: 'https://platform.claude.com/settings/keys',
   });
@@ -32,19 +32,15 @@ export function keyFinding({ key }: Pick<Facts, 'key'>): Finding {
     case 'form-only':
       return unchecked(
         'key',
-        'The token in the environment has the right form. Whether it is accepted can only be seen in a run.',
+        'The login has the right form. Whether it is accepted could not be checked: only an API key can be tried for free.',
         tryOneIteration,
       );
     case 'accepted':
-      return fine('key', 'The key in the environment is accepted.');
+      return fine('key', `${which} is accepted.`);
     case 'refused':
-      return problem('key', `The key in the environment is refused (HTTP ${String(key.status)}).`, page);
+      return problem('key', `${which} is refused (HTTP ${String(key.status)}).`, page);
     case 'unanswered':
-      return unchecked(
-        'key',
-        `Whether the key in the environment is accepted could not be checked: ${key.why}`,
-        tryAgain,
-      );
+      return unchecked('key', `${which} could not be tried: ${key.why}`, tryAgain);
   }
 }
 
@@ -58,7 +54,6 @@ const byARun = cure('A run knows its value: check it there.', { paste: '/ralph d
 export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
   return [
     agent(looked, facts),
-    ...lackFindings(agentsIn(looked)),
     verify(looked, facts),
     allowedTools(looked, facts),
     isolation(looked),
@@ -100,29 +95,6 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
 
 function agentsIn({ step, rules }: LookedAt): readonly AgentName[] {
   return rules.agents(step.inputs).map(({ name }) => name);
-}
-
-/** What agents lack that others have. */
-export function lackFindings(agents: readonly AgentName[]): readonly Finding[] {
-  return agents.flatMap((name) => {
-    const lacks = lacksOf(name);
-    return lacks.length === 0 ? [] : [fine('agent', `${CAPABILITIES[name].title} ${namesOf(lacks)}.`)];
-  });
-}
-
-function lacksOf(name: AgentName): readonly string[] {
-  const { resume, tokens, cost, denials, toolRules } = CAPABILITIES[name];
-  return [
-    ...(resume ? [] : ['does not continue conversations']),
-    ...(tokens ? [] : ['reports no tokens']),
-    ...(cost ? [] : ['reports no cost']),
-    ...(denials ? [] : ['reports no refused tools']),
-    ...{
-      each: [],
-      sandbox: ['runs every command in a sandbox, since it knows no rules for single ones'],
-      none: ['knows no rules of tools'],
-    }[toolRules],
-  ];
 }
 
 /** What is known of the prices of a step or a run. */

@@ -3,15 +3,15 @@ import { diagnose } from './doctor.ts';
 import type { ActionRules, Asked, Facts } from './facts.ts';
 import { checks, cure, fine, problem, refused, unchecked, warning, type Finding } from './finding.ts';
 import {
+  keyFinding,
   spendFinding,
   toolsFinding,
   tryAgain,
   tryOneIteration,
   verifyFinding,
-  lackFindings,
   priceFindings,
 } from './machine-findings.ts';
-import { settingsPageOf } from './step-findings.ts';
+import { keepsNothing, settingsPageOf } from './step-findings.ts';
 
 /** What a run knows of itself, which no machine of a person does. Sentences of obstacles say what to do; null: there is none. */
 export interface OwnRun {
@@ -76,7 +76,6 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
     run.agent.kind === 'known'
       ? fine('agent', `The agent is ready: ${run.agent.value}.`)
       : refused('agent', run.agent.why),
-    ...lackFindings(run.agents),
     cache(run),
     verifyFinding(run.verify, facts.verify),
     toolsFinding(rules, { allowed: run.allowedTools, agentNotes: facts.agentNotes, verify: run.verify }),
@@ -134,36 +133,12 @@ function secret({ agentJob, loginProblems }: OwnRun, link: string | null): reado
 }
 
 function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Finding[] {
-  const page = cure('Create another key, and put it into the secret.', {
-    link: 'https://platform.claude.com/settings/keys',
-  });
   // What is wrong with it is said already.
-  if (run.loginProblems.length > 0 || run.agentJob === 'another') return [];
-  switch (tried.kind) {
-    case 'accepted':
-      return [fine('key', 'The key is accepted.')];
-    case 'refused':
-      return [problem('key', `The key is refused (HTTP ${String(tried.status)}).`, page)];
-    case 'unanswered':
-      return [unchecked('key', `Whether the key is accepted could not be checked: ${tried.why}`, tryAgain)];
-    default:
-      return [
-        unchecked(
-          'key',
-          'Whether the login is accepted could not be checked: only an API key can be tried for free.',
-          tryOneIteration,
-        ),
-      ];
-  }
+  return run.loginProblems.length > 0 || run.agentJob === 'another' ? [] : [keyFinding(tried, 'The key')];
 }
 
 function cache({ stateStore, cacheObstacle, event }: OwnRun): Finding {
-  if (stateStore === 'none')
-    return warning(
-      'cache',
-      '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',
-      cure('Remove it, unless each run should begin from scratch.', {}),
-    );
+  if (stateStore === 'none') return keepsNothing;
   if (stateStore === 'ref') return fine('cache', 'The state is kept on a git ref alone, whatever the cache allows.');
   if (cacheObstacle === null) return fine('cache', `A run of \`${event}\` may write the cache.`);
   return stateStore === 'cache'

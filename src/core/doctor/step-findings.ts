@@ -478,17 +478,19 @@ function notify(looked: LookedAt): readonly Finding[] {
     : [fine('notify', 'The workflow says who gets a message when a person is needed.')];
 }
 
+/** Of `state-store: none`. */
+export const keepsNothing = warning(
+  'cache',
+  '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',
+  cure('Remove it, unless each run should begin from scratch.', {}),
+);
+
 function cache(looked: LookedAt): Finding {
   const { workflow, step } = looked;
   const store = inputOf(looked, 'state-store');
   const readers = workflow.triggers.map(({ event }) => event).filter((event) => !CACHE_WRITERS.includes(event));
   const refusing = step.cacheMode === 'write' ? [] : readers;
-  if (store === 'none')
-    return warning(
-      'cache',
-      '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',
-      cure('Remove it, unless each run should begin from scratch.', {}),
-    );
+  if (store === 'none') return keepsNothing;
   if (store === null)
     return unchecked(
       'cache',

@@ -1,42 +1,18 @@
-import { cmake, go, java, rust, swift } from './compiled.ts';
-import { deno } from './deno.ts';
-import { dotnet, DOTNET_ENDINGS } from './dotnet.ts';
-import { elixir } from './elixir.ts';
 import { SETUP_PATHS } from './files.ts';
-import { javascript, parsedObject } from './javascript.ts';
+import { cmake, languages, make } from './languages.ts';
+import { parsedManifest } from './manifests.ts';
 import { hasServices, presentWorkflow } from './by-hand.ts';
 import { checkName } from './ci.ts';
 import { hasMark } from './ownership.ts';
-import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
-import { php } from './php.ts';
-import { python } from './python.ts';
-import { make, ruby } from './ruby.ts';
+import type { Listing, OtherRalph, Place, Project } from './project.ts';
+import { stackOf } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 
-/** How each language is found, and the files that show where it is; those with a dot in front are ends of names. */
-const detections: readonly {
-  /** `all`: every place with such files, the one itself included. */
-  readonly detect: (place: Place, all: readonly Place[]) => Stack | null;
-  readonly by: readonly string[];
-}[] = [
-  { detect: javascript, by: ['package.json'] },
-  { detect: deno, by: ['deno.json', 'deno.jsonc'] },
-  { detect: python, by: ['pyproject.toml', 'requirements.txt', 'setup.py'] },
-  { detect: go, by: ['go.work', 'go.mod'] },
-  { detect: rust, by: ['Cargo.toml'] },
-  { detect: java, by: ['pom.xml', 'build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'] },
-  { detect: swift, by: ['Package.swift'] },
-  { detect: ruby, by: ['Gemfile'] },
-  { detect: php, by: ['composer.json'] },
-  { detect: elixir, by: ['mix.exs'] },
-  { detect: dotnet, by: DOTNET_ENDINGS },
-];
-
 /** Files whose content says more than their name. */
-const READ_NAMES: ReadonlySet<string> = new Set([
-  ...detections.flatMap(({ by }) => by),
-  ...['requirements-dev.txt', 'setup.cfg', 'Makefile', 'makefile', 'GNUmakefile', '.tool-versions'],
-]);
+const READ_NAMES: readonly string[] = [
+  ...[...languages, make].flatMap(({ by, reads = [] }) => [...by, ...reads]),
+  '.tool-versions',
+];
 const MAX_READ = 60;
 const MAX_WATCHED = 10;
 const MAX_FOLDERS = 8;
@@ -83,7 +59,7 @@ const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS
 /** Which files of a repository to read before `detectProject`, most telling first; their number is bounded. */
 export function filesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
-    (path) => isWorkflow(path) || READ_PATHS.includes(path) || (isOurs(path) && isRead(nameOf(path))),
+    (path) => isWorkflow(path) || READ_PATHS.includes(path) || (isOurs(path) && isNamed(nameOf(path), READ_NAMES)),
   );
   return wanted.sort((a, b) => depthOf(a) - depthOf(b) || compare(a, b)).slice(0, MAX_READ);
 }
@@ -91,13 +67,13 @@ export function filesToRead(paths: readonly string[]): readonly string[] {
 /** What a repository is, by its paths and the texts that were read. */
 export function detectProject(listing: Listing): Project {
   const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
-  const found = detections.flatMap(({ detect, by }) => {
-    const places = foldersOf(listing.paths, by).map((folder) => placeAt(folder, listing, known));
-    return places.flatMap((place) => detect(place, places) ?? []);
+  const found = languages.flatMap((language) => {
+    const places = foldersOf(listing.paths, language.by).map((folder) => placeAt(folder, listing, known));
+    return places.flatMap((place) => stackOf(language, place, places) ?? []);
   });
   const root = placeAt('', listing, known);
-  const native = found.some(({ folder }) => folder === '') ? null : cmake(root);
-  const fallback = native ?? (found.length > 0 ? null : make(root));
+  const native = found.some(({ folder }) => folder === '') ? null : stackOf(cmake, root, [root]);
+  const fallback = native ?? (found.length > 0 ? null : stackOf(make, root, [root]));
   const stacks = fallback === null ? found : [fallback, ...found];
   const by = packageMarks.filter((name) => known.has(name));
   const text = (path: string): string => listing.texts.get(path) ?? '';
@@ -112,7 +88,7 @@ export function detectProject(listing: Listing): Project {
       (path) => known.has(path) && (path !== ROOT_PLAN || isRootPlan([...known])),
     ),
     unreadable: [...listing.texts].flatMap(([path, text]) =>
-      isManifest(path) && parsedObject(text) === null ? [path] : [],
+      isManifest(path) && parsedManifest(nameOf(path), text) === null ? [path] : [],
     ),
     ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
@@ -163,12 +139,9 @@ function foldersOf(paths: readonly string[], names: readonly string[]): readonly
     .slice(0, MAX_FOLDERS);
 }
 
-function isRead(name: string): boolean {
-  return READ_NAMES.has(name) || READ_NAMES.has(endOf(name));
-}
-
+/** Whether a file has one of these names, or ends as one that begins with `*`. */
 function isNamed(name: string, names: readonly string[]): boolean {
-  return names.includes(name) || names.includes(endOf(name));
+  return names.includes(name) || names.includes(`*${name.slice(name.lastIndexOf('.'))}`);
 }
 
 function placeAt(folder: string, { texts, executable }: Listing, known: ReadonlySet<string>): Place {
@@ -213,11 +186,6 @@ function depthOf(path: string): number {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
-}
-
-/** From the last dot on. */
-function endOf(name: string): string {
-  return name.slice(name.lastIndexOf('.'));
 }
 
 function folderOf(path: string): string {

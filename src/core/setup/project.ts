@@ -55,14 +55,14 @@ export interface Listing {
 }
 
 /** Names of programs that projects bring along, and whose permission to be executed is easily lost. */
-export const wrappers = ['gradlew', 'mvnw'] as const;
+export const wrappers: readonly string[] = ['gradlew', 'mvnw'];
 
 /** A folder as the detection of one language sees it. */
 export interface Place {
   readonly folder: string;
   has(name: string): boolean;
   /** Whether one of `wrappers` can be started as it is. */
-  isExecutable(name: (typeof wrappers)[number]): boolean;
+  isExecutable(name: string): boolean;
   /** The first file whose name ends so; null: there is none. */
   ending(end: string): string | null;
   /** `''` when it is absent or was not read. */
@@ -76,13 +76,19 @@ export function firstOf(place: Place, names: readonly string[]): string | null {
   return names.find((name) => place.has(name)) ?? null;
 }
 
+/** The file of this name in the folder, or the first one that ends with what stands behind `*`; null: there is none. */
+export function fileIn(place: Place, name: string): string | null {
+  if (name.startsWith('*')) return place.ending(name.slice(1));
+  return place.has(name) ? name : null;
+}
+
 /** The path of a file of the place, from the root of the repository. */
 export function pathIn({ folder }: Place, name: string): string {
   return folder === '' ? name : `${folder}/${name}`;
 }
 
-/** A step that uses an action, as lines of YAML. Values are ours, or of a narrow alphabet. */
-export function uses(action: string, inputs: Readonly<Record<string, string | null>>): readonly string[] {
-  const given = Object.entries(inputs).flatMap(([name, value]) => (value === null ? [] : [`    ${name}: ${value}`]));
+/** A step that uses an action, as lines of YAML; an empty input is left out. Values are ours, or of a narrow alphabet. */
+export function uses(action: string, inputs: Readonly<Record<string, string>>): readonly string[] {
+  const given = Object.entries(inputs).flatMap(([name, value]) => (value === '' ? [] : [`    ${name}: ${value}`]));
   return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];
 }

@@ -59,12 +59,12 @@ export async function createPrivateRepository(
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(join(workFolder, 'repository-'));
   const sparse = await sparsePatterns(workspace);
+  const setup = await wholeSetup(workspace, env);
   const repository = await createOwnRepository(workspace, {
-    env,
+    ...setup,
     hide,
-    config: (await configText(workspace, env)) + (sparse === null ? '' : SPARSE),
+    config: setup.config + (sparse === null ? '' : SPARSE),
     sparse,
-    excludes: (await readLinked(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '',
     folder,
     objects: join(workspace.commonFolder, 'objects'),
     borrowed: null,
@@ -72,6 +72,12 @@ export async function createPrivateRepository(
   });
   await startIndex(workspace, repository.git, repository.indexFile);
   return repository;
+}
+
+/** How a git directory of ours over all files of the workspace is set up. */
+export async function wholeSetup(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<OwnSetup> {
+  const excludes = (await readLinked(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '';
+  return { env, hide: [], config: await configText(workspace, env), sparse: null, excludes };
 }
 
 /** Builds one in `folder`, with an empty index. */

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import type { Folder } from '../../core/folder.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
 import { wordsOf } from '../remote/remote-answers.ts';
@@ -20,20 +21,39 @@ export interface PersonCheckout {
 
 const MAX_PATHS = 1_000;
 
-/** Looks at the checkout that a folder is in; throws a UserError where there is none that can be worked from. */
-export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<PersonCheckout> {
+/** The checkout that a folder is in, with the person's own git. `within`: the folder, from its top. */
+interface FoundCheckout {
+  readonly top: string;
+  readonly within: Folder;
+  readonly git: Git;
+}
+
+/** Finds the checkout that a folder is in; throws a UserError where there is none. */
+export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<FoundCheckout> {
   if (!existsSync(folder)) throw new UserError('configuration', `${JSON.stringify(folder)} does not exist.`);
   const near = createGit({ folder, env, configuration: 'own' });
-  const old = versionProblem((await near.answer(['version'])).stdout.toString());
-  if (old !== null) throw new UserError('configuration', old);
-  const found = await near.answer(['rev-parse', '--show-toplevel']);
-  if (found.exitCode !== 0)
+  const found = await near.answer(['rev-parse', '--show-toplevel', '--show-prefix']);
+  const [top = '', prefix = ''] = found.stdout.toString().split('\n');
+  if (found.exitCode !== 0 || top === '')
     throw new UserError(
       'configuration',
       `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
     );
-  const top = found.stdout.toString().replace(/\n$/, '');
-  const git = createGit({ folder: top, env, configuration: 'own' });
+  return { top, within: prefix.replace(/\/$/, ''), git: createGit({ folder: top, env, configuration: 'own' }) };
+}
+
+/** The first line that git answers; null when it has no answer. */
+export async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
+  const { exitCode, stdout } = await git.answer(args);
+  const [line = ''] = stdout.toString().split('\n');
+  return exitCode === 0 && line !== '' ? line : null;
+}
+
+/** Looks at the checkout that a folder is in; throws a UserError where there is none that can be worked from. */
+export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<PersonCheckout> {
+  const { top, git } = await findCheckout(folder, env);
+  const old = versionProblem((await git.answer(['version'])).stdout.toString());
+  if (old !== null) throw new UserError('configuration', old);
   if ((await git.answer(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])).exitCode !== 0)
     throw new UserError(
       'configuration',

@@ -34,12 +34,15 @@ const STATE_OF_OTHERS: readonly string[] = [
   '.ralph_session_history',
 ];
 
-/** The loop's own files, in whatever folder it worked; everything else under `.ralph/` is the user's. */
+/** The loop's own files in a `.ralph/`, in whatever folder it worked; everything else there is the user's. */
+export const LOOP_STATE: readonly string[] = [
+  ...['state', 'logs', 'status.json', 'journal*.jsonl', 'progress.json'],
+  ...STATE_OF_OTHERS,
+];
+
 const loopState = matcher([
-  ...['state', 'state/**', 'logs', 'logs/**', 'status.json', 'journal*.jsonl', 'progress.json'].map(
-    (name) => `**/.ralph/${name}`,
-  ),
-  ...STATE_OF_OTHERS.flatMap((name) => [`**/.ralph/${name}`, name]),
+  ...[...LOOP_STATE, 'state/**', 'logs/**'].map((name) => `**/.ralph/${name}`),
+  ...STATE_OF_OTHERS,
   // A message to the loop, which reads it and takes it away.
   '**/.ralph-complete',
 ]);

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { claudeProvider } from '../../agents/claude/provider.ts';
-import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import { readCheckoutFile } from '../../cli/command.ts';
 import {
   type Asked,
@@ -15,20 +14,19 @@ import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { checkSubject, isCheckOf } from '../../core/lane/check.ts';
-import { oneLine, sentence } from '../../core/text/phrase.ts';
+import { sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
-import { fetchFor } from '../../github/proxied-fetch.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
 import { NO_NEEDS, type Examination } from '../../river/deps.ts';
 import { cacheObstacle } from '../../state/cache-environment.ts';
 import { unpricedModels } from '../agents/prices.ts';
 import type { World } from '../world.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
-import { actionRules, tookTooLong, tryPipeline, VERIFY_MS } from './try-pipeline.ts';
+import { actionRules, tryPipeline } from './try-pipeline.ts';
+import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
 import { otherWorkflows, workflowFiles } from './workflow-files.ts';
 
-const KEY_MS = 15_000;
 /** Of a run of three jobs. */
 const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
 
@@ -138,14 +136,11 @@ async function askAgent({ agent }: Examination): Promise<Asked<string>> {
 }
 
 async function tryRunKey({ environment, config, context, log }: World): Promise<KeyTrial> {
-  const key = (environment.ANTHROPIC_API_KEY ?? '').trim();
   if (context.loginProblems.length > 0) return { kind: 'malformed', problems: context.loginProblems };
   const isOfCloud = claudeProvider.switches.some((name) => environment[name] === '1');
   const isUsed = config.agent.order.some(({ name }) => name === 'claude');
-  if (key === '' || isOfCloud || !isUsed) return { kind: 'form-only' };
-  const url = trialUrl(environment.ANTHROPIC_BASE_URL ?? '');
-  log.info(`The agent's key is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`);
-  return tryKey(key, { url, timeoutMs: KEY_MS, send: await fetchFor(url) });
+  if (isOfCloud || !isUsed) return { kind: 'form-only' };
+  return tryApiKey(environment, { which: "The agent's key", log: log.info });
 }
 
 /** Whether git finds a header with a token in the checkout's config, or in a file that it includes. */
@@ -177,15 +172,7 @@ async function tryBase(
     const verifier = await by.verifier();
     const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
     const end = await verifier.verify({ folder, timeoutMs, signal });
-    switch (end.kind) {
-      case 'passed':
-        return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
-      case 'failed':
-        if (end.code === null) return tookTooLong(timeoutMs);
-        return { kind: 'failed', command: end.command, tail: oneLine(end.tail.trim().slice(-300), 300) };
-      case 'not-run':
-        return { kind: 'impossible', why: 'it was interrupted.' };
-    }
+    return baseTrialOf(end, timeoutMs);
   } catch (error) {
     return { kind: 'impossible', why: sentence(textOf(error)) };
   }

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import { readCheckoutFile } from '../../cli/command.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import type { AskedExamination, Examine } from '../../cli/doctor/doctor.ts';
@@ -29,15 +28,14 @@ import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
-import { textOf, UserError } from '../../errors.ts';
+import { messageOf, UserError } from '../../errors.ts';
 import { workingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
 import { layTree } from '../../git/checkout/tree/lay-tree.ts';
 import { findWorkspace, headOf } from '../../git/checkout/workspace.ts';
-import { createGit } from '../../git/git.ts';
+import { findCheckout } from '../../git/home/person-checkout.ts';
 import { createForge } from '../../github/forge.ts';
-import { fetchFor } from '../../github/proxied-fetch.ts';
 import { rememberSurroundings } from '../../processes/clean-surroundings.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
@@ -45,11 +43,11 @@ import { createVerifier } from '../../processes/verifier.ts';
 import { openPlaces } from '../lane-places.ts';
 import { logTo, ownRepository } from '../own-github.ts';
 import { settingsInForce } from '../settings/effective-settings.ts';
-import { actionRules, tookTooLong, tryPipelines, VERIFY_MS } from './try-pipeline.ts';
+import { actionRules, tryPipelines } from './try-pipeline.ts';
+import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
 import { otherWorkflows, workflowFiles } from './workflow-files.ts';
 
 const GH_MS = 10_000;
-const KEY_MS = 15_000;
 
 const now = (): number => Date.now();
 
@@ -58,14 +56,9 @@ export const examineWith =
   (actionFolder: string): Examine =>
   async (asked) => {
     const { folder, remote, verify, log } = asked;
-    const git = createGit({ folder, env: process.env, configuration: 'own' });
-    const atTop = await git.answer(['rev-parse', '--show-toplevel']).catch((error: unknown) => textOf(error));
-    if (typeof atTop === 'string' || atTop.exitCode !== 0)
-      return {
-        kind: 'missing',
-        why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir.`,
-      };
-    const top = atTop.stdout.toString().replace(/\n$/, '');
+    const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
+    if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
+    const { top } = checkout;
     const found = await workflowFiles(top);
     const settings = await settingsInForce(found, { folder: top, actionFolder, env: process.env });
     const files = withEffectiveInputs(found, settings);
@@ -161,13 +154,7 @@ async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'misnamed', why: misnamed };
   const problems = loginProblems(env, ALL_PROVIDERS);
   if (problems.length > 0) return { kind: 'malformed', problems };
-  const key = (env.ANTHROPIC_API_KEY ?? '').trim();
-  if (key === '') return { kind: 'form-only' };
-  const url = trialUrl(env.ANTHROPIC_BASE_URL ?? '');
-  log(
-    `The key in ANTHROPIC_API_KEY is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`,
-  );
-  return tryKey(key, { url, timeoutMs: KEY_MS, send: await fetchFor(url) });
+  return tryApiKey(env, { which: 'The key in ANTHROPIC_API_KEY', log });
 }
 
 async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
@@ -213,15 +200,7 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
       now,
     });
     const end = await verifier.verify({ folder: clone, timeoutMs: VERIFY_MS, signal: interrupted.signal });
-    switch (end.kind) {
-      case 'passed':
-        return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
-      case 'failed':
-        if (end.code === null) return tookTooLong(VERIFY_MS);
-        return { kind: 'failed', command: end.command, tail: end.tail.trim().split('\n').slice(-3).join(' ') };
-      default:
-        return { kind: 'impossible', why: 'it was interrupted.' };
-    }
+    return baseTrialOf(end, VERIFY_MS);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return { kind: 'impossible', why: error.message };

@@ -18,8 +18,7 @@ import { chooseFrom, KEY_INPUTS, renamedTo } from '../../config/agent-inputs.ts'
 import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
 import { inputProblems } from '../../config/inputs.ts';
 import { INPUT_NAMES } from '../../config/input-schema.ts';
-import { MINUTE_MS } from '../../core/countdown.ts';
-import type { ActionRules, BaseTrial, PipelineTrial } from '../../core/doctor/facts.ts';
+import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { allSeenFrom, type Folder, fromRoot } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
@@ -32,9 +31,6 @@ import { readBaseTexts } from '../../git/checkout/texts.ts';
 import type { Repository } from '../../ports/repository.ts';
 import { unpricedModels } from '../agents/prices.ts';
 import { ALL_PROVIDERS, loginProblemsOf } from '../agents/providers.ts';
-
-/** The longest that a check of the set-up tries the verify commands. */
-export const VERIFY_MS = 15 * MINUTE_MS;
 
 /** What the checks know of this version of the action. */
 export const actionRules: ActionRules = {
@@ -147,9 +143,4 @@ function committed(
       return { base, unread: allSeenFrom(within, read.read.unread), links: {}, lane: null, fork: null };
     },
   };
-}
-
-/** What a trial comes to that does not end in time: slow commands need not be wrong ones. */
-export function tookTooLong(limitMs: number): BaseTrial {
-  return { kind: 'impossible', why: `it did not end within ${String(Math.ceil(limitMs / MINUTE_MS))} min.` };
 }

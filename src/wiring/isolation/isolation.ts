@@ -17,7 +17,7 @@ export interface Isolation {
   readonly allow: (hosts: readonly HostRule[]) => void;
   /** With the brokers' port: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
   readonly begin: (brokerPort: number | null) => Promise<void>;
-  /** Ends all processes there and counts what is left; throws a UserError that names them. */
+  /** Ends all processes there and counts what is left. */
   readonly count: () => Promise<void>;
   /** null: nothing was measured yet. */
   readonly facts: () => IsolationFacts | null;

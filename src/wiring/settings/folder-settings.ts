@@ -1,5 +1,6 @@
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
-import { createGit, hasGit } from '../../git/git.ts';
+import { hasGit } from '../../git/git.ts';
+import { findCheckout } from '../../git/home/person-checkout.ts';
 import { workflowFiles } from '../doctor/workflow-files.ts';
 import { settingsWithin } from './effective-settings.ts';
 
@@ -10,9 +11,6 @@ export async function settingsOfFolder(
 ): Promise<AnsweredSettings> {
   // Settings count as they are committed.
   if (!hasGit(env)) return { workflow: 'ralph run', settings: [], problems: [] };
-  const git = createGit({ folder, env, configuration: 'own' });
-  const answer = await git.answer(['rev-parse', '--show-toplevel', '--show-prefix']).catch(() => null);
-  const [top = folder, prefix = ''] = answer?.exitCode === 0 ? answer.stdout.toString().split('\n') : [];
-  const within = prefix.replace(/\/$/, '');
+  const { top, within } = await findCheckout(folder, env).catch(() => ({ top: folder, within: '' }));
   return settingsWithin(within, await workflowFiles(top), { folder: top, actionFolder, env });
 }

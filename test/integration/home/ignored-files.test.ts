@@ -4,7 +4,8 @@ import { chmod, mkdir, readFile, readdir, readlink, symlink, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { copyLimits } from '../../../src/core/local/ignored-copies.ts';
-import { cloneForRun, type CopyAsked, copyIgnored } from '../../../src/git/home/ignored-files.ts';
+import { copyIgnored, type CopyAsked } from '../../../src/git/home/ignored-files.ts';
+import { layStandIn } from '../../../src/git/home/stand-in.ts';
 import { createGit } from '../../../src/git/git.ts';
 import { lookAtCheckout } from '../../../src/git/home/person-checkout.ts';
 import { ignoredFiles, uncommittedWords } from '../../../src/wiring/home/uncommitted.ts';
@@ -26,7 +27,7 @@ async function scene(ignored: readonly string[]) {
   const env = { PATH: process.env.PATH ?? '' };
   return {
     ...{ checkout, folder, clone, git, lay },
-    cloned: () => cloneForRun({ from: checkout, branch: 'main', folder: clone, env }),
+    cloned: () => layStandIn({ from: checkout, branch: 'main', folder: clone, env }),
     copy: (change: Partial<CopyAsked> = {}) =>
       copyIgnored({
         ...{ git: createGit({ folder: checkout, env }), top: checkout, folder: clone, limits: copyLimits },
@@ -137,6 +138,33 @@ describe('what sets a run up is part of it only as it is committed', () => {
     await at.lay('ralph.sh');
     expect(await ignoredFiles(checkout, asked)).toEqual(['CLAUDE.md']);
   });
+});
+
+test('the run starts from the branch alone: no other ref, setting or remote comes along, no object is copied, and none of theirs is written', async () => {
+  await using at = await scene([]);
+  at.git('branch', 'secret-plans');
+  at.git('tag', 'v1');
+  at.git('config', 'core.hooksPath', '/hooks');
+  at.git('remote', 'add', 'origin', 'https://user:token@git.example/shop');
+  await at.lay('.ralph/fix_plan.md', 'not committed');
+  const objects = (): string =>
+    execFileSync('find', [join(at.checkout, '.git'), '-printf', '%p %y %s %m\n']).toString();
+  // Git touches the time of an object that it would write again, so that nobody prunes it.
+  const before = objects();
+  await at.cloned();
+  const run = (...args: readonly string[]): string =>
+    execFileSync('git', ['-C', at.clone, ...args])
+      .toString()
+      .trim();
+  expect(run('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+  expect(run('config', '--local', '--list', '--name-only')).not.toMatch(/hooks|remote|user/);
+  expect(run('status', '--porcelain')).toBe('');
+  expect(run('count-objects')).toBe('0 objects, 0 kilobytes');
+  await writeFile(join(at.clone, 'new.txt'), 'new');
+  run('add', '--all');
+  run('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--message=New');
+  run('gc', '--quiet', '--prune=now');
+  expect(objects()).toBe(before);
 });
 
 describe('how much is copied', () => {

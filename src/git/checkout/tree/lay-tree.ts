@@ -10,7 +10,7 @@ import { collectOutput, describeCollected } from '../../../processes/collect-out
 import { trustedEnvironment, trustedProgram } from '../../../processes/trusted-programs.ts';
 import { removeSettings, type FoundCredentials } from '../credentials/credentials.ts';
 import { createGit, lastWords, type Git } from '../../git.ts';
-import { isLoopState } from '../../inspection/protected-paths.ts';
+import { isLoopState, LOOP_STATE } from '../../inspection/protected-paths.ts';
 import { encodeNames } from '../../names.ts';
 import { readLinked, writeRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
@@ -71,12 +71,18 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
     { from: workspace.commonFolder, to: gitFolder },
     { from: workspace.top, to: top },
   ];
-  await mkdir(gitFolder, { recursive: true });
+  await mkdir(top, { recursive: true });
   // The room's user passes through, whatever the mask of this process.
   if (room !== null) for (const folder of [parent, top]) await chmod(folder, 0o755);
-  await layGitDirectory(options, gitFolder, laid);
-  const git = createGit({ folder: top, env });
-  await checkOut(git, repository.setup, laid);
+  const own = laid.branch === null ? null : `refs/heads/${laid.branch}`;
+  const tip = laid.base === null ? null : `refs/remotes/origin/${laid.base.branch}`;
+  const theirs = (await refsOf(workspace)).filter(({ name }) => name !== own && name !== tip);
+  const ofBase = laid.base === null || tip === null ? [] : [{ id: laid.base.commit, name: tip, target: '' }];
+  const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null;
+  const git = await layCommit({ ...laid, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
+  // Where submodules have theirs.
+  for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
+    await cp(join(folder, 'modules'), join(gitFolder, 'modules'), { recursive: true }).catch(() => undefined);
   if (laid.hasIgnored && !signal.aborted)
     await layIgnored(options, git, { top, moves }).catch((error: unknown) => {
       if (signal.aborted) return;
@@ -107,36 +113,51 @@ async function layIgnored(
   await putBackTracked(git, ofOthers);
 }
 
-/** A git directory whose objects are elsewhere, with the refs of the checkout. */
-async function layGitDirectory(
-  { workspace, repository: { setup } }: TreeOptions,
-  gitFolder: string,
-  { commit, branch, base, objects }: LaidCommit,
-): Promise<void> {
+interface Ref {
+  readonly id: ObjectId;
+  readonly name: string;
+  /** What a symbolic one names; empty: it names the commit itself. */
+  readonly target: string;
+}
+
+/** Refs of the checkout, without those of the loop and the stash. */
+async function refsOf({ git }: Workspace): Promise<readonly Ref[]> {
+  const listed = await git.answer(['for-each-ref', '--format=%(objectname) %(refname) %(symref)']);
+  return listed.stdout
+    .toString()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .flatMap(([id = '', name = '', target = '']) =>
+      name === '' || /^refs\/(?:ralph\/|stash$)/.test(name) ? [] : [{ id, name, target }],
+    );
+}
+
+/** Lays the files of a commit in a folder, with a git directory that knows its branch and `refs`, and whose objects are elsewhere. */
+export async function layCommit({
+  top,
+  setup,
+  commit,
+  branch,
+  refs: others,
+  objects,
+  shallow,
+  sparseSince,
+}: Pick<LaidCommit, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
+  readonly top: string;
+  readonly setup: OwnSetup;
+  readonly refs: readonly Ref[];
+  readonly shallow: Buffer | null;
+}): Promise<Git> {
+  const gitFolder = join(top, '.git');
   await Promise.all(
     ['objects/info', 'objects/pack', 'refs/heads', 'hooks', 'info'].map((name) =>
       mkdir(join(gitFolder, name), { recursive: true }),
     ),
   );
-  const listed = await workspace.git.answer(['for-each-ref', '--format=%(objectname) %(refname) %(symref)']);
   const own = branch === null ? null : `refs/heads/${branch}`;
-  const tip = base === null ? null : `refs/remotes/origin/${base.branch}`;
-  const theirs = listed.stdout
-    .toString()
-    .split('\n')
-    .map((line) => line.split(' '))
-    .flatMap(([id = '', name = '', target = '']) =>
-      name === '' || name === own || name === tip || /^refs\/(?:ralph\/|stash$)/.test(name)
-        ? []
-        : [{ id, name, target }],
-    );
-  const ours = [
-    ...(own === null ? [] : [{ id: commit, name: own, target: '' }]),
-    ...(base === null || tip === null ? [] : [{ id: base.commit, name: tip, target: '' }]),
-  ];
-  const refs = [...theirs, ...ours].sort((one, other) => (one.name < other.name ? -1 : 1));
+  const ours = own === null ? [] : [{ id: commit, name: own, target: '' }];
+  const refs = [...others, ...ours].sort((one, other) => (one.name < other.name ? -1 : 1));
   const packed = refs.filter(({ target }) => target === '').map(({ id, name }) => `${id} ${name}\n`);
-  const shallow = await readLinked(join(workspace.commonFolder, 'shallow'));
   await Promise.all([
     writeRegular(join(gitFolder, 'HEAD'), own === null ? `${commit}\n` : `ref: ${own}\n`),
     writeRegular(join(gitFolder, 'config'), setup.config),
@@ -145,11 +166,11 @@ async function layGitDirectory(
     writeRegular(join(gitFolder, 'info', 'exclude'), setup.excludes),
     writeRegular(join(gitFolder, 'objects', 'info', 'alternates'), objects.map((folder) => `${folder}\n`).join('')),
     ...(setup.sparse === null ? [] : [writeRegular(join(gitFolder, 'info', 'sparse-checkout'), setup.sparse)]),
-    ...(shallow === null ? [] : [writeRegular(join(gitFolder, 'shallow'), shallow.bytes)]),
+    ...(shallow === null ? [] : [writeRegular(join(gitFolder, 'shallow'), shallow)]),
   ]);
-  // Where submodules have theirs.
-  for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
-    await cp(join(folder, 'modules'), join(gitFolder, 'modules'), { recursive: true }).catch(() => undefined);
+  const git = createGit({ folder: top, env: setup.env });
+  await checkOut(git, setup, { commit, sparseSince });
+  return git;
 }
 
 async function writeSymbolic(gitFolder: string, name: string, target: string): Promise<void> {
@@ -198,7 +219,11 @@ async function joinSubmodules(
   }
 }
 
-async function checkOut(git: Git, { sparse }: OwnSetup, { commit, sparseSince }: LaidCommit): Promise<void> {
+async function checkOut(
+  git: Git,
+  { sparse }: OwnSetup,
+  { commit, sparseSince }: Pick<LaidCommit, 'commit' | 'sparseSince'>,
+): Promise<void> {
   const { exitCode, stderr } = await git.answer(['read-tree', '-m', '-u', commit]);
   if (exitCode !== 0)
     throw new UserError(
@@ -252,10 +277,15 @@ async function putBackTracked(git: Git, ofOthers: readonly string[]): Promise<vo
     });
 }
 
-/** TAR FOLDER MARK: copies what is named on standard input to the folder. Exit code 1 of the tar that reads means that a file changed meanwhile, as a log does. */
+/** TAR FOLDER MARK OPTIONS: copies what is named on standard input to the folder. Exit code 1 of the tar that reads means that a file changed meanwhile, as a log does. */
 const COPY = `
-{ "$1" -c -f - --null -T - || [ $? -eq 1 ] || : > "$3"; } | "$1" -x -p -f - -C "$2" && [ ! -e "$3" ]
+tar="$1" to="$2" mark="$3"
+shift 3
+{ "$tar" -c -f - "$@" --null -T - || [ $? -eq 1 ] || : > "$mark"; } | "$tar" -x -p -f - -C "$to" && [ ! -e "$mark" ]
 `;
+
+/** State of the loop in a folder that is named as a whole. */
+const LEFT_OUT = LOOP_STATE.map((name) => `--exclude=.ralph/${name}`);
 
 /** One stream takes a fraction of the time of a copy file by file. */
 async function copyFiles(
@@ -268,7 +298,7 @@ async function copyFiles(
   const { end, stderr } = await collectOutput(
     {
       file: sh,
-      args: ['-c', COPY, 'sh', tar, to, `${to}.failed`],
+      args: ['-c', COPY, 'sh', tar, to, `${to}.failed`, ...LEFT_OUT],
       cwd: from,
       environment: trustedEnvironment(env),
       // A name that begins with a dash would be an option.

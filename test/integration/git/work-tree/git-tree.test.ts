@@ -205,6 +205,23 @@ describe('a tree has what the checkout has', () => {
     expect(stateOf(scene.checkout, /^\.git$/)).toEqual(before);
   });
 
+  test('what else is in a .ralph/ that git ignores as a whole, without the state of the loop', async () => {
+    await using scene = await setScene();
+    await scene.write('.git/info/exclude', '.ralph\n');
+    const kept = ['.ralph/AGENT.md', '.ralph/specs/cart.md', 'packages/a/.ralph/AGENT.md'];
+    const loops = [
+      '.ralph/state/queue.1.json',
+      '.ralph/logs/run.log',
+      '.ralph/status.json',
+      'packages/a/.ralph/state/x',
+    ];
+    for (const path of [...kept, ...loops]) await scene.write(path, path);
+    for (const tree of await layBoth(scene)) {
+      for (const path of kept) expect(await readFile(join(tree, path), 'utf8')).toBe(path);
+      for (const path of loops) await expect(stat(join(tree, path))).rejects.toThrow('ENOENT');
+    }
+  });
+
   test('ignored files under odd names', async () => {
     await using scene = await setScene();
     await scene.write('.git/info/exclude', '*.log\n/-folder/\n');

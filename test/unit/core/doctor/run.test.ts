@@ -115,7 +115,6 @@ describe('what a run finds of itself', () => {
     ['no verify', { verify: [] }, {}, 'verify', 'warning', /no `verify`/],
     ['a red base', {}, { verify: { kind: 'remembered', failed: 'npm test' } }, 'verify', 'problem', /at `npm test`/],
     ['a tool', { verify: ['cargo test'] }, {}, 'allowed-tools', 'warning', /`cargo test`/],
-    ['what an agent lacks', { agents: ['claude', 'codex'] }, {}, 'agent', 'ok', /Codex reports no cost/],
     [
       'limits that do not bind',
       { agents: ['codex'] },

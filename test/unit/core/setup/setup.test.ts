@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { detectProject, filesToRead } from '../../../../src/core/setup/detect.ts';
+import { cmake, languages, make } from '../../../../src/core/setup/languages.ts';
 import { filesOf, type Choices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { removing, writing } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
@@ -441,6 +442,21 @@ test.each<[string, Files, object]>([
 ])('the version of .NET, PHP, Elixir or Deno comes from %s', (_, files, given) => {
   expect(stepsOf(workflowOf(files))[1]?.with).toEqual(given);
 });
+
+test.each([...languages, cmake, make].map((language) => [language.by[0] ?? '', language] as const))(
+  'the row of %s names only facts and words that it has',
+  (_, language) => {
+    for (const tool of language.tools ?? [{}]) {
+      const row = { ...language, ...tool, tools: [], words: { ...language.words, ...tool.words } };
+      const texts = JSON.stringify({ ...row, setup: { ...language.setup, ...tool.setup }, facts: {} });
+      // A fact stands at the start of a condition's term; elsewhere, `@` is a scope of packages or a version.
+      const facts = [...texts.matchAll(/["\s!]@([a-z]+)\b(?=[^"]* \? )/gi)].map(([, name]) => name);
+      const words = [...texts.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(Object.keys(language.facts ?? {})).toEqual(expect.arrayContaining(facts));
+      expect(['tool', 'folder', 'at', ...Object.keys(row.words)]).toEqual(expect.arrayContaining(words));
+    }
+  },
+);
 
 test('what others named is never a command or a line of the workflow', async () => {
   const files = {

@@ -1,0 +1,103 @@
+import { firstOf, pathIn, type Place } from './project.ts';
+
+/** The object that a manifest in JSON is, in Deno's also with comments and commas at the ends; null: it is none. */
+export function parsedManifest(name: string, text: string): object | null {
+  const bare = text
+    .replaceAll(/^\s*\/\/.*$/gm, '')
+    .replaceAll(/^\s*\/\*[^]*?\*\/\s*$/gm, '')
+    .replaceAll(/,(?=\s*[}\]])/g, '');
+  return parsedObject(text) ?? (name.startsWith('deno.') ? parsedObject(bare) : null);
+}
+
+function parsedObject(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What `go` builds and tests: the modules of a workspace, or everything below. */
+export function goPackages({ place }: { readonly place: Place }): string {
+  const named = [...place.text('go.work').matchAll(/^\s*(?:use\s+)?(\.\/[\w./-]+|\.)\s*(?:\/\/.*)?$/gm)];
+  // The pattern leaves out folders with characters that a shell reads otherwise.
+  const folders = [...new Set(named.map(([, folder]) => folder ?? '.'))].filter((folder) => !folder.includes('..'));
+  return folders.length === 0
+    ? './...'
+    : folders
+        .slice(0, 20)
+        .map((folder) => `${folder}/...`)
+        .join(' ');
+}
+
+/** The file with the newest Go that a module asks for: each further set-up would replace the one before. */
+export function goVersionFile({ all }: { readonly all: readonly Place[] }): string {
+  const [newest] = all.toSorted((a, b) => goVersion(b) - goVersion(a));
+  return newest === undefined ? '' : pathIn(newest, goManifest(newest));
+}
+
+/** The sums by which Go's downloads are cached; one at the root is found without being named. */
+export function goSums({ all }: { readonly all: readonly Place[] }): string {
+  const sums = all.filter((place) => place.has('go.sum') && place.folder !== '');
+  const [only] = sums;
+  return only === undefined ? '' : sums.length > 1 ? "'**/go.sum'" : pathIn(only, 'go.sum');
+}
+
+function goManifest(place: Place): string {
+  return firstOf(place, ['go.work', 'go.mod']) ?? '';
+}
+
+/** As a number that grows with the version; 0: none is named. */
+function goVersion(place: Place): number {
+  const [, major = '0', minor = '0', patch = '0'] =
+    /^go\s+(\d+)\.(\d+)(?:\.(\d+))?/m.exec(place.text(goManifest(place))) ?? [];
+  return (Number(major) * 1000 + Number(minor)) * 1000 + Number(patch);
+}
+
+/** Lists of requirements for pip. */
+const REQUIREMENTS: readonly string[] = ['requirements.txt', 'requirements-dev.txt'];
+
+/** What brings pytest; `installed`: what is installed anyway. */
+type PytestSource =
+  | { readonly kind: 'extra' | 'group'; readonly name: string }
+  | { readonly kind: 'installed' | 'nothing' };
+
+/** How Python's packages are installed, with pytest where the tests use it. */
+export function pythonInstall(place: Place, tool: string, usesPytest: boolean): string {
+  const pytest = usesPytest ? pytestIn(place) : ({ kind: 'installed' } as const);
+  if (tool === 'pip') return pipInstall(place, pytest);
+  if (tool === 'poetry') return pytest.kind === 'extra' ? `poetry install --extras ${pytest.name}` : 'poetry install';
+  const isWorkspace = /^\[tool\.uv\.workspace\]/m.test(place.text('pyproject.toml'));
+  // uv installs the group `dev` by default.
+  const isDefault = pytest.kind === 'group' && pytest.name === 'dev';
+  const named = 'name' in pytest && !isDefault ? ` --${pytest.kind} ${pytest.name}` : '';
+  return `uv sync --locked${isWorkspace ? ' --all-packages' : ''}${named}`;
+}
+
+function pipInstall(place: Place, pytest: PytestSource): string {
+  const lists = REQUIREMENTS.filter((name) => place.has(name)).map((name) => `-r ${name}`);
+  const isPackage = lists.length === 0;
+  const extra = pytest.kind === 'extra' && isPackage ? `'.[${pytest.name}]'` : '.';
+  const group = pytest.kind === 'group' ? [`--group ${pytest.name}`] : [];
+  const isMissing = pytest.kind === 'nothing' || (pytest.kind === 'extra' && !isPackage);
+  return ['pip install', ...(isPackage ? [extra] : lists), ...group, ...(isMissing ? ['pytest'] : [])].join(' ');
+}
+
+function pytestIn(place: Place): PytestSource {
+  if (REQUIREMENTS.some((name) => /^\s*pytest\b/im.test(place.text(name)))) return { kind: 'installed' };
+  const group = listWithPytest(place, 'dependency-groups');
+  if (group !== null) return { kind: 'group', name: group };
+  const extra = listWithPytest(place, 'project.optional-dependencies');
+  if (extra !== null) return { kind: 'extra', name: extra };
+  const always = ['project', 'tool.uv'].some((table) => listWithPytest(place, table) !== null);
+  return { kind: always ? 'installed' : 'nothing' };
+}
+
+/** The name of the first list with pytest in a table of pyproject.toml; null: there is none. */
+function listWithPytest(place: Place, table: string): string | null {
+  const [, after = ''] = `\n${place.text('pyproject.toml')}`.split(`\n[${table}]`);
+  const section = after.split(/\n\[(?=[\w."-]+\])/)[0] ?? '';
+  const lists = section.matchAll(/^\s*["']?([\w.-]+)["']?\s*=\s*\[((?:[^\]"']|"[^"\n]*"|'[^'\n]*')*)\]/gm);
+  return [...lists].find(([, , list = '']) => /["']pytest\b/i.test(list))?.[1] ?? null;
+}

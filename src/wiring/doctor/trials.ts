@@ -1,0 +1,31 @@
+import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
+import type { BaseTrial, KeyTrial } from '../../core/doctor/facts.ts';
+import { oneLine } from '../../core/text/phrase.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import { fetchFor } from '../../github/proxied-fetch.ts';
+import type { Verification } from '../../core/evidence.ts';
+
+/** The longest that a check of the set-up tries the verify commands. */
+export const VERIFY_MS = 15 * MINUTE_MS;
+const KEY_MS = 15_000;
+
+/** What the verify commands made of a commit. Slow ones need not be wrong ones. */
+export function baseTrialOf(end: Verification, limitMs: number): BaseTrial {
+  if (end.kind === 'passed') return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
+  if (end.kind === 'not-run') return { kind: 'impossible', why: 'it was interrupted.' };
+  if (end.code === null)
+    return { kind: 'impossible', why: `it did not end within ${String(Math.ceil(limitMs / MINUTE_MS))} min.` };
+  return { kind: 'failed', command: end.command, tail: oneLine(end.tail.trim().slice(-300), 300) };
+}
+
+/** Tries the API key of Claude's provider with a request that costs nothing; `which`: how it is called. */
+export async function tryApiKey(
+  env: NodeJS.ProcessEnv,
+  { which, log }: { readonly which: string; readonly log: (line: string) => void },
+): Promise<KeyTrial> {
+  const key = (env.ANTHROPIC_API_KEY ?? '').trim();
+  if (key === '') return { kind: 'form-only' };
+  const url = trialUrl(env.ANTHROPIC_BASE_URL ?? '');
+  log(`${which} is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`);
+  return tryKey(key, { url, timeoutMs: KEY_MS, send: await fetchFor(url) });
+}
