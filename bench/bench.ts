@@ -18,6 +18,7 @@ import { measurePublishing } from './publishing.ts';
 import { measureRefState } from './ref-state.ts';
 import { countRequests } from './requests.ts';
 import { measureSeal } from './seal.ts';
+import { measureTree } from './tree.ts';
 import { measureTranscript } from './transcript/transcript.ts';
 
 const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
@@ -33,6 +34,7 @@ const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   encryption: measureSeal,
   publishing: measurePublishing,
   evidence: measureEvidence,
+  tree: measureTree,
   broker: measureBroker,
   isolation: measureIsolation,
 };

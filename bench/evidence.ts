@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createRepository } from '../src/git/checkout/checkout.ts';
+import { treeFolder } from '../src/git/checkout/tree/tree-folder.ts';
 import { alternate, costOf, ratioRow, type Row } from './measure.ts';
 
 const GOAL = 2;
@@ -16,13 +17,14 @@ const ROUNDS = 5;
 /** A snapshot of a large work tree, against `git status`. */
 export async function measureEvidence(folder: string): Promise<readonly Row[]> {
   const workspace = join(folder, 'workspace');
-  await createLargeCheckout(workspace);
+  await createLargeCheckout(workspace, FILES);
+  const workFolder = join(folder, 'own');
   const repository = createRepository({
     room: () => Promise.resolve(null),
     folder: workspace,
-    remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
+    remote: { url: workspace, token: '' },
     workingDirectory: '',
-    workFolder: join(folder, 'own'),
+    workFolder,
     learnSecrets: () => undefined,
     rules: {
       allowProtectedPaths: [],
@@ -35,11 +37,14 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     env: { PATH: process.env.PATH, HOME: folder },
     log: { warning: () => undefined },
   });
+  await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });
+  await repository.layTree(new AbortController().signal);
+  const tree = treeFolder('work', { top: workspace, workFolder, room: null });
   const snapshot = () =>
     costOf(async () => {
       await repository.snapshot();
     });
-  const status = () => costOf(() => git(workspace, ['status', '--porcelain']));
+  const status = () => costOf(() => git(tree, ['status', '--porcelain']));
   const pairs = await alternate(ROUNDS, snapshot, status);
   return [
     ratioRow(
@@ -50,7 +55,8 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
   ];
 }
 
-async function createLargeCheckout(workspace: string): Promise<void> {
+/** Makes a checkout with one commit of so many small files. */
+export async function createLargeCheckout(workspace: string, files: number): Promise<void> {
   await mkdir(workspace, { recursive: true });
   await git(workspace, ['init', '--quiet', '--initial-branch=main']);
   const importer = spawn('git', ['fast-import', '--quiet'], {
@@ -59,14 +65,14 @@ async function createLargeCheckout(workspace: string): Promise<void> {
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   const ended = once(importer, 'exit');
-  await pipeline(Readable.from(commit()), importer.stdin);
+  await pipeline(Readable.from(commit(files)), importer.stdin);
   await ended;
   await git(workspace, ['reset', '--quiet', '--hard']);
 }
 
-function* commit(): Generator<string> {
+function* commit(files: number): Generator<string> {
   yield 'commit refs/heads/main\ncommitter Bench <bench@example.com> 1700000000 +0000\ndata 5\nfiles\n';
-  for (let at = 0; at < FILES; at += 1) {
+  for (let at = 0; at < files; at += 1) {
     const text = `export const number${String(at)} = ${String(at)};\n`;
     const folder = Math.floor(at / FILES_PER_FOLDER);
     yield `M 100644 inline src/${String(folder % 40)}/${String(folder)}/file-${String(at)}.js\ndata ${String(text.length)}\n${text}\n`;

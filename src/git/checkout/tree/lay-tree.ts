@@ -110,7 +110,7 @@ async function layIgnored(
   await movePaths(top, [...ignored, ...ofOthers], { moves, signal });
   if (workspace.gitFolder !== join(workspace.top, '.git'))
     await joinSubmodules(ofOthers, { from: workspace.top, to: top, moves, env });
-  await putBackTracked(git, ofOthers);
+  await putBackTracked(git, ignored, ofOthers);
 }
 
 interface Ref {
@@ -265,9 +265,16 @@ async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateR
   return [...submodules, ...large].filter((_, i) => there[i]);
 }
 
+/** More names than that are not asked for one by one. */
+const MOST_ASKED = 200;
+
 /** Removes ignored files that stand in the place of one that the commit has: the tree is what is published. */
-async function putBackTracked(git: Git, ofOthers: readonly string[]): Promise<void> {
-  const changed = await git.names(['ls-files', '-z', '--modified']);
+async function putBackTracked(git: Git, ignored: readonly string[], ofOthers: readonly string[]): Promise<void> {
+  if (ignored.length === 0) return;
+  // Of files that were laid this very second, git would read the content.
+  const isShort = ignored.length <= MOST_ASKED && ignored.every((path) => path.isWellFormed());
+  const question = ['--literal-pathspecs', 'ls-files', '-z', '--modified', ...(isShort ? ['--', ...ignored] : [])];
+  const changed = await git.names(question);
   const isOfOthers = (path: string): boolean =>
     ofOthers.some((other) => path === other || path.startsWith(`${other}/`));
   const paths = [...new Set(changed)].filter((path) => !isOfOthers(path));
