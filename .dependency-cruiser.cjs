@@ -116,6 +116,33 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/agents/' },
       to: { path: '^src/agents/(?!claude/|cli/|reading/|rules/|[a-z]+/provider\\.ts$)', dynamic: false },
     },
+    {
+      name: 'an-event-that-is-not-for-us-loads-no-stage',
+      comment:
+        'Most events of a repository end before the gate: stages, parsers of Markdown, YAML and JSON, and the state of lanes are behind await import().',
+      severity: 'error',
+      from: {
+        path: [
+          '^src/(config|report|gate/event)/',
+          '^src/entries/main\\.ts$',
+          '^src/river/(river|dismissed|recording|run-record)\\.ts$',
+          '^src/publish/report-at-gate\\.ts$',
+          '^src/wiring/(connect|guard|handoff|machine|world|settings/run-settings)\\.ts$',
+        ],
+      },
+      to: {
+        path: [
+          '^src/(markdown|yaml|json|loop)/',
+          '^src/gate/(?!event/)',
+          '^src/publish/(?!report-at-gate)',
+          '^src/river/(flow|salvage|unusable|jobs/)',
+          '^src/wiring/(agent|state)\\.ts$',
+          '^src/core/(snapshot|lane/state)',
+        ],
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
+    },
     ...rooms,
   ],
   options: {

@@ -12,10 +12,12 @@ import { measureCommandLine } from './command-line.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureEvidence } from './evidence.ts';
 import { measureIsolation } from './isolation.ts';
+import { measureLightEvent } from './light-event.ts';
 import type { Row } from './measure.ts';
 import { measureOrchestration } from './orchestration.ts';
 import { measurePublishing } from './publishing.ts';
 import { measureRefState } from './ref-state.ts';
+import { countGitProcesses } from './git-processes.ts';
 import { countRequests } from './requests.ts';
 import { measureSeal } from './seal.ts';
 import { measureTree } from './tree.ts';
@@ -24,8 +26,10 @@ import { measureTranscript } from './transcript/transcript.ts';
 const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
   bundle: measureBundleSize,
   'cold-start': (at) => inSandbox(at, (sandbox) => measureColdStart(sandbox, join(at, 'cold-start'))),
+  'light-event': (at) => inSandbox(at, (sandbox) => measureLightEvent(sandbox, join(at, 'light-event'))),
   'command-line': measureCommandLine,
   requests: countRequests,
+  'git-processes': countGitProcesses,
   orchestration: measureOrchestration,
   transcript: measureTranscript,
   'ci-log': measureCiLog,

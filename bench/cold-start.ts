@@ -8,6 +8,17 @@ import { alternate, ratioRow, type Pairs, type Row } from './measure.ts';
 const GOAL = 4;
 const ROUNDS = 21;
 
+/** An event that is not for us. */
+export const OTHER_LABEL = {
+  name: 'issues',
+  payload: {
+    action: 'labeled',
+    label: { name: 'bug' },
+    issue: { number: 1 },
+    sender: { login: 'octo', id: 1, type: 'User' },
+  },
+};
+
 /** Start to end of main, for runs that end in the gate, against the least that Node could do. */
 export async function measureColdStart(sandbox: Sandbox, folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
@@ -32,19 +43,10 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
       () => wallOf(baseline, environment, folder),
     );
   };
-  const otherLabel = {
-    name: 'issues',
-    payload: {
-      action: 'labeled',
-      label: { name: 'bug' },
-      issue: { number: 1 },
-      sender: { login: 'octo', id: 1, type: 'User' },
-    },
-  };
   return [
     ratioRow(
       'cold start: an event that is not for us, against an empty file',
-      await compare(otherLabel, nothing),
+      await compare(OTHER_LABEL, nothing),
       GOAL,
     ),
     ratioRow(
@@ -57,7 +59,12 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
   ];
 }
 
-async function wallOf(script: string, environment: Readonly<Record<string, string>>, folder: string): Promise<number> {
+/** Wall time in ms. */
+export async function wallOf(
+  script: string,
+  environment: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [script], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -69,7 +76,7 @@ async function wallOf(script: string, environment: Readonly<Record<string, strin
 }
 
 /** What the runner sets. */
-async function environmentOf(
+export async function environmentOf(
   sandbox: Sandbox,
   event: SandboxJob['event'],
   folder: string,

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ncc from '@vercel/ncc';
 import { transform } from 'esbuild';
+import { checkUndici, layPackages } from './packages.ts';
+import { withoutCopies } from './shared-modules.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
@@ -18,6 +20,9 @@ const STARTERS: Readonly<Record<string, string>> = {
 /** Node opens its inspector to every process of the same user on this signal, unless somebody listens. Before anything else is loaded. */
 const NO_INSPECTOR = "process.on('SIGUSR1', () => undefined);\n";
 
+/** Where the text of a licence begins that many packages share, below a title and a notice of their own. */
+const TERMS = /^.*(?:Permission is hereby granted|Permission to use, copy|Redistribution and use in|Apache License)/m;
+
 /** The bin `ralph`, which a person starts with whatever Node there is; what the commands use is in Node 20. */
 const CLI_STARTER = `#!/usr/bin/env node
 if (Number(process.versions.node.split('.')[0]) < 20) {
@@ -28,22 +33,10 @@ const { cli } = await import('../index.js');
 await cli(new URL('../../', import.meta.url));
 `;
 
-for (const name of ['@actions/core', '@actions/github']) await declarePure(name);
+await layPackages(root, join(root, '.build'));
 const files = await bundle();
 if (process.argv.includes('--check')) await check(files);
 else await write(files);
-
-/**
- * Gives the bundler a copy of a package that says of itself what is true: loading it has no effects. So the parts that
- * nobody uses are left out, here the OpenID client, whose HTTP library took a third of every start.
- */
-async function declarePure(name: string): Promise<void> {
-  const copy = join(root, '.build', 'node_modules', name);
-  await rm(copy, { recursive: true, force: true });
-  await cp(join(root, 'node_modules', name), copy, { recursive: true });
-  const manifest = JSON.parse(await readFile(join(copy, 'package.json'), 'utf8')) as Record<string, unknown>;
-  await writeFile(join(copy, 'package.json'), JSON.stringify({ ...manifest, sideEffects: false }));
-}
 
 /** File name → content of dist/. */
 async function bundle(): Promise<Map<string, string>> {
@@ -53,13 +46,11 @@ async function bundle(): Promise<Map<string, string>> {
     license: 'licenses.txt',
     target: 'es2024',
   });
-  const outputs: typeof built.assets = { 'index.js': { source: built.code }, ...built.assets };
-  const files = new Map<string, string>();
-  for (const [name, content] of Object.entries(outputs)) {
-    const text = content.source.toString();
-    // ncc's own minifier leaves the lazily loaded chunks as they are.
-    files.set(name, name.endsWith('.js') ? await minified(text) : text);
-  }
+  const assets = Object.entries(built.assets).map(([name, { source }]) => [name, source.toString()] as const);
+  checkUndici([...assets.values()].map(([, text]) => text).join('\n'));
+  const files = withoutCopies(new Map([['index.js', built.code], ...assets]));
+  // ncc's own minifier leaves the lazily loaded chunks as they are.
+  for (const [name, text] of files) if (name.endsWith('.js')) files.set(name, await minified(text));
   files.set('licenses.txt', eachTextOnce(files.get('licenses.txt') ?? '', await packageNames()));
   for (const [name, entry] of Object.entries(STARTERS))
     files.set(
@@ -83,17 +74,26 @@ function digestOf(files: ReadonlyMap<string, string>): string {
   return hash.digest('hex');
 }
 
-/** The bundler's list of package, licence and text, with a text that many packages share only once, below all of them. */
+/** The bundler's list of package, licence and text, with terms that packages share only once, below the names and notices of all of them. */
 function eachTextOnce(list: string, names: ReadonlySet<string>): string {
-  const packages = new Map<string, string[]>();
+  const shared = new Map<string, { readonly terms: string; readonly packages: Map<string, string[]> }>();
   const lines = list.split('\n');
   const starts = lines.flatMap((line, at) => (names.has(line) && (lines[at - 1] ?? '') === '' ? [at] : []));
   for (const [nth, at] of starts.entries()) {
     const [name = '', ...licence] = lines.slice(at, starts[nth + 1]);
     const text = licence.join('\n').trim();
-    packages.set(text, [...(packages.get(text) ?? []), name]);
+    const begin = TERMS.exec(text)?.index ?? text.length;
+    const [notice, terms] = [text.slice(0, begin).trim(), text.slice(begin)];
+    const key = terms.replace(/\s+/g, ' ');
+    const { packages } = shared.get(key) ?? { packages: new Map<string, string[]>() };
+    packages.set(notice, [...(packages.get(notice) ?? []), name]);
+    shared.set(key, { terms, packages });
   }
-  return [...packages].map(([text, names]) => `${names.join('\n')}\n${text}\n`).join('\n');
+  const headed = (packages: ReadonlyMap<string, readonly string[]>): string =>
+    [...packages].map(([notice, names]) => `${names.join('\n')}\n${notice}\n`).join('\n');
+  return [...shared.values()]
+    .map(({ terms, packages }) => `${headed(packages)}\n${terms}\n`)
+    .join(`\n${'-'.repeat(80)}\n\n`);
 }
 
 async function packageNames(): Promise<ReadonlySet<string>> {
@@ -104,7 +104,14 @@ async function packageNames(): Promise<ReadonlySet<string>> {
 
 async function minified(code: string): Promise<string> {
   return (
-    await transform(code, { minify: true, format: 'esm', platform: 'node', target: 'node20', legalComments: 'none' })
+    await transform(code, {
+      minify: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      charset: 'utf8',
+      legalComments: 'none',
+    })
   ).code;
 }
 

@@ -46,7 +46,10 @@ const jobs = [
   { name: 'types', argv: command('types') },
   { name: 'lint', argv: command('lint') },
   { name: 'dist is fresh', argv: command('check-dist') },
-  { name: 'size and requests', argv: command('bench', '--check', 'bundle', 'requests') },
+  {
+    name: 'size, requests, processes',
+    argv: command('bench', '--check', 'bundle', 'light-event', 'requests', 'git-processes'),
+  },
   { name: 'sandbox', argv: ['npm', 'start', '--silent'] },
   // Users and namespaces of their own need root.
   ...(process.getuid?.() !== 0 && canSudo()

@@ -38,7 +38,7 @@ import { readRunContext, takeIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { RunEnd } from '../river/deps.ts';
-import { closeInTime, notifyOfInputs, runRiver } from '../river/river.ts';
+import { closeInTime, runRiver } from '../river/river.ts';
 import { writeRunRecord } from '../river/believed.ts';
 import { sentence } from '../core/text/phrase.ts';
 
@@ -134,6 +134,7 @@ export async function runMain(): Promise<void> {
   async function notifyOf({ failure, reach, context }: Extract<ReadRun, { kind: 'unusable' }>): Promise<void> {
     if (reach === null || context === null || failure.reason !== 'configuration') return;
     const connecting = { environment, context, log, debug: debugRedacted };
+    const { notifyOfInputs } = await import('../river/river.ts');
     await notifyOfInputs(
       {
         reach,

@@ -1,11 +1,10 @@
 import type { Outcome } from '../core/outcome.ts';
-import type { Log } from '../ports/machine.ts';
 import type { GateDeps } from './deps.ts';
 import { answering } from './command/answering.ts';
 import { obey, obeyDispatch } from './command/commands.ts';
 import { endLane, takeBack, withdraw } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
-import type { Dismissed, EventMeaning, Intent } from './event/intent.ts';
+import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
@@ -41,13 +40,6 @@ async function follow(deps: GateDeps, intent: Intent): Promise<Intake> {
     case 'dispatched-command':
       return obeyDispatch(deps, intent);
   }
-}
-
-/** The outcome of a run whose event asks for nothing that is done here. */
-export function dismiss({ kind, why }: Dismissed, log: Log): Outcome {
-  if (kind === 'refused') return { kind, reason: 'not_allowed', message: why };
-  log.info(`Nothing to do: ${why}`);
-  return { kind: 'idle', reason: 'not_for_us' };
 }
 
 async function workLabeledIssue(

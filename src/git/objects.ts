@@ -16,10 +16,19 @@ export interface Change {
   readonly deletions: number | null;
 }
 
+/** Trees of commits that were asked for, in each repository: a commit's never changes. */
+const knownTrees = new WeakMap<Git, Map<ObjectId, ObjectId>>();
+
 /** The tree of a commit; null when the commit is not there. */
 export async function treeOf(git: Git, commit: ObjectId): Promise<ObjectId | null> {
+  const known = knownTrees.get(git) ?? new Map<ObjectId, ObjectId>();
+  const before = known.get(commit);
+  if (before !== undefined) return before;
   const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`]);
-  return exitCode === 0 ? stdout.toString().trim() : null;
+  if (exitCode !== 0) return null;
+  const tree = stdout.toString().trim();
+  knownTrees.set(git, known.set(commit, tree));
+  return tree;
 }
 
 const diffOptions = [

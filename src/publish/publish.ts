@@ -19,7 +19,8 @@ import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, readNotices } from './notifications.ts';
 import { heedPeople, publishBranch, type PublishedBranch } from './publish-branch.ts';
-import { type ReportFrame, reportOfWork } from './report-of.ts';
+import type { ReportFrame } from './report-at-gate.ts';
+import { reportOfWork } from './report-of.ts';
 import { keepFirst, type PublishedEnd, saveState } from './save-state.ts';
 
 /** Entries of a lane that stay: one may just be read by another run. */

@@ -7,7 +7,6 @@ import { viewCircuit } from '../core/lane/circuit.ts';
 import { type Check, initialState, type LaneState } from '../core/lane/state.ts';
 import { callsRemaining, usageAt } from '../core/lane/windows.ts';
 import { openedBy } from '../core/others/left-circuit.ts';
-import type { Outcome } from '../core/outcome.ts';
 import { callsIn } from '../core/pipeline/step-record.ts';
 import { type Spent as Used, spentBetween } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
@@ -22,22 +21,17 @@ import type {
   LaneFacts,
   LaneView,
   ReportAtGate,
-  RunFacts,
   SavedReport,
-  Setting,
   TaskReport,
   WorkedReport,
 } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
 import { unfinishedCallsLine } from '../report/sentences/spend.ts';
-import type { PublishDeps } from './deps.ts';
+import { factsOf, reportAtGate, type ReportFrame, settingOf } from './report-at-gate.ts';
 
 /** What the agent said here is not what another branch asks. */
 const unsaid = { question: null, summary: null, recommendation: null };
-
-/** What every report is made with. `now`: an instant. */
-export type ReportFrame = Pick<PublishDeps, 'config' | 'context' | 'redact'> & { readonly now: number };
 
 /** The report of a run that worked, as far as it got. */
 export function reportOfWork(
@@ -115,14 +109,15 @@ export function reportOfEnd(
   startedAt: number,
 ): ReportAtGate | EndedReport | AnsweredReport {
   const { lane, state, tasks, notes, outcome } = intake;
-  const begun = { ...factsOf(frame, outcome, startedAt), ...settingOf(frame, lane?.id ?? state?.lane ?? QUEUE, notes) };
   const { findings } = mapTexts(
     { findings: intake.answer?.text.kind === 'doctor' ? intake.answer.text.findings : [] },
     frame.redact,
   );
-  if (state === null) return { ...mapTexts(begun, frame.redact), findings, kind: 'at-gate' };
+  if (state === null)
+    return { ...reportAtGate(frame, { outcome, lane: lane?.id ?? QUEUE, notes, startedAt }), findings };
   const report = {
-    ...begun,
+    ...factsOf(frame, outcome, startedAt),
+    ...settingOf(frame, lane?.id ?? state.lane, notes),
     ...laneFactsOf(frame, { state, tasks, notes }),
     lane: lane?.id ?? state.lane,
     branch: lane?.branch ?? frame.config.branchPrefix + state.lane,
@@ -195,39 +190,6 @@ function laneFactsOf(
     openedBy: openedBy(state.transitions),
     callsRemaining: callsRemaining(state.windows, config.policy, now),
     restored: notes.restored,
-  };
-}
-
-/** An issue's own lane looks at its issue alone. */
-function settingOf(
-  { config }: ReportFrame,
-  lane: string,
-  { warnings, found }: Pick<Setting, 'warnings' | 'found'>,
-): Setting {
-  return {
-    policy: config.policy,
-    agents: config.agent.order.map(({ name, model }) => ({ name, model })),
-    prices: config.prices,
-    taskLabel: config.taskLabel,
-    taskSources: lane === QUEUE ? config.taskSources : ['issues'],
-    verifyCommands: config.verify,
-    warnings,
-    found,
-    testOnlyPercent: config.testOnlyPercent,
-    answersReviews: config.answers.reviews,
-  };
-}
-
-function factsOf({ context, now }: ReportFrame, outcome: Outcome, startedAt: number): RunFacts {
-  const { owner, repo } = context.repository;
-  return {
-    outcome,
-    repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
-    runUrl: context.runUrl,
-    logUrl: context.logUrl,
-    startedAt,
-    endedAt: now,
-    requests: null,
   };
 }
 

@@ -111,7 +111,8 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
       switch (written.kind) {
         case 'written':
           known = { kind: 'snapshot', head: written.head, snapshot: changed.snapshot };
-          if (looked.head === null) await settle(place, changed.snapshot);
+          // Where nothing was kept before, there is nothing to let go.
+          if (looked.head === null && looked.snapshot.size > 0) await settle(place, changed.snapshot);
           return { kind: 'updated', place: place.name, snapshot: changed.snapshot, answer: changed.answer };
         case 'refused':
           // Where it goes with a branch, only the two together may be refused.

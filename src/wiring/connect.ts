@@ -3,12 +3,9 @@ import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { ChosenAgent } from '../config/config.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../river/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
-import { createAgent, loadStepCommands, createVerifyCommands, openLogin } from './agent.ts';
 import type { AgentLogin } from './agents/agent-settings.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
-import { openHandoff } from './handoff.ts';
-import { openSeal, openStore } from './state.ts';
 import type { Isolated } from './isolation/isolated.ts';
 import type { Patience, World } from './world.ts';
 
@@ -32,12 +29,18 @@ export function connect(
     return (await import('../isolation/broker-door.ts')).sharedDoor(listen);
   });
   const connected = (chosen: ChosenAgent): WiredAgent => {
-    const login = once(async () => openLogin(world, chosen, { ...(await isolated.open()), listen: await door() }));
+    const login = once(async () =>
+      (await wiring()).openLogin(world, chosen, { ...(await isolated.open()), listen: await door() }),
+    );
     return {
       name: chosen.name,
       login,
       connect: once(async (needs: AgentNeeds) =>
-        createAgent(world, chosen, { ...needs, isolation: await isolated.open(), login: await login() }),
+        (await wiring()).createAgent(world, chosen, {
+          ...needs,
+          isolation: await isolated.open(),
+          login: await login(),
+        }),
       ),
     };
   };
@@ -50,17 +53,19 @@ export function connect(
     refusedWishes: () => forge?.refusedWishes() ?? [],
     remote: once(async () => connectRemote(world, await rules(), patience)),
     repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
-    store: once(() => openStore(world, patience)),
-    seal: once(() => Promise.resolve(openSeal(world))),
+    store: once(async () => (await import('./state.ts')).openStore(world, patience)),
+    seal: once(async () => (await import('./state.ts')).openSeal(world)),
     agent: agents[0].connect,
     agents,
-    verifier: once(async () => createVerifyCommands(world, await isolated.open())),
-    commands: once(async () => loadStepCommands(world, await isolated.open())),
+    verifier: once(async () => (await wiring()).createVerifyCommands(world, await isolated.open())),
+    commands: once(async () => (await wiring()).loadStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
-    handoff: once(() => openHandoff(world.config)),
+    handoff: once(async () => (await import('./handoff.ts')).openHandoff(world.config)),
     examine: async (known, by) => (await import('./doctor/examine-run.ts')).examineRun(world, known, by),
   };
 }
+
+const wiring = () => import('./agent.ts');
 
 /** An agent, and what keeps its keys. */
 interface WiredAgent extends AgentConnection {

@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
-import { takeIntake } from '../river/jobs/parcels.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
 /** The folder that the input names. */
@@ -12,6 +11,7 @@ export async function openHandoff({ handoff }: Pick<Config, 'handoff'>): Promise
 /** Who this run is for others: in the job that publishes it is who the gate was, whose claim and reservation it ends. Throws a UserError where that cannot be known. */
 export async function identityIn(config: Config, identity: RunIdentity): Promise<RunIdentity> {
   if (config.handoff.phase !== 'publish') return identity;
+  const { takeIntake } = await import('../river/jobs/parcels.ts');
   const { handed } = await takeIntake(await openHandoff(config), config.handoff);
   return { ...identity, runTag: handed.runTag };
 }

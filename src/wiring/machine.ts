@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { fromRoot } from '../core/folder.ts';
-import { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES } from '../core/others/left-circuit.ts';
 import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../river/deps.ts';
 import { writeRunRecord } from '../river/believed.ts';
@@ -8,7 +7,6 @@ import type { WorkTreeFiles } from '../ports/repository.ts';
 import { onCancel, pause } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
-import { endAgent } from './agent.ts';
 import type { World } from './world.ts';
 
 /** The prompt shows the last 2,000 characters; a character is at most four bytes. */
@@ -36,7 +34,10 @@ export function createMachine(
       return shownNotes(await end(path), [...shared, ...others]);
     },
     readLeftCircuit: async () => {
-      const { readEnd } = await workFiles();
+      const [{ readEnd }, { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES }] = await Promise.all([
+        workFiles(),
+        import('../core/others/left-circuit.ts'),
+      ]);
       for (const path of LEFT_CIRCUIT_PATHS) {
         const text = await readEnd(path, MAX_LEFT_CIRCUIT_BYTES);
         if (text !== null) return { path: fromRoot(config.workingDirectory, path), text };
@@ -58,7 +59,7 @@ export function createMachine(
         ? null
         : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program on this machine. What was finished before is published.`,
     onCancel,
-    endAgent: () => endAgent(runTag),
+    endAgent: async () => (await import('./agent.ts')).endAgent(runTag),
     exit: (code) => process.exit(code),
   };
 }

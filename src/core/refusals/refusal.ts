@@ -136,6 +136,16 @@ export function serverWords(text: string): string {
   return capped([...new Set(said)].join('; '), MAX_WORDS_CHARS);
 }
 
+/** Whether git lets a branch have this name (git-check-ref-format). */
+export function isBranchName(name: string): boolean {
+  return (
+    name !== 'HEAD' &&
+    !/^-|\.$|\.\.|@\{|[~^:?*[\\\u007f]/.test(name) &&
+    [...name].every((character) => character > ' ') &&
+    name.split('/').every((part) => part !== '' && !/^\.|\.lock$/.test(part))
+  );
+}
+
 /** Names above a branch: git keeps `ralph/queue` in a folder `ralph`, so it allows no branch of that name beside it. */
 export function foldersOf(branch: string): readonly string[] {
   const parts = branch.split('/');

@@ -3,7 +3,14 @@ import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
 import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/answers.ts';
 import { namesOf, oneLine, sentence } from '../../core/text/phrase.ts';
-import type { CommittedIteration, MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
+import type {
+  CommittedIteration,
+  MergeBegun,
+  Repository,
+  Review,
+  Withheld,
+  WorkTreeFiles,
+} from '../../ports/repository.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import { findCredentials } from './credentials/credentials.ts';
@@ -64,6 +71,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
   let withheldIn: ObjectId | null = null;
   /** What of the work tree is nobody's work, and counts as its commit has it while it stays so. */
   let asFound: readonly AsFound[] = [];
+  /** The newest review, and the commits that it is of. */
+  let reviewed: { readonly of: string; readonly review: Review } | null = null;
   /** What the server did not take of the lane that is open. */
   const refusedFiles = new Map<string, RefusedFile>();
   /** null: none is to be finished. */
@@ -187,10 +196,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async openLane(wanted, known) {
       const found = await needOpened();
-      const { workspace, repository } = found;
+      const { workspace, repository, startHead } = found;
       const { url, token } = options.remote;
       const { identity, workFolder } = options;
-      const source = { workspace, repository, url, variables: authorization(url, token), identity };
+      const source = { workspace, repository, startHead, url, variables: authorization(url, token), identity };
       const started = await openLane(source, wanted, known ?? null);
       if (repository.setup.sparse !== null)
         options.log.warning(
@@ -415,7 +424,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
       if (quarantined === null || lane === null) return null;
       const { quarantine, fork } = quarantined;
       const { roots } = quarantine;
-      return await reviewBranch(quarantine.git, { fork, roots, tip: lane.tip, folder: workingDirectory });
+      const branch = { fork, roots, tip: lane.tip, folder: workingDirectory };
+      const of = JSON.stringify(branch);
+      if (reviewed?.of !== of) reviewed = { of, review: await reviewBranch(quarantine.git, branch) };
+      return reviewed.review;
     },
 
     async layClean(commit, signal) {

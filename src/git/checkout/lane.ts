@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
+import { isBranchName } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -10,9 +11,14 @@ import { authorization, basicCredentials, type Git, lastWords } from '../git.ts'
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { treeOf } from '../objects.ts';
 import { EXPIRED, isExpired } from '../refusal.ts';
-import { readLinked, writeRegular } from '../regular-files.ts';
+import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import type { Identity } from './commit.ts';
-import { createPrivateRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
+import {
+  createPrivateRepository,
+  lostObjects,
+  type OwnRepository,
+  type PrivateRepository,
+} from './private-repository.ts';
 import type { RepositoryRoom } from './tree/room-tree.ts';
 import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, type Workspace } from './workspace.ts';
 
@@ -74,6 +80,8 @@ interface StartedLane {
 interface BranchSource {
   readonly workspace: Workspace;
   readonly repository: PrivateRepository;
+  /** The commit that the job checked out; null: there is none yet. */
+  readonly startHead: ObjectId | null;
   readonly url: string;
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -88,7 +96,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
   const { git } = repository;
   const { branch, baseBranch, start } = wanted;
   await repository.seal();
-  for (const name of [branch, baseBranch]) await checkName(source, name);
+  for (const name of [branch, baseBranch]) checkName(name);
 
   await keepStart(source);
   const base = await commitOf(
@@ -117,8 +125,14 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
     fork,
     roots: [...new Set([fork, base, ...edge])],
     published: [base, ...(remoteHead === null ? [] : [remoteHead])],
-    answer: { head: tip, base, fork, baseTree: await git.text(['rev-parse', `${fork}^{tree}`]), ahead },
+    answer: { head: tip, base, fork, baseTree: await needTree(source, fork), ahead },
   };
+}
+
+async function needTree({ repository, workspace }: LaneSource, commit: ObjectId): Promise<ObjectId> {
+  const tree = await treeOf(repository.git, commit);
+  if (tree === null) throw lostObjects(workspace);
+  return tree;
 }
 
 /** Returns where the work begins on a merged branch that cannot be deleted: the base if it builds on the branch, else (after a squash or rebase) a merge of both with the content of the base. */
@@ -154,16 +168,15 @@ export async function fetchLane(
   { branch, head }: { readonly branch: string; readonly head: ObjectId },
 ): Promise<void> {
   if ((await treeOf(source.repository.git, head)) !== null) return;
-  await checkName(source, branch);
+  checkName(branch);
   await keepStart(source);
   const tip = await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch to work on' });
   if ((await treeOf(source.repository.git, head)) === null) throw moved(branch, head, tip);
 }
 
 /** What is there already need not be fetched again. */
-async function keepStart({ workspace, repository }: BranchSource): Promise<void> {
-  const old = await headOf(workspace);
-  if (old !== null) await repository.git.answer(['update-ref', 'refs/ralph/start', old]);
+async function keepStart({ repository, startHead }: BranchSource): Promise<void> {
+  if (startHead !== null) await writeRegular(join(repository.folder, 'refs', 'ralph', 'start'), `${startHead}\n`);
 }
 
 function moved(branch: string, from: ObjectId, to: ObjectId | null): UserError {
@@ -173,9 +186,8 @@ function moved(branch: string, from: ObjectId, to: ObjectId | null): UserError {
   );
 }
 
-async function checkName({ repository }: BranchSource, name: string): Promise<void> {
-  const { exitCode } = await repository.git.answer(['check-ref-format', '--branch', name]);
-  if (exitCode !== 0)
+function checkName(name: string): void {
+  if (!isBranchName(name))
     throw new UserError(
       'configuration',
       `"${name}" cannot be the name of a branch. Check the inputs branch-prefix and base-branch.`,
@@ -192,7 +204,7 @@ async function commitOf(
   const { git } = source.repository;
   const isWhole = async (): Promise<boolean> =>
     (await git.answer(['rev-list', '--quiet', '--objects', '--max-count=1', known])).exitCode === 0;
-  if (await isWhole()) await git.text(['update-ref', branch.ref, known]);
+  if (await isWhole()) await writeRegular(join(source.repository.folder, branch.ref), `${known}\n`);
   else {
     const tip = await fetchBranch(source, branch);
     if (!(await isWhole())) throw moved(branch.branch, known, tip);
@@ -217,7 +229,8 @@ async function fetchBranch(
     ],
     { variables },
   );
-  if (fetched.exitCode === 0) return await repository.git.text(['rev-parse', '--verify', `${ref}^{commit}`]);
+  const tip = fetched.exitCode === 0 ? await readRegular(join(repository.folder, ref), 200) : null;
+  if (tip !== null) return tip.bytes.toString().trim();
   if (/couldn't find remote ref/i.test(fetched.stderr))
     throw new UserError(
       'configuration',
@@ -291,8 +304,10 @@ export async function openCheckout({
     env,
     hide: [remote.token, basicCredentials(remote.token)],
   });
-  const source = { workspace, repository, url: remote.url, variables: authorization(remote.url, remote.token) };
-  return { workspace, repository, stillShallow: await deepen(source), startHead: await headOf(workspace) };
+  const startHead = await headOf(workspace);
+  const variables = authorization(remote.url, remote.token);
+  const stillShallow = await deepen({ workspace, repository, startHead, url: remote.url, variables });
+  return { workspace, repository, startHead, stillShallow };
 }
 
 /** What a person is told of a folder that is no checkout; `why`: git's words. */

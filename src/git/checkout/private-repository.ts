@@ -146,6 +146,7 @@ export async function layOwnRepository(
 
   await Promise.all([
     mkdir(join(folder, 'refs', 'heads'), { recursive: true }),
+    mkdir(join(folder, 'refs', 'ralph'), { recursive: true }),
     mkdir(join(folder, 'info'), { recursive: true }),
   ]);
   return { git, folder, indexFile, seal, withIndex, setup };

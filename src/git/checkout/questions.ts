@@ -12,7 +12,7 @@ import { fetchLane, notAWorkTree, type Opened, type OpenOptions } from './lane.t
 import { mayHave, topOf } from './on-disk.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
-import { branchOf, headOf, operationInProgress, type Workspace } from './workspace.ts';
+import { branchOf, operationInProgress, type Workspace } from './workspace.ts';
 
 /** The checkout that is asked about. */
 interface Asked {
@@ -62,7 +62,7 @@ export function createQuestions(
       const { url, token } = remote;
       await repository.seal();
       if (wanted !== null)
-        await fetchLane({ workspace, repository, url, variables: authorization(url, token) }, wanted);
+        await fetchLane({ workspace, repository, startHead, url, variables: authorization(url, token) }, wanted);
       const fork = wanted === null || startHead === null ? null : await forkOf(repository.git, startHead, wanted.head);
       const [base, ofLane, ofFork] = await Promise.all(
         [startHead, wanted?.head ?? null, fork].map(async (commit) =>
@@ -95,9 +95,16 @@ async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectI
 /** Everything about a found work tree that stands in the way of a run; `stillShallow`: why its history could not be completed, null: it is complete. */
 async function problemsOf(
   workspace: Workspace,
-  { repository, stillShallow }: { readonly repository: PrivateRepository; readonly stillShallow: string | null },
+  {
+    repository,
+    startHead: head,
+    stillShallow,
+  }: {
+    readonly repository: PrivateRepository;
+    readonly startHead: ObjectId | null;
+    readonly stillShallow: string | null;
+  },
 ): Promise<readonly string[]> {
-  const head = await headOf(workspace);
   if (head === null)
     return [
       `The repository in ${workspace.top} has no commits yet. Push a first commit (a README is enough), then run again.`,

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
-import { explainRefusal, foldersOf, isWeather, parseRefusal } from '../../core/refusals/refusal.ts';
+import { explainRefusal, foldersOf, isBranchName, isWeather, parseRefusal } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -75,22 +75,15 @@ export async function outgoingProblem(
   options: RemoteOptions,
   { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
 ): Promise<string | null> {
-  return (await nameProblem(git, options, branch)) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
+  return nameProblem(options, branch) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
 }
 
 /** Why no branch of that name is ever pushed; null: it may be. */
-export async function nameProblem(git: Git, { branchPrefix }: RemoteOptions, branch: string): Promise<string | null> {
+export function nameProblem({ branchPrefix }: RemoteOptions, branch: string): string | null {
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
     return `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`;
-  if (possibleNames.has(branch)) return null;
-  const { exitCode } = await git.answer(['check-ref-format', `refs/heads/${branch}`]);
-  if (exitCode !== 0) return `"${branch}" cannot be the name of a branch.`;
-  possibleNames.add(branch);
-  return null;
+  return isBranchName(branch) ? null : `"${branch}" cannot be the name of a branch.`;
 }
-
-/** Git's answer is about the name alone, and one branch is pushed after each iteration. */
-const possibleNames = new Set<string>();
 
 export function rejected(why: string): { readonly kind: 'rejected'; readonly why: string } {
   return { kind: 'rejected', why };

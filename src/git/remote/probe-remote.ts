@@ -13,7 +13,7 @@ export async function pushObstacle(
   newBranch: string | null,
 ): Promise<PushObstacle | null> {
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
-  if (newBranch !== null && (await nameProblem(git, options, newBranch)) === null) {
+  if (newBranch !== null && nameProblem(options, newBranch) === null) {
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
     const tried = await sendDoomed(git, options, { branch: newBranch, commit });
     if (tried.kind === 'unreachable') return { kind: 'weather', why: tried.why };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { explainRefusal, isStale, whyOf } from '../../core/refusals/refusal.ts';
+import { explainRefusal, isBranchName, isStale, whyOf } from '../../core/refusals/refusal.ts';
 import type { BranchDeleted, PushedWithState, PushResult, Remote } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import type { Git, GitAnswer } from '../git.ts';
@@ -61,7 +61,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   const { branch, commit, since, start } = push;
   const ref = `refs/heads/${branch}`;
   const network = networkOf(options);
-  const misnamed = await nameProblem(git, options, branch);
+  const misnamed = nameProblem(options, branch);
   if (misnamed !== null) return rejected(misnamed);
 
   const there = await readRemote(git, { url, ref, network });
@@ -194,7 +194,7 @@ async function deleteBranch(
     return rejected(
       `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever deleted.`,
     );
-  if ((await git.answer(['check-ref-format', ref])).exitCode !== 0) return { kind: 'gone' };
+  if (!isBranchName(branch)) return { kind: 'gone' };
   const there = await readRemote(git, question);
   if (there.defaultBranch === branch)
     return rejected(`"${branch}" is the default branch of ${url}, which is never deleted.`);

@@ -7,7 +7,6 @@ import type { FoundSetting } from '../../core/settings/effective.ts';
 import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/texts.ts';
 import { baseMayHave, type BaseOnDisk } from '../../git/checkout/on-disk.ts';
-import { takeIntake } from '../../river/jobs/parcels.ts';
 import { openHandoff } from '../handoff.ts';
 import type { World } from '../world.ts';
 import { readDefaults } from './action-defaults.ts';
@@ -39,6 +38,7 @@ export async function settledTexts(
 /** What cannot be taken is reported by whoever takes the whole parcel. */
 async function handedSettings(handoff: Config['handoff']): Promise<readonly FoundSetting[]> {
   try {
+    const { takeIntake } = await import('../../river/jobs/parcels.ts');
     const { handed } = await takeIntake(await openHandoff({ handoff }), handoff);
     return handed.settings;
   } catch (error) {

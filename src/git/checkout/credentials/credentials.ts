@@ -68,7 +68,7 @@ export async function removeSettings(
   for (const path of configs) {
     const copy = copyOf(path);
     if (copy === null) continue;
-    await rewrite(git, await readConfigFile(git, copy, null)).catch((error: unknown) => {
+    await rewrite(git, copy).catch((error: unknown) => {
       throw error instanceof UserError ? error : notRemoved(copy, error);
     });
   }
@@ -204,11 +204,27 @@ async function includedSecrets(
   return { secrets: [...secrets.values()], strange: [...strange] };
 }
 
+/** Config files as they were copied, and what is left of each: every tree of a lane has the same. */
+const rewritten = new Map<string, Buffer>();
+
 /** Edits a copy and moves it into place, so that at no instant the config is half written. */
-async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> {
+async function rewrite(git: Git, path: string): Promise<void> {
+  if (!(await stat(path)).isFile()) return;
   const fresh = `${path}.ralph`;
   const { bytes, mode } = (await readLinked(path)) ?? unreadable(path);
-  await writeRegular(fresh, bytes, { mode });
+  const before = bytes.toString('latin1');
+  const known = rewritten.get(before);
+  await writeRegular(fresh, known ?? bytes, { mode });
+  if (known === undefined) {
+    await removeFrom(git, fresh, path);
+    rewritten.set(before, ((await readLinked(fresh)) ?? unreadable(fresh)).bytes);
+  }
+  await rename(fresh, path);
+}
+
+/** `path`: the file that a person is told of. */
+async function removeFrom(git: Git, fresh: string, path: string): Promise<void> {
+  const { settings } = await readConfigFile(git, fresh, null);
   for (const key of new Set(
     settings.filter((setting) => isInclude(setting) || isCredential(setting)).map((setting) => setting.key),
   )) {
@@ -219,7 +235,6 @@ async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> 
   }
   const left = await readConfigFile(git, fresh, null);
   if (left.settings.some((setting) => isInclude(setting) || isCredential(setting))) throw notRemoved(path);
-  await rename(fresh, path);
 }
 
 function notRemoved(path: string, cause?: unknown): UserError {

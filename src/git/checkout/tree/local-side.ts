@@ -107,15 +107,7 @@ export function createLocalSide({
   restore,
   besideWith,
 }: LocalSideOptions): WorkTreeSide {
-  const trees = new Map<ObjectId, ObjectId>();
   const beside = { ...besideWith, workspace };
-
-  /** The tree of a commit, which is asked for once. */
-  async function treeAt(commit: ObjectId): Promise<ObjectId | null> {
-    const tree = trees.get(commit) ?? (await treeOf(own.git, commit));
-    if (tree !== null) trees.set(commit, tree);
-    return tree;
-  }
 
   /** The agent's HEAD, once its commits are here; null: they cannot be had, and the content alone counts. */
   async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
@@ -127,7 +119,7 @@ export function createLocalSide({
   return {
     async read(tip, asFound) {
       const taken = takenHead(tip);
-      const reading = { asFound, tracked: await treeAt(tip), taken };
+      const reading = { asFound, tracked: await treeOf(own.git, tip), taken };
       const [head, content, found] = await Promise.all([
         taken,
         readWorkTree(own, workspace, reading),

@@ -8,6 +8,7 @@ import { holdsPrd, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts'
 import type { StandIn } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
 import { changesBetween, indexLine, type Change } from '../../objects.ts';
+import { readRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { isLoopState, notesIn } from '../../inspection/protected-paths.ts';
@@ -75,14 +76,31 @@ export async function readWorkTree(
     // A name that git refuses in a file's place it refuses here as well: it can be in no tree.
     if ((await repository.git.answer([...TAKE_LINES], { input })).exitCode === 0) named.push(note);
   }
-  let tree = await repository.git.text(['write-tree']);
+  const known = paths.length === 0 ? await knownTree(repository) : null;
+  let tree = known ?? (await repository.git.text(['write-tree']));
   if (tracked !== null && tree !== tracked && (await dropIgnored(repository, tracked)))
     tree = await repository.git.text(['write-tree']);
+  if (tree !== known) knownTrees.set(repository, { index: await digestOf(repository.indexFile), tree });
   await settleIndex(repository.indexFile);
   const standIns = new Map(
     [...entries, ...named].flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
   );
   return { tree: await countedTree(repository, tree, asFound), standIns };
+}
+
+/** What each index was last written as. */
+const knownTrees = new WeakMap<PrivateRepository, { readonly index: string | null; readonly tree: ObjectId }>();
+
+/** The tree of an index whose bytes are those that it was last written with; null: git has to be asked. */
+async function knownTree(repository: PrivateRepository): Promise<ObjectId | null> {
+  const known = knownTrees.get(repository);
+  const isSame = known !== undefined && known.index !== null && known.index === (await digestOf(repository.indexFile));
+  return isSame ? known.tree : null;
+}
+
+async function digestOf(file: string): Promise<string | null> {
+  const found = await readRegular(file);
+  return found === null ? null : createHash('sha256').update(found.bytes).digest('hex');
 }
 
 const TAKE_LINES = ['update-index', '-z', '--add', '--replace', '--index-info'] as const;

@@ -1,0 +1,76 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { events, startSandbox } from '../sandbox/sandbox.ts';
+import type { Behaviour } from '../sandbox/scripted-agent.ts';
+import type { Row } from './measure.ts';
+
+/**
+ * What a run starts, and what the stand-in of GitHub answers it with. The children of git itself are not counted, since
+ * nothing that is on every machine sees them: with strace they were 54 more in November 2026, which makes 156 in all.
+ */
+const GOAL = 105;
+const GOAL_PUSHES = 5;
+
+/** Loaded into main and post before anything else: notes each program that they start. */
+const NOTING = `
+const { subscribe } = require('node:diagnostics_channel');
+const { appendFileSync } = require('node:fs');
+subscribe('child_process', ({ process: child }) =>
+  queueMicrotask(() => appendFileSync(process.env.STARTED_LOG, JSON.stringify(child.spawnargs) + '\\n')));
+`;
+
+const finishes: Behaviour = {
+  kind: 'shell',
+  script: 'echo farewell > farewell.txt',
+  text: 'All of it.',
+  status: { finishes: true, exit: true },
+};
+
+/** Processes of git and pushes of a run with one iteration that finishes its task and is verified, main and post. */
+export async function countGitProcesses(folder: string): Promise<readonly Row[]> {
+  await mkdir(folder, { recursive: true });
+  const [log, noting, script] = ['started', 'noting.cjs', 'script.json'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await writeFile(log, '');
+  await writeFile(noting, NOTING);
+  await writeFile(script, JSON.stringify([finishes]));
+  await using sandbox = await startSandbox(join(folder, 'sandbox'));
+  sandbox.openIssue({ title: 'Add a farewell', body: 'With a test.' });
+  let answeredBefore = 0;
+  const { outputs, main } = await sandbox.run({
+    event: events.schedule(),
+    inputs: { 'agent-env': 'RALPH_SCRIPT', verify: 'true' },
+    env: { NODE_OPTIONS: `--require=${noting}`, STARTED_LOG: log, RALPH_SCRIPT: script },
+    // What the checkout step asked for is not ours.
+    prepare: () => {
+      answeredBefore = sandbox.remote.requests.length;
+      return Promise.resolve();
+    },
+  });
+  if (outputs['iterations'] !== '1' || outputs['outcome'] !== 'complete')
+    throw new Error(`the run did not finish its task in one iteration:\n${main.log}`);
+  const lines = (await readFile(log, 'utf8')).trim().split('\n');
+  const started = lines.map((line) => JSON.parse(line) as readonly string[]).filter(isGit);
+  const answering = sandbox.remote.requests.length - answeredBefore;
+  const pushes = started.filter((args) => args.includes('push')).length;
+  const all = started.length + answering;
+  return [
+    {
+      measure: 'git processes: run with one iteration',
+      value: `${String(all)} (${String(started.length)} started, ${String(answering)} of the stand-in)`,
+      goal: `≤ ${String(GOAL)}`,
+      isMet: started.length > 0 && all <= GOAL,
+    },
+    {
+      measure: 'git processes: pushes of that run, with the one that can never succeed',
+      value: String(pushes),
+      goal: `≤ ${String(GOAL_PUSHES)}`,
+      isMet: pushes <= GOAL_PUSHES,
+    },
+  ];
+}
+
+const isGit = ([program = '']: readonly string[]): boolean => /(?:^|\/)git$/.test(program);

@@ -1,0 +1,59 @@
+/** Smaller groups of modules stay in each chunk: one more file to load costs more than they do. In characters as the bundler writes them. */
+const WORTH_A_FILE = 2500;
+
+/** A chunk as the bundler writes it: what stands before its modules, and each module's id with its code. */
+interface Chunk {
+  readonly head: string;
+  readonly modules: ReadonlyMap<string, string>;
+}
+
+/**
+ * The bundler copies what chunks share into each of them, but for large groups. Here a module is in one file: chunks import those
+ * that they share from a file for exactly these chunks, so none loads what it has no use for.
+ */
+export function withoutCopies(files: ReadonlyMap<string, string>): Map<string, string> {
+  const chunks = new Map(
+    [...files].flatMap(([name, text]) => (/^\d+\.index\.js$/.test(name) ? [[name, chunkIn(name, text)] as const] : [])),
+  );
+  const holders = new Map<string, string[]>();
+  for (const [name, { modules }] of chunks)
+    for (const id of modules.keys()) holders.set(id, [...(holders.get(id) ?? []), name]);
+  const groups = Map.groupBy(
+    [...holders].filter(([, names]) => names.length > 1),
+    ([, names]) => names.join(' '),
+  );
+  const result = new Map(files);
+  const shared = new Map<string, string>();
+  for (const members of groups.values()) {
+    const [[first = '', [holder = ''] = []] = []] = members;
+    const code = new Map(members.map(([id]) => [id, chunks.get(holder)?.modules.get(id) ?? '']));
+    if (sizeOf(code) < WORTH_A_FILE) continue;
+    const file = `${first}.shared.js`;
+    result.set(file, `export const modules = {${listOf(code)}};\n`);
+    for (const id of code.keys()) shared.set(id, file);
+  }
+  for (const [name, { head, modules }] of chunks) {
+    const own = new Map([...modules].filter(([id]) => !shared.has(id)));
+    const imported = [...new Set([...modules.keys()].flatMap((id) => shared.get(id) ?? []))];
+    const imports = imported.map((file, nth) => `import { modules as shared${String(nth)} } from './${file}';\n`);
+    const spread = imported.map((_, nth) => `...shared${String(nth)},`);
+    result.set(name, `${imports.join('')}${head}export const modules = {${spread.join('')}${listOf(own)}};\n`);
+  }
+  return result;
+}
+
+function chunkIn(name: string, text: string): Chunk {
+  const found = /^((?:export const \w+ = [^\n{]*;\n)+)export const modules = \{\n([^]*)\n\};\n?$/.exec(text);
+  const [before, ...parts] = (found?.[2] ?? '').split(/^\/\*\*\*\/ (\d+):$/m);
+  if (before?.trim() !== '') throw new Error(`${name} is not a chunk as the bundler used to write them.`);
+  const modules = new Map<string, string>();
+  for (let at = 0; at < parts.length; at += 2)
+    modules.set(parts[at] ?? '', (parts[at + 1] ?? '').trim().replace(/,$/, ''));
+  return { head: found?.[1] ?? '', modules };
+}
+
+const listOf = (modules: ReadonlyMap<string, string>): string =>
+  [...modules].map(([id, code]) => `\n${id}: ${code}`).join(',');
+
+const sizeOf = (modules: ReadonlyMap<string, string>): number =>
+  [...modules.values()].reduce((sum, code) => sum + code.length, 0);

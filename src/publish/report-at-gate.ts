@@ -1,0 +1,60 @@
+import type { Outcome } from '../core/outcome.ts';
+import { QUEUE, type LaneId } from '../core/tasks/ids.ts';
+import { mapTexts } from '../core/text/redact.ts';
+import type { ReportAtGate, RunFacts, Setting } from '../handover/report.ts';
+import type { PublishDeps } from './deps.ts';
+
+/** What every report is made with. `now`: an instant. */
+export type ReportFrame = Pick<PublishDeps, 'config' | 'context' | 'redact'> & { readonly now: number };
+
+/** The report of a run that knows nothing of a lane's state. */
+export function reportAtGate(
+  frame: ReportFrame,
+  {
+    outcome,
+    lane,
+    notes,
+    startedAt,
+  }: {
+    readonly outcome: Outcome;
+    readonly lane: LaneId;
+    readonly notes: Pick<Setting, 'warnings' | 'found'>;
+    readonly startedAt: number;
+  },
+): ReportAtGate {
+  const report = { ...factsOf(frame, outcome, startedAt), ...settingOf(frame, lane, notes) };
+  return { ...mapTexts(report, frame.redact), findings: [], kind: 'at-gate' };
+}
+
+/** An issue's own lane looks at its issue alone. */
+export function settingOf(
+  { config }: ReportFrame,
+  lane: string,
+  { warnings, found }: Pick<Setting, 'warnings' | 'found'>,
+): Setting {
+  return {
+    policy: config.policy,
+    agents: config.agent.order.map(({ name, model }) => ({ name, model })),
+    prices: config.prices,
+    taskLabel: config.taskLabel,
+    taskSources: lane === QUEUE ? config.taskSources : ['issues'],
+    verifyCommands: config.verify,
+    warnings,
+    found,
+    testOnlyPercent: config.testOnlyPercent,
+    answersReviews: config.answers.reviews,
+  };
+}
+
+export function factsOf({ context, now }: ReportFrame, outcome: Outcome, startedAt: number): RunFacts {
+  const { owner, repo } = context.repository;
+  return {
+    outcome,
+    repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
+    runUrl: context.runUrl,
+    logUrl: context.logUrl,
+    startedAt,
+    endedAt: now,
+    requests: null,
+  };
+}
