@@ -45,14 +45,14 @@ export interface Config {
   readonly policy: Policy;
   /** Prices of the models whose cost the agent does not report. */
   readonly prices: Prices;
-  /** Percentage of a run's iterations that changed nothing but tests from which this is reported. */
+  /** Percentage of a run's iterations at which the summary reports that they changed nothing but tests. */
   readonly testOnlyPercent: number;
   /** Shell commands, from the workflow file and never from the branch. */
   readonly verify: readonly string[];
   readonly branchPrefix: string;
   /** The base branch, or null for the default branch. */
   readonly baseBranch: string | null;
-  /** Number of open pull requests of all lanes from which the queue opens no further ones; 0 = no limit. */
+  /** Maximum number of open pull requests of all lanes; at this number the queue opens no more. 0 = no limit. */
   readonly maxOpenPrs: number;
   readonly draft: boolean;
   /** Labels of every pull request. */
@@ -79,7 +79,7 @@ interface SettingsFound {
   readonly found: readonly FoundSetting[];
   /** Lines that report the settings to people. */
   readonly lines: readonly string[];
-  /** Why the settings file of the base branch is unknown, as a sentence; null if it is known. */
+  /** The reason why the settings file of the base branch is unknown, as a sentence; null if it is known. */
   readonly unknown: string | null;
 }
 

@@ -22,7 +22,7 @@ export interface ForgeOptions {
    */
   readonly apiUrl: string;
   readonly repository: RepositoryName;
-  /** The name of the client, with which the header begins. */
+  /** The first words of the User-Agent header, which name the client. */
   readonly userAgent: string;
   readonly log: Log;
   /** Receives messages that matter only to somebody who looks for a fault; without it they are dropped. */

@@ -208,8 +208,8 @@ function withMarker(marker: string, text: string): string {
 /**
  * Finds the action's oldest comment with a marker as its first line, and adds the action's other comments on the way to
  * `known`. The author must be a bot or belong to the repository. Asking for the token's account would cost a request,
- * which GITHUB_TOKEN is refused anyway. A stranger who copies the marker is neither, so nobody can make the action
- * write into a comment that they can change.
+ * which GITHUB_TOKEN is refused anyway. A stranger who copies the marker meets neither condition, so nobody can make
+ * the action write into a comment that they can change.
  */
 async function find(
   octokit: Octokit,

@@ -67,7 +67,7 @@ export function isInvalid(error: unknown, reason: RegExp): boolean {
 }
 
 /**
- * Returns a text that is the same for all refusals on one ground: each kind of write has its own words for a locked
+ * Returns a text that is equal for all refusals with the same reason: each kind of write has its own words for a locked
  * conversation.
  */
 function reasonOf({ status, message }: Refusal): string {

@@ -77,7 +77,7 @@ export function createLogFiles(
   };
 }
 
-/** Deletes the oldest iteration files; files with other names are not ours to delete. */
+/** Deletes the oldest iteration files; never deletes files with other names. */
 function tidy({ path }: OwnFolder): void {
   const files = readdirSync(path).flatMap((name) => {
     const found = ITERATION.test(name) ? lstatSync(join(path, name), { throwIfNoEntry: false }) : undefined;

@@ -27,7 +27,7 @@ import type { NamedTexts } from '../ports/state.ts';
  */
 const ENDS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 0 } as const;
 
-/** The kind of what is at the path of one of our files. */
+/** The kind of what is at the path of one of Ralph's files. */
 type Place = 'free' | 'file' | 'other';
 
 /** The folder of a person's checkout that a run works for; `top` is the checkout's own folder. */
@@ -36,7 +36,7 @@ export interface WorkedFolder {
   readonly folder: Folder;
 }
 
-/** A folder of the checkout for our files, in which nothing is ever written through a link. */
+/** A folder of the checkout for Ralph's files, in which nothing is ever written through a link. */
 export interface OwnFolder {
   /** Replaces a file, completely or not at all; throws if something other than a file is in its place. */
   readonly replace: (name: string, text: string) => void;
@@ -50,9 +50,9 @@ export interface OwnFolder {
 }
 
 /**
- * Makes a folder for our files, such as `.ralph` and `logs`, if it is missing; the folder around it must exist. Throws
- * if a part of the path below `top` is a link or not a folder. With `hides`, a `.gitignore` in it keeps all of it out
- * of git.
+ * Makes a folder for Ralph's files, such as `.ralph` and `logs`, if it is missing; the folder around it must exist.
+ * Throws if a part of the path below `top` is a link or not a folder. With `hides`, a `.gitignore` in it keeps all of
+ * it out of git.
  */
 export function openOwnFolder(
   { top, folder }: WorkedFolder,
@@ -238,7 +238,7 @@ export async function nextNumber(texts: Pick<NamedTexts, 'read'>): Promise<numbe
   return last === null || isAlive(last) ? 1 : last.number + 1;
 }
 
-/** Tells whether the last run of this checkout has ended or was killed, so that what it left belongs to nobody. */
+/** Tells whether the last run of this checkout has ended or was killed, so that nobody holds its claims. */
 export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<boolean> {
   const last = await lastRun(texts);
   return last !== null && !isAlive(last);
@@ -297,8 +297,8 @@ function unwritable(why: string): UserError {
 }
 
 /**
- * Makes a folder that is removed when this process ends, however it ends, except by SIGKILL. `forget` is for a folder
- * that has been removed already.
+ * Makes a folder that is removed when this process ends, however it ends, except by SIGKILL. `forget` cancels that for
+ * a folder that has been removed already.
  */
 export function makeTemporaryFolder(prefix: string): { readonly path: string; readonly forget: () => void } {
   const path = mkdtempSync(join(tmpdir(), prefix));

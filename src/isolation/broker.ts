@@ -28,7 +28,7 @@ export interface BrokerOptions {
     readonly address: string;
     readonly placeholders: Readonly<Record<string, string>>;
   }) => Readonly<Record<string, string>>;
-  /** Signs a request, or null if the key itself is sent. */
+  /** Signs a request; null if the key itself is sent. */
   readonly sign: Sign | null;
   readonly connect: () => Promise<Send>;
   /**
@@ -163,7 +163,7 @@ async function serve(options: Serving, call: Call | null, { request, response }:
       // The client may have hung up while it waited.
       if (!request.socket.destroyed) passage.tell(await forward(options, reading, { passage, response }));
     } catch (error) {
-      // A client that hung up has not seen how the provider would answer.
+      // If the client hung up, it is unknown how the provider would have answered.
       if (!response.destroyed) passage.tell({ status: null, words: causeOf(error), waitMs: null });
       throw error;
     } finally {

@@ -205,7 +205,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
   return { hidden, references, endsOpen };
 }
 
-/** Markup that Markdown continues beyond the first `>`, in which a browser sees the end. */
+/** Markup that Markdown continues beyond the first `>`, at which a browser ends it. */
 const goesOn = [
   { opening: '<![CDATA[', terminator: ']]>' },
   { opening: '<?', terminator: '?>' },

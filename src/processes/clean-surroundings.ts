@@ -294,7 +294,7 @@ async function makeAsBefore(path: string, original: Found['original']): Promise<
   let written: number | null = null;
   const undo = async (): Promise<void> => {
     const there = await lstat(path).catch(() => null);
-    // Another program has replaced the restored file.
+    // The path now contains something that was not written here.
     if (there !== null && there.ino !== written) return;
     await rm(path, { force: true });
     if (isMoved) await rename(aside, path);

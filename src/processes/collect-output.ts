@@ -56,7 +56,7 @@ export interface Program {
   readonly args: readonly string[];
 }
 
-/** The folder, the environment and the room of a program that a run's agent needs. */
+/** The folder, the environment and the room in which a program of a run's agent runs. */
 interface Surroundings {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;

@@ -231,7 +231,7 @@ export async function receiveServers({ file, args, timeoutMs }: Opener, count: n
     detached: true,
     // sudo closes every descriptor above the first three.
     stdio: ['ipc', 'ignore', 'ignore'],
-    // JSON is what Node expects if its environment says nothing, and none of our environment is passed on.
+    // Node expects JSON if its environment says nothing, and no variable of this process is passed on.
     serialization: 'json',
     reject: false,
     buffer: false,

@@ -26,7 +26,7 @@ export interface ProgramCall {
    */
   readonly input: string | Uint8Array | Readable | null;
   readonly timeoutMs: number;
-  /** Cancels the program when aborted; null if it cannot be cancelled. */
+  /** Cancels the program when it aborts; null if nobody can cancel the program. */
   readonly signal: AbortSignal | null;
   readonly family: Family;
   /** Receivers of stdout, stderr and, if there are more, of descriptor 3 and so on. */

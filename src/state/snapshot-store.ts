@@ -128,7 +128,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
           if (looked.head === null) await settle(place, changed.snapshot);
           return { kind: 'updated', place: place.name, snapshot: changed.snapshot, answer: changed.answer };
         case 'refused':
-          // If the state goes with a branch, perhaps only the two together are refused.
+          // With a branch, the refusal may concern only the two together.
           if (by === undefined) forbidden = written.why;
           else isBarred = true;
           return { kind: 'unguarded', why: written.why, last };

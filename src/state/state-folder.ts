@@ -84,7 +84,7 @@ const DOCUMENT_NAME = 'state.json';
 const TRANSCRIPT_NAME = 'transcript';
 const MANIFEST_NAME = 'manifest.json';
 const MAX_MANIFEST_BYTES = 64 * 1024;
-/** Maximum size of a copy's folder; earlier versions kept transcripts unpacked, in up to 200 files. */
+/** Maximum size of a copy's folder; earlier versions kept transcripts unsealed, in up to 200 files. */
 const MAX_FOLDER_BYTES = MAX_STATE_BYTES + MAX_MANIFEST_BYTES + Math.max(MAX_CLOSED_BYTES, MAX_SESSION_BYTES);
 const MAX_FILES = 200;
 

@@ -34,7 +34,8 @@ export interface Wanted {
 }
 
 /**
- * The result of opening a connection. `proxy` is the proxy at which the connection ends and which takes absolute URLs.
+ * The result of opening a connection. `proxy` is the proxy at which the connection ends and which takes absolute URLs,
+ * or null if the connection reaches the target.
  */
 export type Opened =
   | { readonly kind: 'open'; readonly socket: Socket; readonly proxy: URL | null }

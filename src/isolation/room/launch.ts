@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { RoomProgram } from '../../ports/room.ts';
 
-/** The name of a variable that a shell passes on; other names do not reach programs. */
+/** Matches names of variables that a shell passes on to programs. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**

@@ -245,7 +245,7 @@ function closedAbove(path: string): readonly string[] {
   return isClosed ? [above] : outer;
 }
 
-/** Tells whether a path is below a folder that the room has as its own. */
+/** Tells whether a path is below a folder of which the room has its own version. */
 function isOwn(path: string): boolean {
   return ['/tmp', '/var/tmp', '/run', '/dev/shm'].some((folder) => isWithin(path, folder));
 }

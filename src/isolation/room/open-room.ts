@@ -70,7 +70,7 @@ export async function openRoom(level: 'namespace' | 'user', options: RoomOptions
     const foundation = await found(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
-    // The end of the run reports what is left, from what stays on record.
+    // What is left stays on record, and the end of the run reports it.
     await removeRoom(runFolder, options).catch(() => undefined);
     throw error instanceof Unavailable ? error : new Unavailable(messageOf(error));
   }

@@ -41,8 +41,8 @@ export const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 const SCRIPT_MS = 30_000;
 const SUDO_MS = 5_000;
 /**
- * A program of root is ended by its own `timeout` this much earlier: we may not end its sudo, and that would leave its
- * programs running.
+ * Time by which a program of root is ended earlier, by its own `timeout`: this user may not end sudo, and ending sudo
+ * would leave its programs running.
  */
 const EARLIER_MS = 1_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
