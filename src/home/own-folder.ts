@@ -238,7 +238,7 @@ export async function nextNumber(texts: Pick<NamedTexts, 'read'>): Promise<numbe
   return last === null || isAlive(last) ? 1 : last.number + 1;
 }
 
-/** Tells whether the last run of this checkout has ended or was killed, so that nobody holds its claims. */
+/** Tells whether the last run of this checkout has ended or was killed, so that its leases no longer count. */
 export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<boolean> {
   const last = await lastRun(texts);
   return last !== null && !isAlive(last);
