@@ -4,7 +4,10 @@ import { oneLine } from '../core/text/phrase.ts';
 import { isJobSecret } from './input-schema.ts';
 import { KEY_VARIABLES } from './agent-inputs.ts';
 
-/** What every program needs to run at all, and the proxies and certificates without which some networks cannot be reached. */
+/**
+ * Variables that every program needs to run at all, and the proxies and certificates without which some networks cannot
+ * be reached.
+ */
 const ALWAYS = [
   'PATH',
   'HOME',
@@ -26,13 +29,13 @@ const ALWAYS = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
   'SSL_CERT_DIR',
-  // The runner's own net: at the end of the job it kills what still carries this id.
+  // At the end of the job the runner kills processes that still carry this id.
   'RUNNER_TRACKING_ID',
   'RUNNER_OS',
   'RUNNER_ARCH',
   'RUNNER_TOOL_CACHE',
   'CI',
-  // Where packages come from: for the agent, and for installing it.
+  // These name the sources of packages, for the agent and for its installation.
   'npm_config_registry',
   'npm_config_cafile',
   'NPM_CONFIG_REGISTRY',
@@ -51,31 +54,31 @@ const ALWAYS = [
 
 /** The variables by which an agent's CLI finds its provider. */
 export interface Provider {
-  /** The names of all of them. */
+  /** Matches the names of all these variables. */
   readonly variables: RegExp;
-  /** One that is set is a login; empty: there is nothing to log in to. */
+  /** Names of keys, each of which is a login if it is set; empty if there is nothing to log in to. */
   readonly keys: readonly string[];
   readonly otherSecrets: readonly string[];
-  /** How the keys begin that an input takes, and names under which people pass them by mistake. */
+  /** The forms of keys that inputs take, with names under which people pass keys by mistake. */
   readonly keyForms: readonly KeyForm[];
-  /** One that is `1` means a cloud's login. */
+  /** Names of variables that mean a cloud's login if they are `1`. */
   readonly switches: readonly string[];
-  /** The names of its variables, its keys included. */
+  /** Matches the names of the cloud's variables, including its keys. */
   readonly cloudVariables: RegExp;
   readonly cloudKeys: readonly string[];
-  /** Those that are the same in the next run. */
+  /** Names of the cloud keys that are the same in the next run. */
   readonly lastingCloudKeys: readonly string[];
 }
 
 interface KeyForm {
   readonly variable: string;
   readonly begin: string;
-  /** With its article. */
+  /** The key in words, with its article. */
   readonly what: string;
   readonly misspelled: readonly string[];
 }
 
-/** What several providers have, as one. */
+/** Combines several providers into one. */
 export function mergedProvider(providers: readonly Provider[]): Provider {
   const all = <Part>(partOf: (provider: Provider) => readonly Part[]): readonly Part[] => [
     ...new Set(providers.flatMap(partOf)),
@@ -96,7 +99,7 @@ export function mergedProvider(providers: readonly Provider[]): Provider {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Environment of the agent: an allow-list, never the job's. */
+/** Returns the environment of the agent: an allow-list, never the whole environment of the job. */
 export function agentEnvironment(
   environment: Environment,
   names: readonly string[],
@@ -113,7 +116,10 @@ export function agentEnvironment(
   );
 }
 
-/** Environment of verify commands, which run code that the agent wrote: the agent's without the provider's keys. */
+/**
+ * Returns the environment of verify commands, which run code that the agent wrote: the agent's environment without the
+ * provider's keys.
+ */
 export function verifyEnvironment(
   environment: Environment,
   names: readonly string[],
@@ -128,7 +134,10 @@ export function verifyEnvironment(
   );
 }
 
-/** Whether a server of the agent's tools may get a variable: `names` are those of the user, `variables` what verify commands get. Whether one belongs to the agent's login is seen where that is opened. */
+/**
+ * Returns whether a server of the agent's tools may get a variable. `names` are the user's, `variables` are those of
+ * verify commands. Variables of the agent's login are checked where the login is opened.
+ */
 export function accessTo(
   name: string,
   { names, variables }: { readonly names: readonly string[]; readonly variables: Readonly<Record<string, string>> },
@@ -141,7 +150,7 @@ function isCloud(environment: Environment, { switches }: Provider): boolean {
   return switches.some((name) => environment[name] === '1');
 }
 
-/** What stands in the way of a login of the agent, as sentences for a person; a key is never repeated. */
+/** Returns what prevents the agent's login, as sentences for people; a key is never repeated. */
 export function loginProblems(environment: Environment, provider: Provider): readonly string[] {
   const { keys, keyForms } = provider;
   if (keys.length === 0 || isCloud(environment, provider)) return [];
@@ -159,7 +168,7 @@ function keyProblem(name: string, value: string, forms: Provider['keyForms']): s
     : `\`${name}\` holds ${form.what}, which the agent does not take there. Pass it as \`${inputOf(form.variable)}\` (or \`${form.variable}\`) instead.`;
 }
 
-/** Without a key at all: one that is there under a name of its own is the common slip. */
+/** Returns the sentence about a login without any key; a key under another name is the common mistake. */
 function missingKey(environment: Environment, provider: Provider): string {
   const { keyForms } = provider;
   const misnamed = misnamedKey(environment, provider);
@@ -170,7 +179,7 @@ function missingKey(environment: Environment, provider: Provider): string {
   return `There is no key for the agent: ${inputs.join(' and ')} ${empty}. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
 }
 
-/** What to do about a key under a name that the agent does not look for; null: there is none. */
+/** Returns what to do about a key under a name that the agent does not look for, or null if there is no such key. */
 export function misnamedKey(environment: Environment, { keyForms, keys }: Provider): string | null {
   const misnamed = Object.keys(environment)
     .filter((name) => !/^INPUT_/.test(name) && !keys.includes(name))
@@ -188,7 +197,7 @@ export function misnamedKey(environment: Environment, { keyForms, keys }: Provid
     : `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${inputOf(first.form.variable)}\` instead.`;
 }
 
-/** `ANTHROPIC_API_KEY` → `anthropic-api-key`, see KEY_INPUTS. */
+/** Returns the input of a variable, see KEY_INPUTS: `ANTHROPIC_API_KEY` → `anthropic-api-key`. */
 function inputOf(variable: string): string {
   return variable.toLowerCase().replaceAll('_', '-');
 }
@@ -197,13 +206,19 @@ function valueOf(environment: Environment, name: string): string {
   return (environment[name] ?? '').trim();
 }
 
-/** The credential with which the agent logs in, which is the same in the next run; null: none of the variables holds one. */
+/**
+ * Returns the credential with which the agent logs in and which is the same in the next run, or null if no variable
+ * contains one.
+ */
 export function providerKey(environment: Environment, provider: Provider): string | null {
   const ofCloud = isCloud(environment, provider) ? provider.lastingCloudKeys : [];
   return [...ofCloud, ...provider.keys].map((name) => valueOf(environment, name)).find((value) => value !== '') ?? null;
 }
 
-/** Values that must never be shown or published: tokens, keys, and what `agent-env` names if it looks like a credential. */
+/**
+ * Returns values that must never be shown or published: tokens, keys, and values named by `agent-env` that look like
+ * credentials.
+ */
 export function secretValues(
   environment: Environment,
   names: readonly string[],
@@ -233,8 +248,8 @@ function pick(environment: Environment, wanted: (name: string) => boolean): Reco
 }
 
 /**
- * Returns one sentence for each variable that a verify command needs, that the job has and that verify commands do not get:
- * they would fail for a reason that no task can cure.
+ * Returns one sentence for each variable that a verify command needs, that the job has and that verify commands do not
+ * get: they would fail for a reason that no task can fix.
  */
 export function withheldVariables(
   commands: readonly string[],

@@ -7,44 +7,47 @@ import type { ChosenAgent } from './config.ts';
 import { choice, duration, flag, listField, number, whole } from './fields.ts';
 import { ruleProblem } from './tool-rules.ts';
 
-/** An input: its name in action.yml, and the form of its text, which parses into the value of a setting. */
+/** An input: its name in action.yml, and the form that parses its text into the value of a setting. */
 interface Input<Value> {
   readonly name: string;
   readonly form: z.ZodType<Value>;
 }
 
-/** A row for each setting, nested as the settings are. */
+/** A table with an input for each setting, nested like the settings. */
 export type InputTable<Settings> = {
   readonly [Field in keyof Settings]: Settings[Field] extends Leaf
     ? Input<Settings[Field]>
     : InputTable<Settings[Field]>;
 };
 
-/** Those settings that were given. */
+/** The settings that were given. */
 export type GivenSettings<Settings> = {
   readonly [Field in keyof Settings]?: Settings[Field] extends Leaf ? Settings[Field] : GivenSettings<Settings[Field]>;
 };
 
-/** A union of ours, told apart by `kind`, is one value, and so is a list by names. */
+/** A setting that is not nested further; a union with `kind` and a list by names count as one value. */
 type Leaf = string | number | boolean | null | readonly unknown[] | { readonly kind: string } | Prices;
 
 export interface InputProblem {
   readonly name: string;
-  /** What is wrong with the text, as a predicate: `is not a branch name`. */
+  /** The problem of the text, as a predicate: `is not a branch name`. */
   readonly why: string;
 }
 
 const OLD_CIRCUIT_INPUT = /^cb-(no-progress|same-error|permission-denials|output-decline|cooldown-minutes|auto-reset)$/;
 
-/** What other actions and tools call the agent's key. */
+/** Matches the names of the agent's key in other actions and tools. */
 const KEY_ELSEWHERE = /^(?:(?:claude|anthropic)-)?(?:api-)?key$/;
 
 const TOKEN_ELSEWHERE = /^(?:(?:claude|anthropic)-)?oauth-token$/;
 
-/** A job on GitHub ends after five days at the latest, so no duration beyond that can mean anything. */
+/** Maximum duration, because a job on GitHub ends after five days at the latest. */
 export const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
 
-/** What inputs set of a policy: the rest is made of other inputs, the pipeline and the reservation. */
+/**
+ * The settings of a policy that inputs set directly; the rest comes from other inputs, the pipeline and the
+ * reservation.
+ */
 export type PolicySettings = Omit<
   Policy,
   'agents' | 'agentFailures' | 'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
@@ -90,12 +93,12 @@ export const policyInputs: InputTable<PolicySettings> = {
 /** Names of the inputs that make the policy. */
 export const POLICY_INPUT_NAMES = inputNamesIn(policyInputs);
 
-/** Some of the inputs, checked; or every problem with them at once. */
+/** Some of the inputs, checked, or all problems with them at once. */
 export type GivenInputs =
   | { readonly kind: 'inputs'; readonly inputs: GivenSettings<PolicySettings> }
   | { readonly kind: 'problems'; readonly problems: readonly InputProblem[] };
 
-/** Inputs that hold the key of an agent's provider. Each is another way to set the environment variable of the same name. */
+/** Inputs with the key of an agent's provider. Each is another way to set the environment variable of the same name. */
 export const KEY_INPUTS = [
   'anthropic-api-key',
   'claude-code-oauth-token',
@@ -104,15 +107,15 @@ export const KEY_INPUTS = [
   'copilot-github-token',
 ] as const;
 
-/** Those variables. */
+/** The environment variables of these inputs. */
 export const KEY_VARIABLES: readonly string[] = KEY_INPUTS.map(variableOf);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the inputs say of the agents, each by itself. */
+/** The inputs about the agents, each parsed by itself. */
 export interface AgentTexts {
   readonly agent: AgentName;
-  /** Empty: `agent` alone. */
+  /** The agents in their order; empty if there is only `agent`. */
   readonly agents: readonly AgentName[];
   readonly version: ForAgents;
   readonly path: ForAgents;
@@ -120,7 +123,7 @@ export interface AgentTexts {
   readonly model: ForAgents;
 }
 
-/** A text for the one agent there is, or lines for each. */
+/** A text for the only agent, or lines for each agent. */
 type ForAgents =
   | { readonly kind: 'one'; readonly text: string }
   | { readonly kind: 'named'; readonly lines: readonly (readonly [name: AgentName, value: string])[] };
@@ -141,7 +144,7 @@ export const agentInputs: InputTable<AgentTexts> = {
   model: input('model', forAgents({ isList: true })),
 };
 
-/** `isList`: a comma ends an item like the end of a line. */
+/** Creates the field for one agent or several. With `isList`, a comma ends an item like the end of a line. */
 function forAgents({ isList }: { readonly isList: boolean }) {
   return z.string().transform((text): ForAgents => {
     const lines = isList ? linesOf(text.replaceAll(',', '\n')) : linesOf(text);
@@ -163,7 +166,7 @@ function linesOf(text: string): readonly string[] {
     .filter(Boolean);
 }
 
-/** The agents in their order, or what is wrong with them together. */
+/** Returns the agents in their order, and the problems that their inputs have together. */
 export function chooseAgents(texts: AgentTexts): {
   readonly order: readonly [ChosenAgent, ...ChosenAgent[]];
   readonly problems: readonly InputProblem[];
@@ -194,7 +197,10 @@ export function chooseAgents(texts: AgentTexts): {
   };
 }
 
-/** The same of some of the texts, which may be unusable: for a look from outside. `problems` are those of the inputs that are there. */
+/**
+ * Chooses agents from some of the texts, which may be unusable, for a look from outside of a run. Returns only problems
+ * of the inputs that are among the texts.
+ */
 export function chooseFrom(texts: Readonly<Record<string, string | undefined>>): ReturnType<typeof chooseAgents> {
   const { settings } = parseTexts(agentInputs, texts);
   const { order, problems } = chooseAgents({
@@ -228,7 +234,7 @@ function problemsOf(field: keyof typeof INPUT, given: ForAgents, order: readonly
 function versionProblem(of: AgentName, { version, path }: AgentTexts): readonly InputProblem[] {
   if (of === 'command') return [];
   const text = valueFor(version, of);
-  // Nothing is installed where there is a path.
+  // No agent is installed if there is a path.
   if (text === '' && valueFor(path, of) !== '') return [];
   if (/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]{1,40})?$/.test(text)) return [];
   const why = text === '' ? `has no version for ${of}` : 'is not an exact version such as 2.1.330';
@@ -245,7 +251,7 @@ function valuesFor(given: ForAgents, of: AgentName): readonly string[] {
     : given.lines.flatMap(([name, value]) => (name === of && value !== '' ? [value] : []));
 }
 
-/** The environment with the keys that were given as inputs; an input beats the variable. */
+/** Returns the environment with the keys that were given as inputs; an input takes precedence over the variable. */
 export function withKeyInputs(environment: Environment): Environment {
   const given: Record<string, string> = {};
   for (const name of KEY_INPUTS) {
@@ -255,7 +261,7 @@ export function withKeyInputs(environment: Environment): Environment {
   return { ...environment, ...given };
 }
 
-/** `anthropic-api-key` → `ANTHROPIC_API_KEY`. */
+/** Returns the variable of an input: `anthropic-api-key` → `ANTHROPIC_API_KEY`. */
 function variableOf(input: string): string {
   return input.toUpperCase().replaceAll('-', '_');
 }
@@ -269,16 +275,19 @@ export function parsePolicyInputs(texts: Readonly<Record<string, string>>): Give
     ...unknown.map((name) => ({ name, why: renamedTo(name) ?? 'is not an input that decisions depend on' })),
   ];
   if (all.length === 0) return { kind: 'inputs', inputs: settings };
-  // One problem of each says enough.
+  // One problem for each input is enough.
   return { kind: 'problems', problems: [...new Map(all.map((problem) => [problem.name, problem])).values()] };
 }
 
-/** The policy with some of its settings given again. */
+/** Returns the policy with some of its settings replaced. */
 export function changePolicy(policy: Policy, given: GivenSettings<PolicySettings>): Policy {
   return { ...policy, ...given, circuit: { ...policy.circuit, ...given.circuit } };
 }
 
-/** What an input is called here, as a predicate; null: the name is no known one. Inputs of the circuit had shorter names before the first release. */
+/**
+ * Returns the present name of an input as a predicate, or null if the name is unknown. Inputs of the circuit had
+ * shorter names before the first release.
+ */
 export function renamedTo(name: string): string | null {
   if (OLD_CIRCUIT_INPUT.test(name)) return `is now called ${name.replace(/^cb-/, 'circuit-')}`;
   const plain = name.replaceAll('_', '-');
@@ -286,17 +295,20 @@ export function renamedTo(name: string): string | null {
   return TOKEN_ELSEWHERE.test(plain) ? 'is called claude-code-oauth-token here' : null;
 }
 
-/** A row of the table. */
+/** Creates a row of the table. */
 export function input<Value>(name: string, form: z.ZodType<Value>): Input<Value> {
   return { name, form };
 }
 
-/** Names of all inputs of the table, in its order. */
+/** Returns the names of all inputs of the table, in its order. */
 export function inputNamesIn(table: object): readonly string[] {
   return Object.values(table).flatMap((entry: object) => (isInput(entry) ? [entry.name] : inputNamesIn(entry)));
 }
 
-/** Parses the texts that are there, by the names of their inputs; with every problem at once, in the order of the table. */
+/**
+ * Parses the texts that are there, by the names of their inputs; returns all problems at once, in the order of the
+ * table.
+ */
 export function parseTexts<Settings>(
   table: InputTable<Settings>,
   texts: Readonly<Record<string, string | undefined>>,

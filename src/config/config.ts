@@ -11,56 +11,58 @@ import type { Prices } from '../core/spending/prices.ts';
 import type { TaskSourceName } from '../core/tasks/ids.ts';
 import type { FoundSetting } from '../core/settings/effective.ts';
 
-/** Which part of a run a job does: all of it, or one of three that hand over to each other through files. */
+/**
+ * The parts of a run that a job can do: all of it, or one of three parts that hand over to each other through files.
+ */
 export const phases = ['all', 'gate', 'loop', 'publish'] as const;
 
 export const stateStores = ['auto', 'cache', 'ref', 'none'] as const;
 
 export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
-/** What the user asked for, checked. Holds no secret but the token, which only gate and publish get. */
+/** The user's configuration, checked. It contains no secret but the token, which only gate and publish get. */
 export interface Config {
-  /** Empty in the job of the loop, which needs none. */
+  /** The token; empty in the job of the loop, which does not need it. */
   readonly githubToken: string;
   readonly handoff: HandoffConfig;
   readonly isolation: IsolationConfig;
   readonly taskLabel: string;
-  /** In the order in which tasks of the same priority are worked. */
+  /** The sources of tasks, in the order in which tasks of the same priority are worked on. */
   readonly taskSources: readonly TaskSourceName[];
-  /** What headings of the plan begin with whose items are optional. */
+  /** The beginnings of headings of the plan whose items are optional. */
   readonly optionalSections: readonly string[];
-  /** Logins of bots whose labels, comments and edits count like those of a person who may write. */
+  /** Logins of bots whose labels, comments and edits count like those of a person with write access. */
   readonly allowedBots: readonly string[];
-  /** Whose comments the agent gets to read. */
+  /** The people whose comments the agent can read. */
   readonly commentsFrom: (typeof commentReading)[number];
-  /** Words of a command for a dispatched run; empty = none. */
+  /** The words of a command for a dispatched run, or an empty string. */
   readonly command: string;
   readonly agent: AgentConfig;
-  /** Where tasks, prompts, `.ralph/` and verify are. */
+  /** The folder with the tasks, the prompts and `.ralph/`, in which verify runs. */
   readonly workingDirectory: Folder;
-  /** Relative to the working directory. */
+  /** Path of the prompt file, relative to the working directory. */
   readonly promptFile: string;
   readonly policy: Policy;
-  /** Of models whose cost the agent does not report. */
+  /** Prices of the models whose cost the agent does not report. */
   readonly prices: Prices;
-  /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */
+  /** Percentage of a run's iterations at which the summary reports that they changed nothing but tests. */
   readonly testOnlyPercent: number;
-  /** One shell command each, from the workflow file and never from the branch. */
+  /** Shell commands, from the workflow file and never from the branch. */
   readonly verify: readonly string[];
   readonly branchPrefix: string;
-  /** null = the default branch. */
+  /** The base branch, or null for the default branch. */
   readonly baseBranch: string | null;
-  /** Open pull requests of all lanes beyond which the queue opens none; 0 = no limit. */
+  /** Maximum number of open pull requests of all lanes; at this number the queue opens no more. 0 = no limit. */
   readonly maxOpenPrs: number;
   readonly draft: boolean;
-  /** Labels that every pull request has. */
+  /** Labels of every pull request. */
   readonly prLabels: readonly string[];
-  /** Whose review of a finished pull request is requested, and who is assigned to it. */
+  /** The people and teams whose review of a finished pull request is requested; `prAssignees` are assigned to it. */
   readonly prReviewers: Recipients;
   readonly prAssignees: Recipients;
-  /** Whom the product mentions where a person is needed. */
+  /** The people whom the product mentions when a person is needed. */
   readonly notify: Recipients;
-  /** Whether commits name the agent as their co-author. */
+  /** True if commits name the agent as their co-author. */
   readonly coAuthor: boolean;
   readonly answers: AnswersConfig;
   readonly allowProtectedPaths: readonly string[];
@@ -71,23 +73,23 @@ export interface Config {
   readonly settings: SettingsFound;
 }
 
-/** Settings of other Ralphs that the environment and a settings file have. */
+/** Settings of other Ralphs in the environment and in a settings file. */
 interface SettingsFound {
-  /** All of them, those included that an input overrules in this job. */
+  /** All settings, including those that an input overrides in this job. */
   readonly found: readonly FoundSetting[];
-  /** What people hear of them, one line each. */
+  /** Lines that report the settings to people. */
   readonly lines: readonly string[];
-  /** Why nobody knows what the settings file of the base branch says, as a sentence; null: it is known. */
+  /** The reason why the settings file of the base branch is unknown, as a sentence; null if it is known. */
   readonly unknown: string | null;
 }
 
-/** What of its pull request a lane answers. */
+/** The feedback on its pull request that a lane answers. */
 interface AnswersConfig {
   readonly reviews: boolean;
   readonly checks: boolean;
-  /** How often the same thing is answered before a person is asked; 0 = no limit. */
+  /** Number of times that the same feedback is answered before a person is asked; 0 = no limit. */
   readonly maxRounds: number;
-  /** Whether threads that were answered with a change are marked as resolved. */
+  /** True if threads that were answered with a change are marked as resolved. */
   readonly resolve: boolean;
 }
 
@@ -105,28 +107,28 @@ interface IsolationConfig {
 }
 
 interface AgentConfig {
-  /** The next one works where the provider of those before it does not. */
+  /** The agents in their order; each works when the providers of those before it do not. */
   readonly order: readonly [ChosenAgent, ...ChosenAgent[]];
   readonly envNames: readonly string[];
-  /** Where the servers of their tools are named. */
+  /** The configuration of the servers for the agents' tools. */
   readonly mcp: McpAsked;
-  /** A call of which nothing but retries has come for so long is ended. */
+  /** Time after which a call is ended if nothing but retries has come from it. */
   readonly stallMs: number;
 }
 
-/** One agent, as the user wants it. */
+/** An agent as the user configured it. */
 export interface ChosenAgent {
   readonly name: AgentName;
-  /** Exact; empty where nothing is installed. */
+  /** The exact version; empty if nothing is installed. */
   readonly version: string;
-  /** null = install `version`. */
+  /** Path of the CLI, or null to install `version`. */
   readonly path: string | null;
   readonly args: readonly string[];
-  /** null = the CLI's choice. */
+  /** The model, or null for the CLI's choice. */
   readonly model: string | null;
 }
 
-/** Where the run happens: the runner's variables, checked. */
+/** The place of the run: the runner's variables, checked. */
 export interface RunContext {
   readonly workspace: string;
   readonly temp: string;
@@ -136,25 +138,25 @@ export interface RunContext {
   readonly runId: string;
   readonly runAttempt: number;
   readonly runUrl: string;
-  /** Where the run's log can be read: the page of its step where that is known, else `runUrl`. */
+  /** Address of the run's log: the page of its step if that is known, otherwise `runUrl`. */
   readonly logUrl: string;
-  /** As GitHub names it; '': not known. */
+  /** The runner's name at GitHub; empty if unknown. */
   readonly runnerName: string;
-  /** The file of the workflow that runs, `.github/workflows/ralph.yml`; null: not known. */
+  /** Path of the workflow's file, such as `.github/workflows/ralph.yml`; null if unknown. */
   readonly workflowPath: string | null;
   readonly event: { readonly name: string; readonly payload: unknown };
-  /** Why the agent cannot log in, as sentences; empty when it can. */
+  /** Reasons why the agent cannot log in, as sentences; empty if it can. */
   readonly loginProblems: readonly string[];
-  /** Why verify commands cannot work here, as sentences; empty when they can. */
+  /** Reasons why verify commands cannot work here, as sentences; empty if they can. */
   readonly verifyProblems: readonly string[];
 }
 
-/** How many jobs a run is of. */
+/** Returns the number of jobs of a run. */
 export function jobsOf({ handoff }: Pick<Config, 'handoff'>): 'one' | 'three' {
   return handoff.phase === 'all' ? 'one' : 'three';
 }
 
-/** A run's claim to a lane, taken now. */
+/** Creates a run's lease of a lane, acquired now. */
 export function leaseOf(
   {
     config,

@@ -8,7 +8,7 @@ import { LOGIN, type Recipients } from '../core/people/notifications.ts';
 import type { Price, Prices } from '../core/spending/prices.ts';
 import { capped } from '../core/text/phrase.ts';
 
-/** What the lines say, and what is wrong with them, as predicates. */
+/** The prices in the lines, and the problems of the lines as predicates. */
 interface PriceLines {
   readonly prices: Prices;
   readonly problems: readonly string[];
@@ -18,7 +18,7 @@ const MAX_LINES = 100;
 
 const MAX_PROBLEMS = 5;
 
-/** A million tokens of the dearest model cost hundreds of dollars. */
+/** Maximum price; a million tokens of the most expensive model cost hundreds of dollars. */
 const MAX_USD = 100_000;
 
 const NAME = /^[A-Za-z0-9][\w.:@/+-]{0,99}$/;
@@ -27,18 +27,18 @@ const USD = /^\d{1,6}(?:\.\d{1,9})?$/;
 
 const FORM = 'NAME=INPUT/OUTPUT or NAME=INPUT/CACHED/OUTPUT';
 
-/** Kinds of input texts, each with the words that say what a text should have been. */
-/** A text that is not empty; `example` follows "give". */
+/** Fields for kinds of input texts, each with words that say what a text should have been. */
+/** Creates a field for a text that is not empty; `example` follows "give". */
 export function filled(example: string) {
   return z.string().min(1, `is empty: give ${example}`);
 }
 
-/** A text, or null for an empty one. */
+/** Creates a field for a text, or null for an empty one. */
 export function optional() {
   return z.string().transform((text) => (text === '' ? null : text));
 }
 
-/** The lines that are not empty, trimmed. */
+/** Creates a field for lines, trimmed and without empty ones. */
 export function lines() {
   return z.string().transform((text) =>
     text
@@ -48,12 +48,15 @@ export function lines() {
   );
 }
 
-/** A list such as `issues,plan`: what stands between commas or on lines of its own, trimmed. A comma inside brackets belongs to the item. */
+/**
+ * Creates a field for a list such as `issues,plan`: items between commas or on lines of their own, trimmed. A comma
+ * inside brackets belongs to the item.
+ */
 export function listField() {
   return z.string().transform((text) => text.split(/\r?\n/).flatMap(itemsOf));
 }
 
-/** Whom to turn to: `auto`, `none`, or logins of people; `teams`: and teams as `org/team`. */
+/** Creates a field for people to turn to: `auto`, `none`, or logins and, with `teams`, teams as `org/team`. */
 export function recipients({ teams }: { readonly teams: boolean }) {
   const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots are not asked`;
   return z.string().transform((text, problems): Recipients => {
@@ -68,7 +71,7 @@ export function recipients({ teams }: { readonly teams: boolean }) {
   });
 }
 
-/** Hosts that may be reached: a list, or one of the words `any` and `none`. */
+/** Creates a field for hosts that may be reached: a list, or one of the words `any` and `none`. */
 export function allowedHostsField() {
   return listField().transform((items, context): HostsAsked => {
     const { asked, problems } = parseAllowedHosts(items);
@@ -77,7 +80,7 @@ export function allowedHostsField() {
   });
 }
 
-/** What models cost, a line each. */
+/** Creates a field for the prices of models, one per line. */
 export function priceList() {
   return lines().transform((given, context): Prices => {
     const { prices, problems } = parsePriceLines(given);
@@ -86,7 +89,10 @@ export function priceList() {
   });
 }
 
-/** Servers for the agent: a configuration in JSON, or the path of one from the working directory. Which variables it may name is for the gate to say. */
+/**
+ * Creates a field for the agent's servers: a configuration in JSON, or the path of one from the working directory. The
+ * gate checks which variables the configuration may name.
+ */
 export function mcpConfig() {
   return z.string().transform((text, problems): McpAsked => {
     if (text === '') return { kind: 'none' };
@@ -100,7 +106,7 @@ export function mcpConfig() {
   });
 }
 
-/** The path of a file in the working directory. */
+/** Creates a field for the path of a file in the working directory. */
 export function pathInside() {
   return filled('a path').refine(isInside, PATH_INSIDE);
 }
@@ -111,7 +117,7 @@ function isInside(path: string): boolean {
   return !path.startsWith('/') && !path.split('/').includes('..');
 }
 
-/** A folder of the repository, as a path from its root; `.` is the root. */
+/** Creates a field for a folder of the repository, as a path from its root; `.` is the root. */
 export function folder() {
   return filled('a folder of the repository, or . for its root').transform((text, problems): string => {
     const steps = text.split('/').filter((step) => step !== '' && step !== '.');
@@ -123,27 +129,30 @@ export function folder() {
 
 const TEAM = /^[A-Za-z0-9-]{1,39}\/[A-Za-z0-9_-]{1,100}$/;
 
-/** One of the values. */
+/** Creates a field for one of these values. */
 export function choice<const T extends readonly [string, ...string[]]>(...values: T) {
   return z.enum(values, { error: `must be one of: ${values.join(', ')}` });
 }
 
-/** `true` or `false`. */
+/** Creates a field for `true` or `false`. */
 export function flag() {
   return choice('true', 'false').transform((text) => text === 'true');
 }
 
-/** A whole number within the range. */
+/** Creates a field for a whole number within the range. */
 export function whole(range: { readonly min: number; readonly max: number }) {
   return decimal({ ...range, pattern: /^\d+$/, what: 'a whole number' });
 }
 
-/** A number within the range, without sign or exponent. */
+/** Creates a field for a number within the range, without sign or exponent. */
 export function number(range: { readonly min: number; readonly max: number }) {
   return decimal({ ...range, pattern: /^\d+(\.\d+)?$/, what: 'a number' });
 }
 
-/** A number of units within the range, as whole milliseconds: 1.1 minutes are 66,000.00000000001 in floating point. */
+/**
+ * Creates a field for a number of units within the range, as whole milliseconds: in floating point 1.1 minutes are
+ * 66,000.00000000001 ms.
+ */
 export function duration(unitMs: number, range: { readonly min: number; readonly max: number }) {
   return number(range).transform((count) => Math.round(count * unitMs));
 }
@@ -163,7 +172,7 @@ function decimal({
   return z.string().regex(pattern, expected).transform(Number).pipe(z.number().min(min, expected).max(max, expected));
 }
 
-/** What stands between the commas of a line, so that `Bash(git log -1, x)` and `{a,b}/**` stay whole. */
+/** Returns the items between the commas of a line; `Bash(git log -1, x)` and `{a,b}/**` stay whole. */
 function itemsOf(line: string): string[] {
   const items: string[] = [];
   let depth = 0;
@@ -181,14 +190,17 @@ function itemsOf(line: string): string[] {
   return [...items, item].map((part) => part.trim()).filter(Boolean);
 }
 
-/** Where a run with these texts of inputs works. The root, too, where the text cannot be used, which is reported with the other inputs, or is an expression that only a run knows. */
+/**
+ * Returns the folder in which a run with these texts of inputs works. Returns the root as well if the text cannot be
+ * used, which is reported with the other inputs, or if it is an expression that only a run can evaluate.
+ */
 export function workingFolderOf(texts: Readonly<Record<string, string | undefined>>): Folder {
   const text = (texts['working-directory'] ?? '').trim();
   const parsed = folder().safeParse(text);
   return parsed.success && !isExpression(text) ? parsed.data : '';
 }
 
-/** Reads lines such as `gpt-5.5=1.25/0.125/10`. */
+/** Parses lines such as `gpt-5.5=1.25/0.125/10`. */
 export function parsePriceLines(lines: readonly string[]): PriceLines {
   if (lines.length > MAX_LINES) return { prices: {}, problems: [`has more than ${String(MAX_LINES)} lines`] };
   const prices = new Map<string, Price>();
@@ -209,7 +221,7 @@ export function parsePriceLines(lines: readonly string[]): PriceLines {
   };
 }
 
-/** A text says what is wrong with the line. */
+/** Parses a line into a price, or returns a text that says what is wrong with the line. */
 function priceIn(line: string): { readonly name: string; readonly price: Price } | string {
   const [name = '', amounts, ...more] = line.split('=').map((part) => part.trim());
   const texts = amounts?.split('/').map((amount) => amount.trim()) ?? [];
@@ -220,7 +232,7 @@ function priceIn(line: string): { readonly name: string; readonly price: Price }
   if (wrong !== undefined)
     return `in which ${JSON.stringify(capped(wrong, 20))} is not a number from 0 to ${String(MAX_USD)}: write US dollars per million tokens, without a sign or a currency`;
   const [input = 0, second = 0, third] = texts.map(Number);
-  // Case tells no models apart.
+  // Names of models do not differ in case alone.
   return {
     name: name.toLowerCase(),
     price: { input, cachedInput: third === undefined ? input : second, output: third ?? second },

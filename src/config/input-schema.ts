@@ -33,7 +33,7 @@ import {
   whole,
 } from './fields.ts';
 
-/** Where tasks come from, in the order of the text. */
+/** The field for the sources of tasks, in the order of the text. */
 export const taskSources = listField()
   .pipe(
     z
@@ -42,13 +42,13 @@ export const taskSources = listField()
   )
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
-/** What inputs set of the Config. */
+/** The parts of the Config that inputs set. */
 export type Settings = Omit<Config, 'policy' | 'settings' | 'agent'> & {
   readonly policy: PolicySettings;
   readonly agent: Omit<Config['agent'], 'order'> & { readonly each: AgentTexts };
 };
 
-/** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
+/** All inputs of action.yml and the form of their texts. Defaults are in action.yml alone. */
 export const inputs: InputTable<Settings> = {
   githubToken: input('github-token', z.string()),
   handoff: {
@@ -169,7 +169,7 @@ export const inputs: InputTable<Settings> = {
 /** Names of all inputs, as action.yml must list them. */
 export const INPUT_NAMES = [...inputNamesIn(inputs), ...KEY_INPUTS];
 
-/** Whether a variable of this name may carry the job's own credentials. */
+/** Tells whether a variable of this name may carry the job's own credentials. */
 export function isJobSecret(name: string): boolean {
   return /^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$|^(ACTIONS|INPUT|STATE)_/i.test(
     name,

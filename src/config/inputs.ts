@@ -17,25 +17,31 @@ import type { Config } from './config.ts';
 import { INPUT_NAMES, inputs, type Settings } from './input-schema.ts';
 import { placeName } from './settings/settings.ts';
 
-/** The texts of the inputs, and what else decides about the Config. */
+/** The texts of the inputs, and everything else that determines the Config. */
 export interface ConfigTexts {
   readonly texts: Readonly<Record<string, string | undefined>>;
-  /** Those of the settings in `texts` that are no input's own. */
+  /** The settings that are in `texts` in place of inputs. */
   readonly counting: readonly FoundSetting[];
   readonly settings: Config['settings'];
-  /** What is wrong with settings whatever the inputs say, as lines for a person. */
+  /** Problems of settings that exist whatever the inputs say, as lines for people. */
   readonly problems: readonly string[];
 }
 
-/** Of a run that nothing but its inputs sets up. */
+/** The settings of a run that nothing but its inputs configures. */
 export const NO_SETTINGS: Config['settings'] = { found: [], lines: [], unknown: null };
 
-/** Parses the inputs' texts into a Config; throws one UserError that lists every problem. A name that is not an input is one: a limit with a slip in its name would not bind. */
+/**
+ * Parses the inputs' texts into a Config; throws one UserError that lists every problem. A name that is not an input is
+ * a problem, because a limit with a misspelled name would not apply.
+ */
 export function parseInputs(texts: Readonly<Record<string, string | undefined>>): Config {
   return parseConfig({ texts, counting: [], settings: NO_SETTINGS, problems: [] });
 }
 
-/** Parses the inputs' texts, with settings in the place of some, into a Config; throws one UserError that lists every problem of both. */
+/**
+ * Parses the inputs' texts, some of them replaced by settings, into a Config; throws one UserError that lists every
+ * problem of both.
+ */
 export function parseConfig({ texts, counting, settings: found, problems: unread }: ConfigTexts): Config {
   const trimmed = Object.fromEntries(
     [...INPUT_NAMES, ...Object.keys(texts)].map((name) => [name, texts[name]?.trim()]),
@@ -64,7 +70,7 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
       `${count === 1 ? (what[0] ?? '') : `${String(count)} ${what[1] ?? ''}`} not usable:\n${lines.join('\n')}`,
     );
   }
-  // Every text was there, so every setting is.
+  // Every text was there, so every setting is there.
   const { policy, agent, ...rest } = parsed.settings as Settings;
   const { envNames, mcp, stallMs } = agent;
   const [firstAgent, ...otherAgents] = agents.order;
@@ -90,7 +96,10 @@ function isWhole(texts: GivenSettings<AgentTexts> | undefined): texts is AgentTe
   return texts !== undefined && Object.keys(agentInputs).every((field) => Object.hasOwn(texts, field));
 }
 
-/** What a job that takes its settings from another one needs of its own inputs for that; null: they are not usable, and parsing all of them says why. */
+/**
+ * Returns the inputs that a job needs to take its settings from another job, or null if they are unusable; parsing all
+ * inputs then says why.
+ */
 export function parseHandoff(texts: Readonly<Record<string, string | undefined>>): Config['handoff'] | null {
   const trimmed = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()]));
   const { settings, problems } = parseTexts(inputs.handoff, trimmed);
@@ -99,12 +108,12 @@ export function parseHandoff(texts: Readonly<Record<string, string | undefined>>
     : (settings as Config['handoff']);
 }
 
-/** Inputs that one phase needs and another has no use for. */
+/** Returns the problems of inputs that one phase needs and another does not use. */
 function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): readonly InputProblem[] {
   const phase = handoff?.phase ?? 'all';
   const needsDigest = phase === 'loop' || phase === 'publish';
   return [
-    // The job of the loop cannot ask what other runs have used meanwhile.
+    // The job of the loop cannot ask what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
       ? [{ name: 'on-limit', why: 'works in one job only (`phase: all`): with three jobs use `park`' }]
       : []),
@@ -122,18 +131,21 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
   ];
 }
 
-/** What is wrong with the texts of some inputs; nothing is, where an input is not among them. */
+/** Returns the problems of the texts of some inputs; an input that is not among them has no problem. */
 export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
   return [...parseTexts(inputs, texts).problems, ...chooseFrom(texts).problems];
 }
 
-/** Whom to reach, and how, where some other input stops the run. What is not usable itself is as if it named nobody and nothing; for `notify` it is who asked. */
+/**
+ * The inputs that are needed to notify people when some other input stops the run. An unusable input counts as empty;
+ * an unusable `notify` means the person who asked.
+ */
 export type Reach = Pick<
   Config,
   'githubToken' | 'notify' | 'taskLabel' | 'taskSources' | 'allowedBots' | 'command' | 'branchPrefix'
 > & { readonly answers: Pick<Config['answers'], 'reviews' | 'checks'> };
 
-/** null: without a token nobody can be reached. */
+/** Returns what is needed to notify people, or null without a token, because nobody can be reached then. */
 export function parseReach(texts: Readonly<Record<string, string | undefined>>): Reach | null {
   const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputs;
   const { reviews, checks } = inputs.answers;
@@ -159,14 +171,14 @@ function unknownInputs(names: readonly string[]): readonly InputProblem[] {
     });
 }
 
-/** Inputs whose text may hold a secret. */
+/** Inputs whose text may contain a secret. */
 const UNSHOWN: readonly string[] = ['github-token', 'mcp-config'];
 
 function describeProblem(
   { name, value, why }: InputProblem & { readonly value: string | undefined },
   counting: readonly FoundSetting[],
 ): string {
-  // What stands under a name that is not an input may be a key.
+  // The value of a name that is not an input may be a key.
   if (!INPUT_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(why)}`;
   if (value === undefined)
     return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
@@ -175,7 +187,7 @@ function describeProblem(
   return places === null ? `- ${name}:${shown} ${sentence(why)}` : `- ${places}${shown} ${sentence(why)} (${name})`;
 }
 
-/** Where the setting stands that is in the place of an input; null: the input is its own. */
+/** Returns the place of the setting that replaces an input, or null if the input itself counts. */
 function placesOf(name: string, counting: readonly FoundSetting[]): string | null {
   return (
     counting

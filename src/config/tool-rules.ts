@@ -1,6 +1,9 @@
 import { nearest } from '../core/text/nearest.ts';
 
-/** What is wrong with the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a predicate; null: nothing. A tool of an unknown name may exist. */
+/**
+ * Returns what is wrong with the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a predicate, or null. A
+ * tool with an unknown name may exist.
+ */
 export function ruleProblem(rule: string): string | null {
   const [, tool = '', specifier] = /^([A-Za-z][\w*-]*)(\(.+\))?$/s.exec(rule) ?? [];
   if (tool === '' || unclosed(rule))
@@ -11,7 +14,7 @@ export function ruleProblem(rule: string): string | null {
   return `has the rule ${shown(rule)}: names of tools begin with a capital letter or mcp__. Did you mean ${cure}?`;
 }
 
-/** Tools of the CLI, for near misses only. */
+/** Tools of the CLI, which serve only to suggest corrections. */
 const TOOLS = [
   'Agent',
   'Bash',
@@ -33,7 +36,7 @@ function unclosed(rule: string): boolean {
   return [...rule].reduce((depth, character) => depth + (character === '(' ? 1 : character === ')' ? -1 : 0), 0) !== 0;
 }
 
-/** A command where a rule is expected is the common slip. */
+/** Returns a hint about a common mistake: parentheses that do not match, or a command where a rule is expected. */
 function hint(rule: string): string {
   if (unclosed(rule)) return ': its parentheses do not match';
   return /^[a-z][\w.-]*( |$)/.test(rule) ? `. To allow that command, write Bash(${rule}:*)` : '';

@@ -1,7 +1,7 @@
 import type { Terminal } from '../cli/command.ts';
 import { endWhenUnread, runCommand } from '../cli/run-command.ts';
 
-/** The command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
+/** Runs the command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
 export async function runCli(packageRoot: URL): Promise<void> {
   const terminal: Terminal = {
     stdin: process.stdin,

@@ -16,7 +16,7 @@ import { createStatusCommand, type ReadEffective } from '../cli/lane/status.ts';
 import { createTasksCommand } from '../cli/tasks/tasks.ts';
 import type { Command } from '../cli/command.ts';
 
-/** Loaded by the commands that need it: the others start without git. */
+/** The module is loaded by the commands that need it, so that the others start without git. */
 const open: OpenPlaces = async (checkout) => (await import('../wiring/lane-places.ts')).openPlaces(checkout);
 
 const openImport: OpenImport = async () => (await import('../wiring/import.ts')).openImport();
@@ -48,7 +48,7 @@ const openWorld = async (): Promise<MonitorWorld> => {
   return createTerminalWorld({ input: process.stdin, output: process.stdout, env: process.env, lastRun: lastRunIn });
 };
 
-/** What the commands of the list do; `packageRoot` is the folder of action.yml and templates/. */
+/** Returns the commands of the list; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look, effectiveFrom(packageRoot)),

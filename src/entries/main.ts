@@ -42,7 +42,10 @@ import { closeInTime, runRiver } from '../river/river.ts';
 import { writeRunRecord } from '../river/believed.ts';
 import { sentence } from '../core/text/phrase.ts';
 
-/** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
+/**
+ * Runs the action's main step: event → gate → loop → publish → outputs. It is the one error boundary: whatever is
+ * thrown ends as a failed run that says why.
+ */
 export async function runMain(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
@@ -90,7 +93,7 @@ export async function runMain(): Promise<void> {
       },
       key,
     );
-    // Set at once: the steps after a killed main can read it.
+    // The output is set at once, so that the steps after a killed main can read it.
     journal = createJournalFile(runFolder, (path) => {
       runnerFiles.write(() => {
         setOutputs({ 'journal-path': path });
@@ -152,7 +155,7 @@ export async function runMain(): Promise<void> {
     finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
   }
 
-  /** Another job continues this run, and shows people how it ended. */
+  /** Leaves the run to another job, which continues it and shows people how it ended. */
   function leaveTo({ digest, branch }: NonNullable<RunEnd['handedOver']>, report: RunReport | null): void {
     const known = report === null ? { branch } : outputsOf(report);
     const unwritten = failureIn(() => {
@@ -161,7 +164,7 @@ export async function runMain(): Promise<void> {
       });
     });
     if (report !== null) log.info(renderClosingBlock(report, 'by-another-job'));
-    // Without its outputs no other job can continue it.
+    // Without the outputs of this job, no other job can continue the run.
     if (unwritten !== null) fail(redact(unwritten.message));
     process.exit(unwritten === null ? 0 : 1);
   }
@@ -176,7 +179,7 @@ export async function runMain(): Promise<void> {
         setOutputs(mapValues(outputsOf(report), redact));
       });
     });
-    // A run whose outputs nobody can read has failed; one that failed before says so itself.
+    // A run whose outputs cannot be written has failed; a run that failed before reports that itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
     if (!isLeftToPost(report))
@@ -192,7 +195,10 @@ export async function runMain(): Promise<void> {
     process.exit(failed ? 1 : 0);
   }
 
-  /** For what is written at the end: one thing that cannot be written must not keep the others from it. */
+  /**
+   * Writes something at the end of the run and returns the failure, or null: a failed write must not prevent the
+   * others.
+   */
   function failureIn(write: () => void): Failure | null {
     try {
       write();
@@ -207,7 +213,7 @@ export async function runMain(): Promise<void> {
 
 type ReadRun =
   | { readonly kind: 'ready'; readonly config: Config; readonly context: RunContext }
-  /** `reach`: what of the inputs is usable to notify people; null: nobody can be reached. */
+  /** `reach` is the part of the inputs that can be used to notify people, or null if nobody can be reached. */
   | {
       readonly kind: 'unusable';
       readonly failure: Failure;
@@ -215,7 +221,7 @@ type ReadRun =
       readonly context: RunContext | null;
     };
 
-/** Inputs and environment, with the problems of both at once. */
+/** Reads the inputs and the environment, and returns the problems of both at once. */
 async function readRun(environment: World['environment']): Promise<ReadRun> {
   const ofContext: Failure[] = [];
   const ofInputs: Failure[] = [];
@@ -260,7 +266,7 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
   };
 }
 
-/** A cancelled run's work is published by post, which has its own summary and knows more then. */
+/** Tells whether the summary is left to post, which publishes a cancelled run's work and knows more then. */
 function isLeftToPost(report: RunReport): boolean {
   return report.outcome.kind === 'cancelled' && laneOf(report) !== null;
 }

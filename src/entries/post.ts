@@ -23,22 +23,31 @@ import { readRunRecord, writeRunRecord, type RunRecord } from '../river/believed
 import { remainsSentence } from '../core/isolation/room-record.ts';
 import { namesOf, sentence } from '../core/text/phrase.ts';
 
-/** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
+/**
+ * Maximum time for the post step: GitHub gives a cancelled job five minutes in total, of which other actions' post
+ * steps need some.
+ */
 const POST_WITHIN_MS = 58_000;
-/** Leaves the time that ending processes (3 s) and the summary take. Push and pull request may hang, and the state still gets the 20 s that a ref and a cache may take that hang as well. */
+/**
+ * Time limits that leave time for ending processes (3 s) and for the summary. Push and pull request may hang, and the
+ * state still gets the 20 s that a hanging ref and a hanging cache take.
+ */
 const LIMITS: RescueLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 };
-/** A healthy command takes a second or two, a healthy request less than one. */
+/** Time limits of single steps: a healthy command takes a second or two, a healthy request less than one. */
 const PATIENCE: Patience = {
   gitCommandMs: 8_000,
   request: { requestMs: 5_000, secondMs: 1_000, retries: 0, outageMs: 10_000, downloadMs: 10_000 },
 };
 
-/** Stands for the record of a run of which nothing is known. */
+/** The record of a run of which nothing is known. */
 const UNKNOWN = { version: 1, startedAt: 0, steeringDigest: null, claimed: null, work: null } as const;
 
 type Environment = World['environment'];
 
-/** The action's post step: finishes what a killed or cancelled main could not. Does nothing after a main that ended by itself. Never throws. */
+/**
+ * Runs the action's post step, which finishes what a killed or cancelled main could not. Does nothing after a main that
+ * ended by itself. Never throws.
+ */
 export async function runPost(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const { redact } = secretsOf(environment, []);
@@ -57,11 +66,12 @@ export async function runPost(): Promise<void> {
       log.error(`${what}: ${sentence(messageOf(error))}`);
     };
 
-  // Found by what this process has of the runner alone: an agent can write to everything that main could leave for it.
+  // Runs are found only by what the runner gave to this process, because an agent can write to everything that main
+  // could leave for it.
   const [first, ...others] = identitiesOf(environment);
   for (const identity of [first, ...others.filter(isThere)]) {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
-    // Whatever the agent left running in a session of its own.
+    // This ends what the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
     const left = await removeRoomsOf(identity, environment).catch((error: unknown) => {
       logFailure("The agent's room could not be removed")(error);
@@ -98,17 +108,17 @@ async function finish({
   if (!existsSync(dirname(runFolder))) return;
   const isSteered = steeringDigest(environment, key) !== (record?.steeringDigest ?? null);
   if (isSteered && record?.stage !== 'ended') {
-    // Without a folder, and with inputs that nobody can use, main has not begun.
+    // Without a folder, and with inputs that cannot be used, main has not begun.
     if (hasFolder || (await isReadable(environment, record)))
       refuse({ environment, runnerFiles, problem: record === null ? unknownSteering(runFolder) : STEERED });
     return;
   }
   const read = await readRun(environment, record).catch((error: unknown) => {
-    // Main said so, and did nothing.
+    // Main has reported this error and done nothing.
     if (hasFolder) throw error;
     return null;
   });
-  // The job of the loop has published nothing, and claimed nothing.
+  // The job of the loop has published nothing and claimed nothing.
   if (read === null || read.config.handoff.phase === 'loop') return;
   const secrets = secretsOf(environment, read.config.agent.envNames);
   const world = createWorld({ environment, ...read, secrets, identity: await identityIn(read.config, identity) });
@@ -121,7 +131,7 @@ async function finish({
     limits: LIMITS,
   });
   if (report === null) {
-    // Nothing was there, and nothing stays.
+    // The run had no folder before, so the new one is removed.
     if (!hasFolder) rmSync(runFolder, { recursive: true, force: true });
     return;
   }
@@ -129,7 +139,8 @@ async function finish({
   runnerFiles.write(() => {
     addSummary(world.redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);
   });
-  // The post step of the job's next use of the action finds this run as well.
+  // The post step of the job's next use of the action finds this run as well, so the record says that the run has
+  // ended.
   writeRunRecord(runFolder, { ...(record ?? UNKNOWN), stage: 'ended' }, key);
 }
 
@@ -149,7 +160,7 @@ async function isReadable(environment: Environment, record: RunRecord | null): P
   }
 }
 
-/** Says why nothing is done, with what is loaded already, and without asking anybody. */
+/** Reports why nothing is done, with modules that are loaded already and without requests. */
 function refuse({
   environment,
   runnerFiles,
@@ -170,21 +181,24 @@ function refuse({
   });
 }
 
-/** With the settings that main has noted: what the environment and the checkout say now may be the agent's word. */
+/**
+ * Reads the run with the settings that main recorded, because the environment and the checkout may now say what the
+ * agent wants.
+ */
 async function readRun(
   environment: Environment,
   record: RunRecord | null,
 ): Promise<{ readonly config: Config; readonly context: RunContext }> {
   const found = record?.settings ?? [];
   const settled = await settledTexts(inputTexts(environment), found, actionFolderOf(process.argv[1]));
-  // Nobody logs in any more.
+  // No agent logs in after this, so there are no problems to report.
   return {
     config: parseConfig(settled),
     context: { ...(await readRunContext(environment)), loginProblems: [], verifyProblems: [] },
   };
 }
 
-/** Whether main made the folder, or something lies in its place. */
+/** Tells whether main made the run's folder, or something else is in its place. */
 function isThere({ runFolder }: RunIdentity): boolean {
   return lstatSync(runFolder, { throwIfNoEntry: false }) !== undefined;
 }

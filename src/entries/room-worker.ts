@@ -1,4 +1,7 @@
-/** `listen PORT…`, or what is asked on standard input: `probe`, `tree`, `sandbox`. `load`: Node's own `import`, for a library that is no part of this program. */
+/**
+ * Runs one job in the room: `listen PORT…`, or `probe`, `tree` or `sandbox`, whose request comes on standard input.
+ * `load` is Node's own `import`, for a library that is not part of this program.
+ */
 export async function runRoomWorker(
   [work = '', ...args]: readonly string[],
   load: (url: string) => Promise<unknown>,
@@ -20,7 +23,7 @@ export async function runRoomWorker(
         import('../processes/collect-output.ts'),
         import('node:stream/consumers'),
       ]);
-      // The action asks, and nobody else: what it wants to know is as it is written there.
+      // Only the action sends requests, so their shape is known.
       const request = JSON.parse(await text(process.stdin)) as Parameters<typeof probe>[0];
       const openAtStart = process.env[OPEN_AT_START] ?? null;
       process.stdout.write(JSON.stringify(await probe({ ...request, openAtStart }, collectOutput)));

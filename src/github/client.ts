@@ -16,24 +16,28 @@ export interface RepositoryName {
 export interface ForgeOptions {
   readonly token: string;
   readonly tokenFrom: TokenSource;
-  /** Without a slash at the end; `https://api.github.com`, or `https://HOST/api/v3` of an Enterprise server. */
+  /**
+   * Base URL of the API without a trailing slash: `https://api.github.com`, or `https://HOST/api/v3` of an Enterprise
+   * server.
+   */
   readonly apiUrl: string;
   readonly repository: RepositoryName;
-  /** Who asks, as the first words of the header. */
+  /** The first words of the User-Agent header, which name the client. */
   readonly userAgent: string;
   readonly log: Log;
-  /** For what matters to nobody but who looks for a fault; without it, that is not said. */
+  /** Receives messages that matter only to somebody who looks for a fault; without it they are dropped. */
   readonly debug?: (text: string) => void;
   readonly now: () => number;
-  /** Tests shorten what a person would wait for. */
+  /** Time limits and pauses, which tests shorten. */
   readonly pace?: Pace;
 }
 
 /**
- * `requestMs`: limit of one attempt. `secondMs`: length of the second in which pauses before a retry are counted. `retries` after
- * a server error or a broken connection, 1 and 4 seconds later; 0: nor after a pause that GitHub asks for. `outageMs`: a server
- * that has not answered for so long is asked once by each further request, and briefly, until it answers again. `downloadMs`: limit
- * of a file that GitHub keeps elsewhere.
+ * Time limits and pauses. `requestMs`: limit of one attempt. `secondMs`: length of the second in which pauses before a
+ * retry are counted. `retries`: number of retries after a server error or a broken connection, 1 and 4 seconds later;
+ * with 0, there is also no retry after a pause that GitHub asks for. `outageMs`: a server that has not answered for
+ * this long gets one short attempt for each further request, until it answers again. `downloadMs`: limit of a file that
+ * GitHub keeps elsewhere.
  */
 export interface Pace {
   readonly requestMs: number;
@@ -43,19 +47,22 @@ export interface Pace {
   readonly downloadMs: number;
 }
 
-/** GitHub itself ends a request after 10 seconds. An outage costs a run about as long, and not once for each thing it asks. */
+/**
+ * The usual pace. GitHub itself ends a request after 10 seconds. An outage costs a run about as long, and not once per
+ * request.
+ */
 export const usualPace: Pace = { requestMs: 12_000, secondMs: 1000, retries: 2, outageMs: 10_000, downloadMs: 30_000 };
 
-/** Of `requestMs`, what an attempt gets while the server is out. */
+/** Share of `requestMs` that an attempt gets during an outage. */
 const SHARE_IN_OUTAGE = 1 / 6;
 
-/** Talks to the API; whatever GitHub refuses comes out as a UserError that says so in terms of `purpose`. */
+/** A client of the API. Whatever GitHub refuses is thrown as a UserError that explains it in terms of `purpose`. */
 export interface Client {
   ask<T>(purpose: Purpose, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<T>;
   requests(): RequestsSent;
 }
 
-/** Loads Octokit at the first call: a run that needs no API does not pay for it. */
+/** Creates a client that loads Octokit at the first call, so that a run without API calls does not pay for it. */
 export function createClient(options: ForgeOptions): Client {
   let requests: RequestsSent = { sent: 0, limit: null, remaining: null, resetAt: null };
   const meter: Meter = {
@@ -76,15 +83,18 @@ export function createClient(options: ForgeOptions): Client {
   };
 }
 
-/** Hears of each attempt, and of what GitHub said with its answer. */
+/** Callbacks for each attempt and for each answer of GitHub. */
 interface Meter {
   readonly onRequest: () => void;
   readonly onAnswer: (answer: Response) => void;
 }
 
-/** Whether the server has failed for longer than a retry can bridge. All requests of a run share it: what one has waited for, the next need not wait for again. */
+/**
+ * The record of whether the server has failed for longer than a retry can bridge. All requests of a run share it, so
+ * that only the first of them waits.
+ */
 interface Outage {
-  /** `startedAt`: of the attempt. */
+  /** Records a failed attempt that began at `startedAt`, in ms. */
   readonly failed: (startedAt: number) => void;
   readonly answered: () => void;
   readonly isLong: () => boolean;
@@ -103,7 +113,10 @@ function watchOutage(now: () => number, { outageMs }: Pace): Outage {
   };
 }
 
-/** What an answer says of the budget of REST; GraphQL has one of its own, and an Enterprise server may have none. */
+/**
+ * Returns the REST budget that an answer states; GraphQL has a budget of its own, and an Enterprise server may not
+ * limit requests.
+ */
 function restBudget(headers: Headers): Partial<RequestsSent> {
   const header = (name: string): number => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
   const budget = { limit: header('limit'), remaining: header('remaining'), resetAt: header('reset') * 1000 };
@@ -112,7 +125,9 @@ function restBudget(headers: Headers): Partial<RequestsSent> {
     : {};
 }
 
-/** The longest pause that GitHub's secondary limit may impose; beyond it the run ends, as a waiting job costs money. */
+/**
+ * Maximum pause that GitHub's secondary limit may impose; beyond it the run ends, because a waiting job costs money.
+ */
 const LONGEST_PAUSE_SECONDS = 60;
 
 async function connect(
@@ -139,7 +154,7 @@ async function connect(
     userAgent,
     log: { debug: silent, info: silent, warn: (text: string) => log.info(text), error: silent },
     request: { fetch: bounded(send, { limitMs: pace.requestMs, now, outage }, meter) },
-    // 403 and 429 are the throttling plugin's; the others will not get better by asking again.
+    // The throttling plugin handles 403 and 429; with the other statuses a retry does not help.
     retry: {
       retries: pace.retries,
       retryAfterBaseValue: pace.secondMs,
@@ -157,14 +172,14 @@ async function connect(
       },
     },
   });
-  // Asked when an attempt has failed, not when it is made.
+  // The getter is read when an attempt has failed, not when the attempt is made.
   octokit.hook.before('request', (options) => {
     const given = Object.getOwnPropertyDescriptor(options.request, 'retries');
-    // A second attempt comes by with what the first one was given here.
+    // A second attempt already has the getter that the first one got here.
     if (given?.get !== undefined) return;
     const retries = given?.value as number | undefined;
     Object.defineProperty(options.request, 'retries', {
-      // Any number but 0 would also have those asked again that are never to be.
+      // Any number but 0 would also retry the statuses that must never be retried.
       get: () => (outage.isLong() ? 0 : retries),
       enumerable: true,
       configurable: true,
@@ -175,14 +190,17 @@ async function connect(
 
 const silent = () => undefined;
 
-/** The plugin keeps 1 to 3 seconds between writes, for clients that write in bulk; a run writes a handful of times, one after another. Its queues do no more than this for us. */
+/**
+ * The plugin's queues keep 1 to 3 seconds between writes, for clients that write in bulk. A run writes a few times, one
+ * after another, and needs nothing else of the queues, so this queue runs every job at once.
+ */
 const queue = { key: () => ({ schedule: (_job: unknown, turn: () => unknown) => turn() }) };
 
 const unspaced = { write: queue, notifications: queue } as object;
 
 /**
- * `send` with a time limit for the whole answer. An answer that is cut off, or is no JSON where it claims success
- * (a proxy's page), counts as a broken connection: Octokit alone would take it for an empty one.
+ * Returns `send` with a time limit for the whole answer. An answer that is cut off, or is not JSON although it claims
+ * success (a proxy's page), counts as a broken connection: Octokit alone would take it for an empty answer.
  */
 function bounded(
   send: typeof fetch,
@@ -217,7 +235,10 @@ function bounded(
   };
 }
 
-/** GraphQL says 200 also where its servers failed: an answer without data is a failed one, which is asked for again. One that is too large is not: it would fail again. */
+/**
+ * Turns a GraphQL answer with status 200 and without data, which means that the servers failed, into status 502, so
+ * that it is retried. A query that is too large is not retried, because it would fail again.
+ */
 function withoutHiddenFailure(response: Response, body: unknown): Response {
   const { data = null, errors = [] } = graphqlAnswerIn(body);
   if (errors.length === 0 || hasData(data) || !errors.every(isGraphqlWeather) || errors.some(isTooLarge))
@@ -225,12 +246,15 @@ function withoutHiddenFailure(response: Response, body: unknown): Response {
   return Response.json({ message: errors[0]?.message ?? '', errors }, { status: 502 });
 }
 
-/** False also where nothing but empty fields came. */
+/** Tells whether data has content; fields that are all null do not count. */
 function hasData(data: unknown): boolean {
   return typeof data === 'object' && data !== null && Object.values(data).some((field) => field !== null);
 }
 
-/** A transferred issue leads to another repository, where a read may look but nothing must be written. */
+/**
+ * Returns the answer to a write that was redirected: a transferred issue leads to another repository, where a read is
+ * fine but nothing must be written.
+ */
 function movedAway(headers: Headers): Response {
   return Response.json(
     { message: 'This issue was transferred, or the repository was renamed.' },
@@ -240,7 +264,7 @@ function movedAway(headers: Headers): Response {
 
 type AccountMethods = Pick<Forge, 'account' | 'permissionOf'>;
 
-/** Who somebody is, and what they may do in the repository. Each is asked once a run. */
+/** Creates lookups of accounts and of their permissions in the repository; each is requested once per run. */
 export function createAccounts({ ask }: Client): AccountMethods {
   return {
     account: onceEach((login) =>
@@ -273,7 +297,7 @@ export function createAccounts({ ask }: Client): AccountMethods {
   };
 }
 
-/** Somebody as GraphQL names them, for queries that hold `accountFragment`. */
+/** An account as GraphQL describes it, for queries with `ACCOUNT_FRAGMENT`. */
 export interface Actor {
   readonly __typename: string;
   readonly login: string;
@@ -284,8 +308,9 @@ export const ACCOUNT_FRAGMENT =
   'fragment Account on Actor { __typename login ... on User { databaseId } ... on Bot { databaseId } }';
 
 /**
- * In the form of REST, where the login of an app's bot ends in `[bot]`; GraphQL leaves that out. Who is neither a user nor
- * a bot is nobody: an import's placeholder (Mannequin) may bear the login of a person that it is not.
+ * Returns an account as REST describes it: there the login of an app's bot ends in `[bot]`, which GraphQL leaves out.
+ * Returns null for anything but a user or a bot: the placeholder of an import (Mannequin) may have the login of another
+ * person.
  */
 export function toAccount(actor: Actor | null): Account | null {
   if (actor === null) return null;
@@ -294,10 +319,13 @@ export function toAccount(actor: Actor | null): Account | null {
   return type === 'User' ? { login, id, kind: 'user' } : null;
 }
 
-/** `permission` knows no maintain and triage, `role_name` may be an organisation's own role. */
+/**
+ * All permissions. GitHub's `permission` does not distinguish maintain and triage, and its `role_name` may be an
+ * organisation's own role.
+ */
 const permissions: readonly Permission[] = ['admin', 'maintain', 'write', 'triage', 'read', 'none'];
 
-/** Remembers answers, not failures. Logins are compared without case. */
+/** Remembers answers, but not failures. Logins are compared without case. */
 function onceEach<T>(find: (login: string) => Promise<T>): (login: string) => Promise<T> {
   const known = new Map<string, Promise<T>>();
   return (login) => {

@@ -9,7 +9,7 @@ type CommentMethods = Pick<
   'upsertComment' | 'amendComment' | 'settleComments' | 'settleNotifications' | 'react'
 >;
 
-/** First line of every notification, without its end. */
+/** The beginning of every notification's first line. */
 const NOTIFICATION_START = '<!-- ralph-action:notification ';
 const SETTLED_MARKER = '<!-- ralph-action:settled -->';
 
@@ -17,14 +17,17 @@ interface KnownComment {
   readonly id: number;
   readonly nodeId: string;
   readonly body: string;
-  /** Ms; infinite for one that this run wrote. */
+  /** Time of the last change in ms; infinite for a comment that this run wrote. */
   readonly writtenAt: number;
 }
 
-/** Comments that we keep up to date, and reactions. Remembers its comments, so that a second update needs no search. */
+/**
+ * Creates methods that keep comments up to date and add reactions. They remember their comments, so that a second
+ * update needs no search.
+ */
 export function createComments({ ask }: Client): CommentMethods {
   const known = new Map<string, KnownComment>();
-  /** Threads that were read to their end: what is not known there is not there. */
+  /** Threads that were read to their end: a comment that is not in `known` does not exist there. */
   const read = new Set<number>();
 
   return {
@@ -35,7 +38,7 @@ export function createComments({ ask }: Client): CommentMethods {
         async (octokit, at) => {
           const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known, read }));
           const body = withMarker(marker, typeof text === 'string' ? text : text(current?.body ?? null));
-          // Should a write fail whose effect is not known, what is there is looked for again.
+          // If a write fails with an unknown effect, the thread has to be searched again.
           const wasRead = read.delete(number);
           const isWritten = current !== null && sameText(current.body, body);
           const written = isWritten
@@ -57,7 +60,7 @@ export function createComments({ ask }: Client): CommentMethods {
       await ask(
         { doing: `bring an older comment on #${String(number)} up to date`, needs: ['issues: write'] },
         async (octokit, at) => {
-          // Another run may have written into it since this one came across it.
+          // Another run may have changed the comment since this run found it.
           const newest = await octokit.rest.issues.getComment({ ...at, comment_id: current.id }).catch(unlessDeleted);
           if (newest === undefined || Date.parse(newest.data.updated_at) >= writtenBefore) return;
           if (closing) {
@@ -121,27 +124,29 @@ export function createComments({ ask }: Client): CommentMethods {
   };
 }
 
-/** A comment's new text, null: it stays; `closing`: it is hidden as resolved. */
+/** A comment's new text, or null if the text stays; `closing` hides the comment as resolved. */
 interface Rewritten {
   readonly nodeId: string;
   readonly body: string | null;
   readonly closing: boolean;
 }
 
-/** `closing`: nothing else is asked for in it. */
+/**
+ * Returns a notification with the words that settle it. `closing` means that the notification asks for nothing else.
+ */
 function settledText(
   { node_id: nodeId, body = '' }: Pick<ListedComment, 'node_id' | 'body'>,
   { words, closing }: { readonly words: string; readonly closing: boolean },
 ): Rewritten {
   const [marker = '', ...rest] = body.split(/\r?\n/);
-  // Whoever settled it knew more of it.
+  // The run that settled the comment knew more about it.
   if (marker === SETTLED_MARKER) return { nodeId, body: null, closing };
   const said = rest.includes(words) ? rest : ['', words, ...rest];
   const settled = fitBody([closing ? SETTLED_MARKER : marker, ...said].join('\n'));
   return { nodeId, body: sameText(body, settled) ? null : settled, closing };
 }
 
-/** All in one request. What was deleted in the meantime is left out. */
+/** Sends all changes in one request; comments that were deleted in the meantime are left out. */
 async function rewrite(octokit: Octokit, rewritten: readonly Rewritten[]): Promise<void> {
   const changes = rewritten.flatMap(({ body, closing }, index) => {
     const n = String(index);
@@ -178,12 +183,15 @@ function isAllMissing(error: unknown): boolean {
   return errors.length > 0 && errors.every(({ type }) => type === 'NOT_FOUND');
 }
 
-/** A person who deletes a comment does not want to hear of it. */
+/** Ignores the error for a deleted comment, which somebody deleted on purpose. */
 function unlessDeleted(error: unknown): undefined {
   if (statusOf(error) !== 404) throw error;
 }
 
-/** A notification of ours, whatever number a state names: nobody's else words are ever changed. */
+/**
+ * Tells whether a comment is a notification from this action, whatever number a state names: other people's comments
+ * are never changed.
+ */
 function isNotification({ body = '', ...comment }: FoundComment): boolean {
   const first = firstLine(body);
   return isOurs({ body, ...comment }) && (first.startsWith(NOTIFICATION_START) || first === SETTLED_MARKER);
@@ -198,9 +206,10 @@ function withMarker(marker: string, text: string): string {
 }
 
 /**
- * The oldest comment that is ours, and on the way `known` learns of our others: its first line is the marker, and its author is a bot or belongs to the repository.
- * Asking who the token is would cost a request that GITHUB_TOKEN is refused anyway; a stranger who copies the
- * marker is neither, so nobody can make us write into a comment that they can change.
+ * Finds the action's oldest comment with a marker as its first line, and adds the action's other comments on the way to
+ * `known`. The author must be a bot or belong to the repository. Asking for the token's account would cost a request,
+ * which GITHUB_TOKEN is refused anyway. A stranger who copies the marker meets neither condition, so nobody can make
+ * the action write into a comment that they can change.
  */
 async function find(
   octokit: Octokit,
@@ -228,7 +237,7 @@ async function find(
 
 type ListedComment = Awaited<ReturnType<Octokit['rest']['issues']['listComments']>>['data'][number];
 
-/** The comments of ours in a thread, page by page, oldest first. */
+/** Yields the action's comments in a thread, page by page, oldest first. */
 async function* ourPages(
   octokit: Octokit,
   thread: RepositoryName & { readonly issue_number: number },
@@ -244,7 +253,7 @@ function remember(known: Map<string, KnownComment>, number: number, comments: re
   }
 }
 
-/** null when there is none, or when somebody deleted it meanwhile. */
+/** Updates a comment; returns null if there is no such comment or somebody has deleted it. */
 async function tryUpdate(
   octokit: Octokit,
   at: RepositoryName,
@@ -260,7 +269,10 @@ async function tryUpdate(
   }
 }
 
-/** Not repeated after a failure: GitHub may have written it already, and a second comment would stay forever. */
+/**
+ * Creates a comment without retries: after a failure GitHub may have written it already, and a second comment would
+ * stay forever.
+ */
 async function create(
   octokit: Octokit,
   comment: RepositoryName & { readonly issue_number: number; readonly body: string },
@@ -288,7 +300,7 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
-/** GitHub may store other line ends, and drops blanks at both ends. */
+/** Tells whether two texts are equal for GitHub, which may store other line ends and drops blanks at both ends. */
 function sameText(left: string, right: string): boolean {
   const plain = (text: string) => text.replaceAll('\r\n', '\n').trim();
   return plain(left) === plain(right);

@@ -3,16 +3,19 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import { cut, flatten, sentence } from '../core/text/phrase.ts';
 import { graphqlAnswerOf, isGraphqlWeather, type GraphqlError } from './graphql/weather.ts';
 
-/** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */
+/**
+ * The purpose of a request. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that the
+ * request takes.
+ */
 export interface Purpose {
   readonly doing: string;
   readonly needs: readonly string[];
 }
 
-/** Who gave the token: the workflow by its input, or a person who started the command line. */
+/** The source of the token: the workflow's input, or a person who started the command line. */
 export type TokenSource = 'input' | 'person';
 
-/** What an explanation may need to know besides the error. */
+/** The facts that an explanation may need besides the error. */
 export interface Situation {
   readonly token: string;
   readonly tokenFrom: TokenSource;
@@ -22,8 +25,8 @@ export interface Situation {
 }
 
 /**
- * The UserError for a failed request: what happened, with which value, and what to do. It carries no cause, since that
- * would hold the request with its headers. What is no failed request, a bug for one, comes back as it is.
+ * Returns the UserError for a failed request: what happened, with which value, and what to do. It has no cause, because
+ * that would contain the request with its headers. Any other error, such as a bug, is returned unchanged.
  */
 export function explainError(error: unknown, purpose: Purpose, situation: Situation): unknown {
   const refused = refusalOf(error);
@@ -40,24 +43,33 @@ export function explainError(error: unknown, purpose: Purpose, situation: Situat
   return new UserError(kind, withoutToken(message), { reason: withoutToken(reason) });
 }
 
-/** GitHub's HTTP status for a request that it refused; null when there was no answer. */
+/** Returns GitHub's HTTP status for a request that it refused, or null if there was no answer. */
 export function statusOf(error: unknown): number | null {
   return refusalOf(error)?.status ?? null;
 }
 
-/** Whether what was asked for is not there, or not any more. 410 is the answer for a deleted issue, ours for a write to a transferred one, and GitHub's for all issues when they are switched off. */
+/**
+ * Tells whether an object does not exist, or no longer exists. 410 is GitHub's answer for a deleted issue, this
+ * client's answer to a write to a transferred one, and GitHub's answer for all issues if they are turned off, which
+ * does not count here.
+ */
 export function isGoneError(error: unknown): boolean {
   const refused = refusalOf(error);
   return refused?.status === 404 || (refused?.status === 410 && isOfOneIssue(refused.message));
 }
 
-/** Whether GitHub refused a value (422), for a reason that `reason` matches in its message or its list of errors. */
+/**
+ * Tells whether GitHub refused a value (422) for a reason that `reason` matches in its message or its list of errors.
+ */
 export function isInvalid(error: unknown, reason: RegExp): boolean {
   const refused = refusalOf(error);
   return refused?.status === 422 && reason.test(`${refused.message} ${refused.details}`);
 }
 
-/** The same for all that GitHub refuses on one ground: each kind of write has its own words for a locked conversation. */
+/**
+ * Returns a text that is equal for all refusals with the same reason: each kind of write has its own words for a locked
+ * conversation.
+ */
 function reasonOf({ status, message }: Refusal): string {
   if (status === 410 && !isOfOneIssue(message)) return ISSUES_SWITCHED_OFF;
   return isLocked({ status, message }) ? 'locked' : `${String(status)} ${message}`;
@@ -72,7 +84,7 @@ type Explanation = readonly ['configuration' | 'infrastructure', string];
 interface Refusal {
   readonly status: number;
   readonly message: string;
-  /** GitHub's list of errors, as JSON text; '' when there is none. */
+  /** GitHub's list of errors as JSON text; empty if there is no list. */
   readonly details: string;
   readonly headers: Readonly<Record<string, unknown>>;
 }
@@ -139,7 +151,7 @@ function isOfOneIssue(message: string): boolean {
   return /\b(deleted|transferred)\b/i.test(message);
 }
 
-/** Why and how long to wait; null when it is no rate limit. */
+/** Explains a rate limit and how long to wait; returns null if the refusal is not a rate limit. */
 function rateLimit({ status, message, headers }: Refusal, now: number): string | null {
   if (status !== 403 && status !== 429) return null;
   const reset = Number(headers['x-ratelimit-reset']) * 1000;
@@ -162,16 +174,19 @@ function unreachable(error: Error, purpose: Purpose, { apiUrl }: Situation): Exp
   ];
 }
 
-/** Octokit's name for a request that failed; without an answer of GitHub in it, the connection did. */
+/**
+ * Tells whether a request failed: `HttpError` is Octokit's name for that. Without an answer of GitHub in it, the
+ * connection failed.
+ */
 function isBrokenConnection(error: unknown): error is Error {
   return error instanceof Error && error.name === 'HttpError';
 }
 
-/** What GitHub answered; null for a failure without an answer. */
+/** Returns GitHub's answer to a failed request, or null if there was no answer. */
 function refusalOf(error: unknown): Refusal | null {
   const { response, data, errors, headers } = (error instanceof Error ? error : {}) as OctokitError;
   const listed = errors ?? (response?.status === 200 ? (data?.errors ?? graphqlAnswerOf(error).errors) : null) ?? [];
-  // What else is listed beside a failure of the servers may be gone with it, and is said again if it is not.
+  // The other errors beside a failure of the servers may be gone with it; if not, the next request reports them.
   const graphqlError = listed.find(isGraphqlWeather) ?? listed[0];
   if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
   if (response?.status === undefined) return null;
@@ -185,7 +200,10 @@ function refusalOf(error: unknown): Refusal | null {
   };
 }
 
-/** Of a REST request: `response`. Of GraphQL: `errors` and `headers`; of its rate limit, `response` and `data`. */
+/**
+ * An error of Octokit. REST sets `response`; GraphQL sets `errors` and `headers`; GraphQL's rate limit sets `response`
+ * and `data`.
+ */
 interface OctokitError {
   readonly response?: { readonly status?: number; readonly data?: unknown; readonly headers?: Refusal['headers'] };
   readonly data?: { readonly errors?: readonly GraphqlError[] };
@@ -193,7 +211,10 @@ interface OctokitError {
   readonly headers?: Refusal['headers'];
 }
 
-/** GraphQL refuses with status 200, and has types of its own instead; for a rate limit two of them. */
+/**
+ * Returns the refusal in a GraphQL error. GraphQL refuses with status 200 and has types of its own instead, two of them
+ * for a rate limit.
+ */
 function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refusal {
   const { type = '', message = '' } = error;
   const status =
@@ -202,7 +223,7 @@ function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refus
   return { status, message, details: '', headers };
 }
 
-/** Text of a stranger on one line, at most 300 characters. */
+/** Returns a stranger's text as one line of at most 300 characters. */
 function quote(text: string): string {
   return cut(flatten(text), 300);
 }

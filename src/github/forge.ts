@@ -21,10 +21,10 @@ import { readRepositorySettings } from './settings.ts';
 
 type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
 
-/** A run adds one entry, so that a backlog is gone after some runs all the same. */
+/** Maximum number of deletions per run. A run adds one entry, so a backlog is gone after a few runs. */
 const MOST_DELETIONS = 20;
 
-/** Nobody waits longer for housekeeping. */
+/** Maximum time that a run waits for this housekeeping. */
 const LONGEST_MS = 10_000;
 
 type Listed = Awaited<ReturnType<Octokit['rest']['actions']['getActionsCacheList']>>['data']['actions_caches'][number];
@@ -33,7 +33,7 @@ type Known = Required<Pick<Listed, 'id' | 'key' | 'ref' | 'version'>>;
 
 type DependencyMethods = Pick<Forge, 'dependenciesOf' | 'statesOf'>;
 
-/** A merged pull request is closed, too. */
+/** The query for the states of issues; a merged pull request is closed, too. */
 const stateQuestion: IssueQuestion = {
   field: 'issueOrPullRequest',
   selection: '... on Issue { closed } ... on PullRequest { closed }',
@@ -43,12 +43,12 @@ const stateQuestion: IssueQuestion = {
 
 type IssueAnswer = Awaited<ReturnType<Octokit['rest']['issues']['listSubIssues']>>['data'][number];
 
-/** As many as a page holds; a job beyond it is not found. */
+/** Maximum number of jobs, which is a page; a job beyond it is not found. */
 const MOST_JOBS = 100;
 
 type Job = Awaited<ReturnType<Octokit['rest']['actions']['listJobsForWorkflowRunAttempt']>>['data']['jobs'][number];
 
-/** GitHub behind the port. Nothing is loaded or sent before the first method that needs the API. */
+/** Creates the port to GitHub. Nothing is loaded or sent before the first method that needs the API. */
 export function createForge(options: ForgeOptions): ForgeAdapter {
   const client = createClient(options);
   const { log } = options;
@@ -69,7 +69,7 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
   };
 }
 
-/** Where the run's own log stands. */
+/** Creates the method that finds the address of the run's own log. */
 function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
   return {
     stepUrl({ runId, runAttempt, runnerName }) {
@@ -79,7 +79,7 @@ function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
           run_id: Number(runId),
           attempt_number: runAttempt,
           per_page: MOST_JOBS,
-          // A link is worth one request.
+          // A link is worth only one request.
           request: { retries: 0 },
         });
         const job = jobOn(data.jobs, runnerName);
@@ -91,7 +91,10 @@ function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
   };
 }
 
-/** A runner has one job at a time. Where the name tells nothing, the job is certain only if it is the only one. */
+/**
+ * Returns the running job on this runner, which has one job at a time. If the name does not help, a job is returned
+ * only if no other one runs.
+ */
 function jobOn(jobs: readonly Job[], runnerName: string): Job | null {
   const running = jobs.filter(isRunning);
   const named = running.filter(({ runner_name: name }) => name !== null && name !== '' && name === runnerName);
@@ -103,7 +106,7 @@ function isRunning({ status }: { readonly status: string }): boolean {
   return status === 'in_progress';
 }
 
-/** What waits for what. */
+/** Creates methods that read which issues wait for which. */
 function createDependencies(client: Client, log: Log): DependencyMethods {
   let isReported = false;
   const reportOnce = (number: number): void => {
@@ -115,7 +118,7 @@ function createDependencies(client: Client, log: Log): DependencyMethods {
   };
 
   return {
-    // By REST: GraphQL's published schema has sub-issues, but no dependencies.
+    // REST is used because GraphQL's published schema has sub-issues but no dependencies.
     dependenciesOf: (number) =>
       client.ask({ doing: `read what #${String(number)} depends on`, needs: ['issues: read'] }, async (octokit, at) => {
         const issue = { ...at, issue_number: number, per_page: 100 };
@@ -159,17 +162,17 @@ function toDependency(answer: IssueAnswer, at: RepositoryName): Dependency {
   };
 }
 
-/** Actions caches of the repository. */
+/** Creates the method that deletes Actions caches of the repository. */
 function createCaches(
   client: Client,
   { debug = () => undefined, pace = usualPace }: Pick<ForgeOptions, 'debug' | 'pace'>,
 ): CacheMethods {
-  /** The token will not be given `actions: write` while the run lasts. */
+  /** True if the token lacks `actions: write`, which it does not get while the run lasts. */
   let isRefused = false;
 
   return {
     async deleteSupersededCaches(keyPrefix, keep) {
-      // Without a prefix it would be all caches of the repository.
+      // Without a prefix, all caches of the repository would match.
       if (isRefused || keyPrefix === '') return 0;
       const over = new AbortController();
       let deleted = 0;
@@ -208,13 +211,14 @@ function createCaches(
 }
 
 /**
- * Newest first, as `caches`. The newest `keep` stay of each ref and version: a run finds caches of its own ref and of the
- * default branch only, and only those of its own form (compression), so that a newer one elsewhere replaces nothing for it.
+ * Returns the caches to delete, newest first like `caches`. The newest `keep` of each ref and version stay: a run finds
+ * only caches of its own ref and of the default branch, and only those of its own form (compression), so a newer cache
+ * elsewhere replaces nothing for it.
  */
 function superseded(caches: readonly Listed[], keyPrefix: string, keep: number): readonly Known[] {
   const seen = new Map<string, number>();
   return caches.filter(isKnown).filter(({ key, ref, version }) => {
-    // GitHub says that it takes a prefix; what is deleted must not depend on that.
+    // GitHub states that it filters by prefix, but what is deleted must not depend on that.
     if (!key.startsWith(keyPrefix)) return false;
     const shelf = `${ref} ${version}`;
     const newer = seen.get(shelf) ?? 0;
@@ -227,7 +231,7 @@ function isKnown(cache: Listed): cache is Listed & Known {
   return [cache.id, cache.key, cache.ref, cache.version].every((part) => part !== undefined);
 }
 
-/** false when it was gone already: another run tidies up as well. */
+/** Deletes a cache; returns false if it was gone already, because other runs tidy up as well. */
 async function tryDelete(
   octokit: Octokit,
   cache: { readonly owner: string; readonly repo: string; readonly cache_id: number },

@@ -4,7 +4,10 @@ import { ACCOUNT_FRAGMENT, type Actor, type Client, type Octokit, type Repositor
 import type { Purpose } from './errors.ts';
 import { isWorthSmaller } from './graphql/weather.ts';
 
-/** What is wanted to know of issues: a field of the repository that takes a number, what to select of it, and how many fit one request. */
+/**
+ * A query about issues: a field of the repository that takes a number, what to select of it, and how many fit into one
+ * request.
+ */
 export interface IssueQuestion {
   readonly field: 'issue' | 'issueOrPullRequest';
   readonly selection: string;
@@ -13,14 +16,14 @@ export interface IssueQuestion {
   readonly atOnce: number;
 }
 
-/** Into so many parts a question is divided that GitHub could not answer. */
+/** Number of parts into which a query is divided if GitHub could not answer it. */
 const PARTS = 5;
 
 type Answers<T> = Readonly<Record<string, T | null>>;
 
 type HistoryMethods = Pick<Forge, 'issueHistories' | 'commentsOf'>;
 
-/** Who labelled, reopened, changed and said what. */
+/** Creates methods that read who labelled, reopened, changed and commented on issues. */
 export function createHistories(client: Client): HistoryMethods {
   return {
     async issueHistories(numbers, taskLabel) {
@@ -46,7 +49,7 @@ export function createHistories(client: Client): HistoryMethods {
   };
 }
 
-/** GitHub lists the changes of a body newest first, the events oldest first. */
+/** The query for histories. GitHub lists the changes of a body newest first, and the events oldest first. */
 const historyQuestion: IssueQuestion = {
   field: 'issue',
   selection: '...History',
@@ -70,7 +73,7 @@ ${ACCOUNT_FRAGMENT}`,
   atOnce: 50,
 };
 
-/** A body may have 65,536 characters: ten issues are 33 MB at worst. */
+/** The query for comments. A body may have 65,536 characters, so ten issues are 33 MB at worst. */
 const commentsQuestion: IssueQuestion = {
   field: 'issue',
   selection: '...Comments',
@@ -120,7 +123,7 @@ interface CommentAnswer {
   readonly isMinimized: boolean;
 }
 
-/** `labels`: in lower case, the only ones that count. */
+/** Converts a history. `labels`, in lower case, are the only labels that count. */
 function toHistory(answer: HistoryAnswer, labels: readonly string[]): IssueHistory {
   const { nodes, pageInfo } = answer.timelineItems;
   const events = nodes.filter(isThere);
@@ -142,14 +145,17 @@ function toHistory(answer: HistoryAnswer, labels: readonly string[]): IssueHisto
       .filter(({ label }) => labels.includes(label.toLowerCase())),
     reopenings: ofType('ReopenedEvent').map(({ by, at }) => ({ by, at })),
     edits: oldestFirst([...body.edits, ...ofType('RenamedTitleEvent').map(({ by, at }) => ({ by, at }))]),
-    // What GitHub keeps back is not known to be harmless.
+    // What GitHub withholds is not known to be harmless.
     truncated: body.truncated || pageInfo.hasPreviousPage || events.length < nodes.length,
   };
 }
 
 type Edits = Pick<IssueHistory, 'edits' | 'truncated'>;
 
-/** Changes of the body. The oldest entry may be the first writing, which is not a change. One that GitHub keeps back may have been made by anybody, as late as the last. */
+/**
+ * Returns the changes of the body. The oldest entry may be the first version, which is not a change. A change that
+ * GitHub withholds may have been made by anybody, as late as the last one.
+ */
 function bodyEdits({ userContentEdits, includesCreatedEdit, lastEditedAt, editor }: HistoryAnswer): Edits {
   const nodes = userContentEdits?.nodes ?? [];
   const isCut = userContentEdits?.pageInfo.hasNextPage ?? false;
@@ -180,14 +186,15 @@ function oldestFirst<T extends { readonly at: number }>(entries: readonly T[]): 
   return entries.toSorted((left, right) => left.at - right.at);
 }
 
-/** A list of GraphQL has null for an entry that it could not show. */
+/** Tells whether GraphQL could show an entry; one that it could not show is null. */
 function isThere<T>(entry: T | null): entry is T {
   return entry !== null;
 }
 
 /**
- * GraphQL's answers by number, in as few requests as `atOnce` allows. What is not there any more (deleted, transferred),
- * or cannot be there, is left out. Numbers are all that is written into a query; names go as variables.
+ * Returns GraphQL's answers by number, with as few requests as `atOnce` allows. Issues that no longer exist (deleted,
+ * transferred), or that cannot exist, are left out. Only numbers are written into a query; names are passed as
+ * variables.
  */
 export async function askAboutIssues<T>(
   { ask }: Client,
@@ -207,7 +214,9 @@ export async function askAboutIssues<T>(
   return found;
 }
 
-/** A larger number is no Int of GraphQL, and would have the whole query refused. */
+/**
+ * Tells whether a number is possible: a larger one is not an Int of GraphQL, and GitHub would refuse the whole query.
+ */
 function isPossible(number: number): boolean {
   return Number.isInteger(number) && number > 0 && number < 2 ** 31;
 }
@@ -221,7 +230,7 @@ function query(numbers: readonly number[], { field, selection, fragments }: Issu
   return `query ($owner: String!, $repo: String!) { repository(owner: $owner, name: $repo) { ${fields.join(' ')} } }\n${fragments}`;
 }
 
-/** Sends a query once more, in parts of a few issues, if GitHub cannot answer it for all of them. */
+/** Sends a query and, if GitHub cannot answer it for all issues, sends it again in parts of a few issues. */
 async function sendInParts<T>(
   octokit: Octokit,
   at: RepositoryName,
@@ -249,7 +258,10 @@ async function send<T>(octokit: Octokit, at: RepositoryName, text: string): Prom
   }
 }
 
-/** GraphQL answers with data and errors at once when some issues are not there; null when anything else went wrong as well. */
+/**
+ * Returns the data of an answer in which some issues are missing, which GraphQL sends together with errors; null if
+ * anything else went wrong as well.
+ */
 function besideMissing<T>(error: unknown): Answers<T> | null {
   const { errors, data } = (error instanceof Error ? error : {}) as {
     readonly errors?: readonly { readonly type?: string; readonly path?: readonly unknown[] }[];

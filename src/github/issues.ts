@@ -6,18 +6,20 @@ import { isGoneError, isInvalid, statusOf } from './errors.ts';
 
 type LabelMethods = Pick<ForgeAdapter, 'labelNames' | 'addLabels' | 'changeLabels'>;
 
-/** Pages of 100. */
+/** Maximum number of pages of labels, with 100 labels each. */
 const MAX_LABEL_PAGES = 10;
 
-/** Labels that the repository is known to have, in lower case: GitHub compares without case. */
+/** Labels that the repository is known to have, in lower case because GitHub compares without case. */
 export type KnownLabels = Set<string>;
 
 type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue'>;
 
-/** 20 requests of the 1,000 an hour; what stands further down would not be reached in weeks. */
+/**
+ * Maximum number of issues, which takes 20 of the 1,000 requests an hour; a run would not reach later issues for weeks.
+ */
 const MOST_ISSUES = 2000;
 
-/** The repository and its issues. Their labels are noted in `known`. */
+/** Creates methods that read the repository and its issues, and that add the issues' labels to `known`. */
 export function createIssues(
   { ask }: Client,
   { known, log }: { readonly known: KnownLabels; readonly log: Log },
@@ -35,7 +37,7 @@ export function createIssues(
         async (octokit, at) => (await octokit.rest.repos.get({ ...at })).data.default_branch,
       ),
 
-    // Oldest first: an issue that is opened between two pages then cannot push another one off its page.
+    // The oldest come first, so that an issue opened between two pages cannot push another one off its page.
     openIssuesWithLabel: (label) =>
       ask({ doing: `list the open issues labelled "${label}"`, needs: ['issues: read'] }, async (octokit, at) => {
         const found: IssueAnswer[] = [];
@@ -67,7 +69,7 @@ export function createIssues(
       ask({ doing: `read issue #${String(number)}`, needs: ['issues: read'] }, async (octokit, at) => {
         try {
           const { data } = await octokit.rest.issues.get({ ...at, issue_number: number });
-          // A transferred issue is found by a redirect, in the repository that it went to.
+          // A transferred issue is found by a redirect, in its new repository.
           return isOf(at, data) ? read(data) : null;
         } catch (error) {
           if (isGoneError(error)) return null;
@@ -77,12 +79,12 @@ export function createIssues(
   };
 }
 
-/** Whether an issue is one of this repository. */
+/** Tells whether an issue belongs to this repository. */
 export function isOf({ owner, repo }: RepositoryName, issue: Pick<IssueAnswer, 'repository_url'>): boolean {
   return repositoryOfIssue(issue).toLowerCase() === `${owner}/${repo}`.toLowerCase();
 }
 
-/** `owner/repo`. */
+/** Returns the repository of an issue as `owner/repo`. */
 export function repositoryOfIssue({ repository_url: url }: Pick<IssueAnswer, 'repository_url'>): string {
   return url.split('/').slice(-2).join('/');
 }
@@ -107,7 +109,10 @@ function toIssue(answer: IssueAnswer): Issue {
   };
 }
 
-/** Labels on issues. `known` grows with what issues are seen to have, and with what is created. */
+/**
+ * Creates methods that read and change labels. `known` contains labels that were seen on issues, and grows with those
+ * that are created.
+ */
 export function createLabels({ ask }: Client, { known }: { readonly known: KnownLabels }): LabelMethods {
   return {
     labelNames: () =>
@@ -151,7 +156,9 @@ export function createLabels({ ask }: Client, { known }: { readonly known: Known
     },
   };
 
-  /** GitHub would make a missing label by itself, but grey and without a description. */
+  /**
+   * Creates a label unless it exists. GitHub would create a missing label itself, but grey and without a description.
+   */
   async function create(
     octokit: Octokit,
     at: RepositoryName,
@@ -167,7 +174,7 @@ export function createLabels({ ask }: Client, { known }: { readonly known: Known
   }
 }
 
-/** Does nothing when somebody took it off already. */
+/** Removes a label; does nothing if somebody has removed it already. */
 async function tryRemove(
   octokit: Octokit,
   label: RepositoryName & { readonly issue_number: number; readonly name: string },

@@ -5,7 +5,10 @@ import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isInvalid, statusOf } from './errors.ts';
 import { makeDraft, markReady } from './feedback/pull-request-now.ts';
 
-/** GitHub refuses a longer body of an issue, a pull request or a comment (422 "body is too long"). */
+/**
+ * Maximum length of the body of an issue, a pull request or a comment; GitHub refuses a longer one (422 "body is too
+ * long").
+ */
 const MAX_BODY_CHARS = 65_536;
 
 type PullRequestMethods = Pick<
@@ -27,9 +30,9 @@ type Request = Parameters<ForgeAdapter['openPullRequest']>[0];
 
 export function createPullRequests(client: Client, log: Log): PullRequestMethods {
   const { ask } = client;
-  /** GraphQL ids by number, of pull requests that were seen already. */
+  /** GraphQL ids, by number, of pull requests that were seen already. */
   const nodeIds = new Map<number, string>();
-  /** Logins of authors, who cannot review what they opened. */
+  /** Logins of the authors, by number: authors cannot review their own pull requests. */
   const authors = new Map<number, string>();
   const seen = (answer: PullAnswer): PullRequest => {
     nodeIds.set(answer.number, answer.node_id);
@@ -77,7 +80,7 @@ export function createPullRequests(client: Client, log: Log): PullRequestMethods
             head: ABSENT_BRANCH,
             base: baseBranch,
           });
-          // No GitHub: it took a branch that does not exist. Nothing of the check may stay.
+          // A server that accepts a branch that does not exist is not GitHub. The check must not leave anything behind.
           await octokit.rest.pulls.update({ ...at, pull_number: data.number, state: 'closed' });
         } catch (error) {
           if (!isInvalid(error, /"field":"head"/) || isInvalid(error, /"field":"base"/)) throw error;
@@ -126,7 +129,9 @@ export function createPullRequests(client: Client, log: Log): PullRequestMethods
   };
 }
 
-/** GitHub checks the right to open a pull request first, and refuses this head afterwards. */
+/**
+ * A branch that does not exist: GitHub first checks the right to open a pull request, and only then refuses this head.
+ */
 const ABSENT_BRANCH = 'ralph-action-permission-check/does-not-exist';
 
 type PullAnswer = Omit<Awaited<ReturnType<Octokit['rest']['pulls']['list']>>['data'][number], 'user'> & {
@@ -170,7 +175,7 @@ async function open(
       );
       return open(octokit, at, { request: { ...request, draft: false }, log });
     }
-    // GitHub may have opened it although its answer was lost, and the request was sent again.
+    // GitHub may have opened the pull request, although its answer was lost and the request was sent again.
     const existing = isInvalid(error, /pull request already exists/i)
       ? await newestOf(octokit, at, request.head)
       : null;
@@ -185,12 +190,15 @@ async function open(
   }
 }
 
-/** GitHub refuses a longer title. */
+/** Cuts a title to the length that GitHub accepts. */
 function fitTitle(title: string): string {
   return cut(title, 256);
 }
 
-/** The description promises a head repository; a fork that was deleted has none. */
+/**
+ * Tells whether a pull request's branch is in its own repository. GitHub's API description promises a head repository,
+ * but a deleted fork has none.
+ */
 function isOwnBranch({
   head,
   base,
@@ -214,10 +222,10 @@ function toPullRequest(answer: PullAnswer): PullRequest {
   };
 }
 
-/** The last defence against a body that GitHub would refuse; what matters is kept short by who writes it. */
+/** Cuts a body that GitHub would refuse. This is the last defence: the authors of bodies keep what matters short. */
 export function fitBody(body: string): string {
   if (body.length <= MAX_BODY_CHARS) return body;
   const ending = '\n\n(Cut here: GitHub accepts no more.)';
-  // A pair of surrogates must not be cut in two.
+  // A pair of surrogates must not be split, which `cut` ensures.
   return `${cut(body, MAX_BODY_CHARS - ending.length)}${ending}`;
 }

@@ -6,11 +6,11 @@ import { statusOf } from './errors.ts';
 
 type BranchName = RepositoryName & { readonly branch: string };
 
-/** Reads a repository's settings, and changes none; what the token may not ask is unknown. */
+/** Reads a repository's settings and changes nothing; what the token may not read is unknown. */
 export async function readRepositorySettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
   const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<Asked<T>> =>
     tryAsking(client, { what: 'it', needs }, call);
-  // Of a repository that a token does not see at all, GitHub says that nothing in it exists.
+  // If a token cannot see a repository at all, GitHub answers that nothing in it exists.
   const seen = await tryAsking(
     client,
     { what: 'the repository does not exist, or it', needs: 'Metadata: read' },
@@ -89,7 +89,7 @@ async function tryAsking<T>(
   }
 }
 
-/** GitHub hides what a token may not see; a rate limit comes with 403 as well. */
+/** Tells whether GitHub hides something from the token; a rate limit has status 403 as well, but does not count. */
 function isForbidden(error: unknown): boolean {
   const status = statusOf(error);
   return (
@@ -115,12 +115,12 @@ async function isThere(ask: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Whether it is not there, as opposed to hidden from this token. */
+/** Tells whether something does not exist, as opposed to being hidden from this token. */
 function isAbsent(error: unknown): boolean {
   return statusOf(error) === 404 && !/not accessible/i.test(textOfError(error));
 }
 
-/** Names of branches that share their first part with one of these. */
+/** Returns the names of branches that share their first part with one of these branches. */
 async function namesAround(
   { rest }: Octokit,
   { branches, ...at }: RepositoryName & { readonly branches: readonly string[] },
@@ -140,13 +140,16 @@ async function rulesOf(octokit: Octokit, branch: BranchName): Promise<readonly B
   }));
 }
 
-/** A rule that applies to several branches, once. */
+/** Returns the rules without duplicates, which come from rules that apply to several branches. */
 function distinctRules(rules: readonly BranchRule[]): readonly BranchRule[] {
   const byRule = new Map(rules.map((rule) => [`${rule.type} ${String(rule.ruleset)}`, rule]));
   return [...byRule.values()];
 }
 
-/** The rules of a classic branch protection, by the names that rulesets have for them; null: there is no such branch yet, so that GitHub does not say. */
+/**
+ * Returns the rules of a classic branch protection, by the names that rulesets use; null if the branch does not exist
+ * yet, because GitHub does not say then.
+ */
 async function protectionOf({ rest }: Octokit, branch: BranchName): Promise<readonly string[] | null> {
   try {
     const { data } = await rest.repos.getBranchProtection({ ...branch });
@@ -168,7 +171,7 @@ async function protectionOf({ rest }: Octokit, branch: BranchName): Promise<read
   }
 }
 
-/** A file's text; null: it is not there. */
+/** Returns a file's text, or null if the file does not exist. */
 async function textOf({ rest }: Octokit, file: RepositoryName & { readonly path: string }): Promise<string | null> {
   try {
     const { data } = await rest.repos.getContent({ ...file });

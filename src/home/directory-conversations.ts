@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Conversations } from '../ports/state.ts';
 import { messageOf } from '../errors.ts';
 
-/** Conversations as files of a folder of this machine. */
+/** Creates a store of conversations as files in a folder of this machine. */
 export function createDirectoryConversations({
   folder,
   maxBytes,
@@ -13,7 +13,7 @@ export function createDirectoryConversations({
 }: {
   readonly folder: string;
   readonly maxBytes: number;
-  /** Throws where the folder is not to be read or written. */
+  /** Throws if the folder must not be read or written. */
   readonly check: () => void;
 }): Conversations {
   const fileOf = (name: string): string => join(folder, `${name}.transcript`);

@@ -8,10 +8,13 @@ import { messageOf } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
-/** `.ralph/logs/` of the folder that the run works for: `ralph.log` with all lines, and one file for each iteration. */
+/**
+ * The files in `.ralph/logs/` of the folder that the run works for: `ralph.log` with all lines, and one file for each
+ * iteration.
+ */
 interface LogFiles {
   readonly line: (level: 'INFO' | 'WARN' | 'ERROR' | 'LOOP', text: string) => void;
-  /** From here on lines go to a file of their own as well. */
+  /** Begins a file of its own for the iteration, to which lines go as well. */
   readonly iterationBegins: () => void;
   readonly iterationEnds: () => void;
 }
@@ -20,7 +23,7 @@ const LOG = 'ralph.log';
 
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
 
-/** Of one iteration; what an agent says beyond that is in its own transcript. */
+/** Maximum size of an iteration's file; what an agent says beyond that is in its own transcript. */
 const MAX_ITERATION_BYTES = 2 * 1024 * 1024;
 
 const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
@@ -32,7 +35,7 @@ export function createLogFiles(
   { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },
 ): LogFiles {
   let folder: OwnFolder | null = null;
-  /** What is not written any more: each of them is said once, and keeps no other from being written. */
+  /** The parts that are no longer written. Each is reported once and does not keep the others from being written. */
   const unusable = new Set<'folder' | 'log' | 'iteration'>();
   let iteration: { readonly name: string; isFull: boolean } | null = null;
   let count = 0;
@@ -74,7 +77,7 @@ export function createLogFiles(
   };
 }
 
-/** Files of other names are not ours to delete. */
+/** Deletes the oldest iteration files; never deletes files with other names. */
 function tidy({ path }: OwnFolder): void {
   const files = readdirSync(path).flatMap((name) => {
     const found = ITERATION.test(name) ? lstatSync(join(path, name), { throwIfNoEntry: false }) : undefined;
@@ -83,7 +86,7 @@ function tidy({ path }: OwnFolder): void {
   for (const name of overflowing(files, { ...KEPT, most: KEPT.most - 1 })) rmSync(join(path, name), { force: true });
 }
 
-/** Lines for a person: no workflow commands, nothing that steers a terminal. */
+/** Creates a log for a person's terminal, without workflow commands and without characters that control a terminal. */
 export function createTerminalLog({
   redact,
   print,
@@ -94,7 +97,7 @@ export function createTerminalLog({
   readonly redact: (text: string) => string;
   readonly print: (text: string) => void;
   readonly files: Pick<LogFiles, 'line' | 'iterationBegins' | 'iterationEnds'>;
-  /** Hears what is said within an iteration. */
+  /** Receives what is logged within an iteration. */
   readonly heard: (line: string) => void;
   readonly colours: boolean;
 }): Log {

@@ -21,32 +21,39 @@ import { tryJson } from '../core/text/try-json.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { NamedTexts } from '../ports/state.ts';
 
-/** What ends a process, with its exit code then: a terminal that is gone, or a reader that has seen enough, is no failure. */
+/**
+ * The signals that end a process, with the exit code for each: a terminal that is gone, or a reader that has seen
+ * enough, is not a failure.
+ */
 const ENDS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 0 } as const;
 
-/** What stands where a file of ours belongs. */
+/** The kind of what is at the path of one of Ralph's files. */
 type Place = 'free' | 'file' | 'other';
 
-/** The folder of a person's checkout that a run works for; `top` is the checkout's own. */
+/** The folder of a person's checkout that a run works for; `top` is the checkout's own folder. */
 export interface WorkedFolder {
   readonly top: string;
   readonly folder: Folder;
 }
 
-/** A folder of the checkout that holds files of ours, in which nothing is ever written through a link. */
+/** A folder of the checkout for Ralph's files, in which nothing is ever written through a link. */
 export interface OwnFolder {
-  /** Replaces a file, whole or not at all; throws where something else than a file is in its place. */
+  /** Replaces a file, completely or not at all; throws if something other than a file is in its place. */
   readonly replace: (name: string, text: string) => void;
-  /** Makes an empty file that its owner alone may read, in place of the one before; throws likewise. */
+  /** Makes an empty file that only its owner can read, in place of an earlier one; throws like `replace`. */
   readonly begin: (name: string) => void;
-  /** Adds to a file; throws likewise. Returns its new size in bytes. */
+  /** Appends to a file and returns its new size in bytes; throws like `replace`. */
   readonly append: (name: string, text: string) => number;
-  /** Gives a file another name, in place of the one that has it; throws likewise. */
+  /** Renames a file, in place of a file with the new name; throws like `replace`. */
   readonly rename: (name: string, to: string) => void;
   readonly path: string;
 }
 
-/** Makes a folder of ours, such as `.ralph` and `logs`, where there is none; the folder that it is in must be there. Throws where a part of the path below `top` is a link or no folder. `hides`: a `.gitignore` in it keeps all of it out of git. */
+/**
+ * Makes a folder for Ralph's files, such as `.ralph` and `logs`, if it is missing; the folder around it must exist.
+ * Throws if a part of the path below `top` is a link or not a folder. With `hides`, a `.gitignore` in it keeps all of
+ * it out of git.
+ */
 export function openOwnFolder(
   { top, folder }: WorkedFolder,
   own: readonly string[],
@@ -64,7 +71,7 @@ export function openOwnFolder(
   }
   if (hides && placeOf(join(path, '.gitignore')) === 'free')
     writeFileSync(join(path, '.gitignore'), '*\n', { flag: 'wx' });
-  /** Its path; throws where something else than a file is in its place. */
+  /** Returns the path of a file; throws if something other than a file is in its place. */
   const fileOf = (name: string): string => {
     const file = join(path, name);
     if (placeOf(file) === 'other') throw new Error(`${file} is a link, a folder or a pipe, so it is not written`);
@@ -90,7 +97,7 @@ export function openOwnFolder(
     append: (name, text) => {
       const file = fileOf(name);
       const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-      // A link or a pipe that has come into its place since is refused as well, and not waited for.
+      // A link or a pipe that has replaced the file since is refused as well, and not waited for.
       const handle = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
       try {
         if (!fstatSync(handle).isFile()) throw new Error(`${file} is not a file, so it is not written`);
@@ -106,7 +113,7 @@ export function openOwnFolder(
   };
 }
 
-/** Throws where a part of a path below `top` is there and is a link or not a folder; what is missing is not made. */
+/** Throws if an existing part of a path below `top` is a link or not a folder; does not create missing parts. */
 export function checkOwnFolder(top: string, parts: readonly string[]): void {
   let path = realpathSync(top);
   for (const part of parts) {
@@ -127,7 +134,10 @@ function placeOf(path: string): Place {
   return found.isFile() ? 'file' : 'other';
 }
 
-/** The folder of the run's journal, with an empty one in place of that of the run before; `instead` where `.ralph/logs` cannot hold it, which is warned of. */
+/**
+ * Returns the folder of the run's journal, with an empty journal in place of the previous run's. Returns `instead`,
+ * with a warning, if the journal cannot be in `.ralph/logs`.
+ */
 export function openJournalFolder(
   worked: WorkedFolder,
   { instead, warn }: { readonly instead: string; readonly warn: (text: string) => void },
@@ -144,38 +154,38 @@ export function openJournalFolder(
 
 const claimSchema = z.object({
   version: z.literal(1),
-  /** Counts the runs of this checkout. */
+  /** The number of this run among the runs of the checkout. */
   number: z.number().int().min(1),
   pid: z.number().int().positive(),
-  /** When its process was started, in the kernel's own words; null: not known, or it has ended. */
+  /** The start of the process in the kernel's own words; null if it is unknown or the process has ended. */
   birth: z.string().max(100).nullable(),
   host: z.string().max(300),
   runTag: z.string().max(100),
   runFolder: z.string().max(4096),
-  /** The folder of the repository that it works for, where it leaves its status and its logs. */
+  /** The folder of the repository that the run works for, in which it leaves its status and its logs. */
   folder: z.string().max(4096).default(''),
   startedAt: z.number().int().min(0),
   isOver: z.boolean(),
 });
 
-/** Which run has this checkout. */
+/** A run's claim to this checkout. */
 export type RunClaim = z.infer<typeof claimSchema>;
 
-/** The folder of a checkout that holds its state. */
+/** The folder of a checkout that contains its state. */
 export const STATE: readonly string[] = ['.ralph', 'state'];
 
-/** Under which the claim is kept. */
+/** The name under which the claim is kept. */
 const NAME = 'run';
 
 const MAX_TRIES = 5;
 
-/** What a claim found: a run before it that was killed, whose leftovers are to be removed; null: none. */
+/** A new claim, with the previous run if that was killed and its leftovers must be removed; otherwise null. */
 interface Claimed {
   readonly claim: RunClaim;
   readonly killed: RunClaim | null;
 }
 
-/** Throws a UserError where a part of the way to the state is a link or not a folder. */
+/** Throws a UserError if a part of the path to the state is a link or not a folder. */
 export function checkState(top: string): void {
   try {
     checkOwnFolder(top, STATE);
@@ -184,7 +194,7 @@ export function checkState(top: string): void {
   }
 }
 
-/** Makes this process the one that runs in the checkout; throws a UserError where another one lives. */
+/** Claims the checkout for this process; throws a UserError if another run is alive in it. */
 export async function claimRun(
   texts: NamedTexts,
   of: Pick<RunClaim, 'runTag' | 'folder' | 'startedAt'> & { readonly runFolderOf: (number: number) => string },
@@ -204,25 +214,31 @@ export async function claimRun(
   throw new UserError('infrastructure', 'Several runs were started in this checkout at once. Start one of them again.');
 }
 
-/** Gives the checkout back. */
+/** Releases the checkout. */
 export async function releaseRun(texts: NamedTexts, claim: RunClaim): Promise<void> {
   const { head, last } = await look(texts);
   if (last?.runTag !== claim.runTag) return;
   await texts.write(NAME, head, `${JSON.stringify({ ...claim, isOver: true })}\n`);
 }
 
-/** The last run of this checkout, over or not; null: there was none, or nobody can read of it. */
+/**
+ * Returns the last run of this checkout, whether it is over or not, or null if there was no run or its claim cannot be
+ * read.
+ */
 export async function lastRun(texts: Pick<NamedTexts, 'read'>): Promise<RunClaim | null> {
   return (await look(texts).catch(() => null))?.last ?? null;
 }
 
-/** The number that the next run would have, for a look that claims nothing: a run that lives keeps what it has. */
+/**
+ * Returns the number that the next run would have, without claiming anything; 1 while a run is alive, because that run
+ * keeps what it has.
+ */
 export async function nextNumber(texts: Pick<NamedTexts, 'read'>): Promise<number> {
   const last = await lastRun(texts);
   return last === null || isAlive(last) ? 1 : last.number + 1;
 }
 
-/** Whether the last run of this checkout has ended or was killed, so that what it holds is nobody's. */
+/** Tells whether the last run of this checkout has ended or was killed, so that its leases no longer count. */
 export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<boolean> {
   const last = await lastRun(texts);
   return last !== null && !isAlive(last);
@@ -238,7 +254,7 @@ async function look(
   return { head: found.head, last: parsed.success ? parsed.data : null };
 }
 
-/** On another machine nobody can tell, so it counts as alive. */
+/** Tells whether a run is alive. A run on another machine counts as alive, because its process cannot be checked. */
 function isAlive({ pid, birth, host, isOver }: RunClaim): boolean {
   if (isOver) return false;
   if (host !== hostname()) return true;
@@ -251,13 +267,16 @@ function isAlive({ pid, birth, host, isOver }: RunClaim): boolean {
   }
 }
 
-/** The boot and the tick in which a process was started: no other process has both, and its id; null: this system does not tell, or there is no such process. */
+/**
+ * Returns the boot and the tick in which a process started, which no other process with its id shares; null if this
+ * system does not provide them or there is no such process.
+ */
 function birthOf(pid: number): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // Nobody has waited for it yet, but it is dead.
+    // A zombie is dead, although its parent has not waited for it yet.
     return state === 'Z' ? null : `${boot} ${fields[18] ?? ''}`;
   } catch {
     return null;
@@ -277,15 +296,18 @@ function unwritable(why: string): UserError {
   return new UserError('infrastructure', `The state of this checkout cannot be kept in .ralph/state: ${why}.`);
 }
 
-/** Makes a folder that does not outlive this process, however it ends, short of SIGKILL. `forget`: it has been removed. */
+/**
+ * Makes a folder that is removed when this process ends, however it ends, except by SIGKILL. `forget` cancels that for
+ * a folder that has been removed already.
+ */
 export function makeTemporaryFolder(prefix: string): { readonly path: string; readonly forget: () => void } {
   const path = mkdtempSync(join(tmpdir(), prefix));
   const remove = (): void => {
     try {
-      // A program that is still being ended may write in it.
+      // A program that is still being ended may write in the folder.
       rmSync(path, { recursive: true, force: true, maxRetries: 5 });
     } catch {
-      // What cannot be removed now keeps no process from ending.
+      // A folder that cannot be removed now must not keep the process from ending.
     }
   };
   const listeners = Object.entries(ENDS).map(([name, code]) => ({

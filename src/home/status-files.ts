@@ -3,23 +3,25 @@ import { progressDocument } from '../core/local/status-document.ts';
 import { messageOf } from '../errors.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
-/** The last line of a terminal, drawn anew each second while a run waits; what is printed meanwhile stands above it. */
+/** The last line of a terminal, redrawn each second while a run waits; other output appears above it. */
 export interface CountdownLine {
   readonly print: (text: string) => void;
-  /** `until`: an instant in ms. */
+  /** Begins the countdown to `until`, an instant in ms. */
   readonly begin: (until: number) => void;
-  /** Takes the line away; without one nothing happens. */
+  /** Removes the line; does nothing if there is no line. */
   readonly end: () => void;
 }
 
 const COUNTDOWN_BEAT_MS = 1_000;
 
-/** Back to the begin of the line, which is then empty. */
+/** The control sequence that returns to the beginning of the line and clears it. */
 const CLEAR = '\r\u001B[2K';
 
-/** How a person ends a run. */
+/** The signals by which a person ends a run. */
 export interface Interruption {
-  /** Aborted by the first Ctrl-C: the run ends before the next iteration begins. Its reason is who asked. */
+  /**
+   * Aborted by the first Ctrl-C: the run ends before the next iteration begins. Its reason names who asked for that.
+   */
   readonly ending: AbortSignal;
   /** Aborted by the second Ctrl-C, or by SIGTERM or SIGHUP: the run ends at once. */
   readonly signal: AbortSignal;
@@ -28,12 +30,15 @@ export interface Interruption {
 
 const NOW_SIGNALS = ['SIGTERM', 'SIGHUP'] as const;
 
-/** `.ralph/status.json` and `.ralph/progress.json` of the folder that the run works for, for whoever watches the run. A place that cannot be written is warned of once, and the run goes on without it. */
+/**
+ * The files `.ralph/status.json` and `.ralph/progress.json` in the folder that the run works for, by which the run can
+ * be watched. A file that cannot be written is warned about once, and the run continues without it.
+ */
 export interface StatusFiles {
   readonly status: (document: object) => void;
-  /** A call begins: its progress is written every two seconds. */
+  /** Begins a call, whose progress is written every two seconds. */
   readonly callBegins: () => void;
-  /** What the agent said last. */
+  /** Receives what the agent said last. */
   readonly heard: (line: string) => void;
   readonly callEnds: (how: 'completed' | 'failed' | 'idle') => void;
 }
@@ -89,7 +94,10 @@ export function createStatusFiles(
   };
 }
 
-/** `say` tells the person what their Ctrl-C does; `giveUp` is called when a run does not end in time. */
+/**
+ * Listens for Ctrl-C and other signals. `say` tells people what their Ctrl-C does; `giveUp` is called if the run does
+ * not end in time.
+ */
 export function listenForInterruption({
   say,
   giveUp,
@@ -130,7 +138,10 @@ export function listenForInterruption({
   };
 }
 
-/** `words`: what the line says of an instant; it is cut at the terminal's width, since a line that wraps cannot be drawn anew. */
+/**
+ * Creates a countdown line. `words` returns its text for an instant; the text is cut at the terminal's width, because a
+ * line that wraps cannot be redrawn.
+ */
 export function createCountdownLine({
   write,
   columns,

@@ -6,7 +6,7 @@ export function createAwsSigner(keys: {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Empty: the keys are not temporary. */
+  /** The session token of temporary keys, or an empty string for permanent keys. */
   readonly sessionToken: string;
 }): Sign {
   const { sessionToken, ...rest } = keys;

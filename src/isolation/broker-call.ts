@@ -4,39 +4,39 @@ import type { Account, ProviderFailure, ProviderSign, Reading } from '../ports/b
 
 export type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
 
-/** Reasons that are kept of what was refused. */
+/** Maximum number of refusal reasons kept per call. */
 const MAX_REASONS = 5;
 
-/** The name of a model in a request is cut to this length. */
+/** Maximum length of a model's name; a longer name is cut. */
 const MAX_MODEL_CHARS = 200;
 
-/** What a call has spent and may still spend. */
+/** A brokered call, with what it has spent and may still spend. */
 export interface Call {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly secretFor: (placeholder: string) => string | null;
-  /** A request under way; null: a limit is used up. Waits until it may go. */
+  /** Starts a request as soon as the limits allow it; returns null if a limit is used up or the call has ended. */
   enter(reading: Pick<Forwarded, 'atMost' | 'account'>): Promise<Passage | null>;
-  /** Whether a model without a price may not be called. */
+  /** True if a model without a known price must not be called. */
   readonly needsPrice: boolean;
   refuse(why: string): void;
-  /** A model was not called because its price is not known. */
+  /** Records a model that was not called because its price is unknown. */
   refuseModel(model: string): void;
   end(): Promise<Bill>;
 }
 
-/** One request under way. */
+/** A request that is in progress. */
 export interface Passage {
   readonly signal: AbortSignal;
-  /** Reads what it comes to. */
+  /** Sets the account that measures what the request costs. */
   count(account: Account | null): void;
-  /** Whether what has passed by now, of all that is under way, has reached a limit. */
+  /** Tells whether the spending of the call, including all requests in progress, has reached a limit. */
   isOver(): boolean;
-  /** What became of it; null: the provider answered. What is free is not told. */
+  /** Records how the request ended: a failure, or null if the provider answered. Free requests are not reported. */
   tell(failure: ProviderFailure | null): void;
   leave(): void;
 }
 
-/** Its placeholders hold for this call alone. */
+/** Creates a call whose placeholders are valid for this call only. */
 export function createCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
@@ -97,7 +97,7 @@ export function createCall(
           if (!open.delete(passage)) return;
           spent = plus(spent, under.account?.spent() ?? NOTHING);
           if (counted !== null) told.spending?.(spent);
-          // Another one that is on its way may be answered yet.
+          // Another request that is in progress may still be answered.
           if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
             hear({ kind: 'failed', ...failure });
           change();
@@ -119,7 +119,7 @@ export function createCall(
   };
 }
 
-/** What may still come of a request. */
+/** Returns the maximum that a request in progress may still cost. */
 function rest(atMost: Spent, spent: Spent): Spent {
   return { tokens: Math.max(1, atMost.tokens - spent.tokens), costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };
 }

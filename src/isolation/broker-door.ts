@@ -1,7 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { MAX_CONNECTIONS, type BrokerOptions } from './broker.ts';
 
-/** One server for the brokers of several agents, of which one works at a time: a request goes to the broker whose call is open, which alone knows the placeholders of that call. */
+/**
+ * Serves the brokers of several agents on one port. Only one agent works at a time: a request goes to the broker whose
+ * call is open, since only that broker knows the placeholders of the call.
+ */
 export function sharedDoor(listen: (server: Server) => Promise<number>): BrokerOptions['listen'] {
   const behind: { readonly server: Server; readonly isOpen: () => boolean }[] = [];
   let port: Promise<number> | null = null;

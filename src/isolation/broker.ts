@@ -14,49 +14,54 @@ import type {
 import { type Call, createCall, type Forwarded, type Passage } from './broker-call.ts';
 import { providerWords, type Send, waitOf } from './provider-connection.ts';
 
-/** What a broker is made of. */
+/** The provider, the keys and the connections of a broker. */
 export interface BrokerOptions {
   readonly protocol: ModelProtocol;
-  /** Address of the provider, without a slash at the end: nothing is sent anywhere else. */
+  /** Base URL of the provider without a trailing slash; requests are sent nowhere else. */
   readonly provider: string;
-  /** Name of the variable → key. */
+  /** The keys, by the name of their variable. */
   readonly keys: Readonly<Record<string, string>>;
-  /** What must not come back in an answer: the keys, and what else travels with a request. */
+  /** Texts that are removed from answers: the keys, and other secrets that are sent with a request. */
   readonly secrets: readonly string[];
-  /** The agent's variables for a broker at this address. */
+  /** Returns the agent's variables for a broker at this address. */
   readonly environmentFor: (at: {
     readonly address: string;
     readonly placeholders: Readonly<Record<string, string>>;
   }) => Readonly<Record<string, string>>;
-  /** null: the key travels. */
+  /** Signs a request; null if the key itself is sent. */
   readonly sign: Sign | null;
   readonly connect: () => Promise<Send>;
-  /** Makes a server reachable for the agent; returns its port on 127.0.0.1. `isOpen`: whether a call is under way. */
+  /**
+   * Makes a server reachable for the agent and returns its port on 127.0.0.1. `isOpen` tells whether a call is open.
+   */
   readonly listen: (server: Server, isOpen: () => boolean) => Promise<number>;
 }
 
-/** A broker whose place is known before its first call. */
+/** A broker whose port is known before its first call. */
 export interface PlacedBroker extends Broker {
-  /** Of 127.0.0.1, where the agent is. */
+  /** Returns the port on 127.0.0.1 at which the agent reaches the broker. */
   port(): Promise<number>;
 }
 
-/** The provider takes no larger requests. */
+/** Maximum size of a request; the provider accepts no larger ones. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-/** The CLI works with at most ten agents at once. */
+/** Maximum number of connections to a broker; the CLI runs at most ten agents at once. */
 export const MAX_CONNECTIONS = 64;
 
-/** Of all requests that are not answered yet: far more than ten agents send, far less than this process may have. */
+/** Maximum size of all unanswered requests: far more than ten agents send, far less than the memory of this process. */
 const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;
 
-/** Of an answer that is an error. */
+/** Maximum number of bytes that are read of an error answer. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** A stream that has used up a limit goes on to the end of its event, if that is not further away. */
+/** Maximum number of bytes that a stream may still send to finish its event after a limit is used up. */
 const MAX_EVENT_BYTES = 256 * 1024;
 
-/** What must not pass from the provider's answer: it is about the connection behind the broker, or would be kept by the CLI. */
+/**
+ * Headers of the provider's answer that are dropped: they describe the connection behind the broker, or the CLI would
+ * store them.
+ */
 const NOT_PASSED = new Set([
   'connection',
   'keep-alive',
@@ -66,7 +71,10 @@ const NOT_PASSED = new Set([
   'set-cookie',
 ]);
 
-/** A server on loopback for as long as the process lives. Loaded at the first call: a run without one does not pay for it. */
+/**
+ * Creates a broker: a server on loopback that lives as long as the process. It starts, and this module is loaded, at
+ * the first call, so that a run without a call does not pay for it.
+ */
 export function createBroker(options: BrokerOptions): PlacedBroker {
   let current: Call | null = null;
   let started: Promise<number> | null = null;
@@ -98,12 +106,12 @@ export function createBroker(options: BrokerOptions): PlacedBroker {
   };
 }
 
-/** What requests are served with. */
+/** The options of a broker, and the requests that it holds in memory. */
 interface Serving extends BrokerOptions {
   readonly bodies: Bodies;
 }
 
-/** A request and the answer to it. */
+/** A request and its response. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -152,10 +160,10 @@ async function serve(options: Serving, call: Call | null, { request, response }:
       return;
     }
     try {
-      // Who has waited may be gone.
+      // The client may have hung up while it waited.
       if (!request.socket.destroyed) passage.tell(await forward(options, reading, { passage, response }));
     } catch (error) {
-      // Who hangs up knows no answer.
+      // If the client hung up, it is unknown how the provider would have answered.
       if (!response.destroyed) passage.tell({ status: null, words: causeOf(error), waitMs: null });
       throw error;
     } finally {
@@ -169,9 +177,9 @@ async function serve(options: Serving, call: Call | null, { request, response }:
   }
 }
 
-/** Bodies of requests, as long as they are not answered. */
+/** The bodies of the requests that are not answered yet. */
 interface Bodies {
-  /** To its end; null: it is too large, or too much is held already. */
+  /** Reads a body to its end; returns null if it is too large or too many bytes are held already. */
   read(request: IncomingMessage): Promise<string | null>;
   release(request: IncomingMessage): void;
 }
@@ -188,7 +196,7 @@ function createBodies(): Bodies {
     async read(request) {
       const chunks: Buffer[] = [];
       sizes.set(request, 0);
-      // Read piece by piece in a loop, a message would take twice as long.
+      // Reading the chunks with `for await` would take twice as long.
       request.on('data', (chunk: Buffer) => {
         const before = sizes.get(request);
         if (before === undefined) return;
@@ -208,7 +216,10 @@ function createBodies(): Bodies {
   };
 }
 
-/** The answer passes as it comes, and is read on the side. Returns the failure that it was; null: it was none. */
+/**
+ * Passes the answer on as it arrives, and counts its cost. Returns the failure if the answer is an error, otherwise
+ * null.
+ */
 async function forward(
   { protocol, provider, secrets, sign, connect }: BrokerOptions,
   { target, headers, body, expected, account: open }: Forwarded,
@@ -222,10 +233,10 @@ async function forward(
   const send = await connect();
   const url = `${provider}${target}`;
   const proof = await sign?.({ url, body });
-  // The provider reads it, whether anybody waits for the answer or not.
+  // The provider reads the request even if nobody waits for the answer.
   passage.count(open?.('') ?? null);
   const answer = await send(url, { headers: { ...headers, ...proof }, body, signal }).catch((error: unknown) => {
-    // Who hangs up before the answer does not keep the provider from making it.
+    // The provider finishes its answer even if the client hangs up first.
     if (left.signal.aborted) passage.count(asExpected(expected));
     else if (!signal.aborted) passage.count(null);
     throw error;
@@ -251,24 +262,27 @@ async function forward(
   const cut = createCut(words ?? '');
   for await (const chunk of answer.body) {
     account?.push(decoder.decode(chunk, { stream: true }));
-    // An answer that is complete is paid for, and worth having.
+    // A complete answer is paid for and still useful.
     const isOver = words !== null && account?.isComplete() === false && passage.isOver();
     const last = isOver ? cut(chunk) : null;
     const isDrained = response.write(last ?? chunk);
     if (last !== null) {
       if (words === '') response.destroy();
       else response.end();
-      // Leaving the loop hangs up, and the provider stops as soon as nobody listens.
+      // Leaving the loop closes the connection, and the provider then stops generating.
       return null;
     }
-    // Who does not read must not keep the call from its end.
+    // A client that does not read must not keep the call from ending.
     if (!isDrained) await once(response, 'drain', { signal });
   }
   response.end();
   return null;
 }
 
-/** Ends a stream behind its running event, with `words` as its last one; where there are none, at once. Returns the last chunk; null: the event goes on. */
+/**
+ * Creates a function that ends a stream after its current event, with `words` as the last event, or at once if `words`
+ * is empty. It returns the last chunk, or null while the event continues.
+ */
 function createCut(words: string): (chunk: Uint8Array) => Buffer | null {
   let waited = 0;
   return (chunk) => {
@@ -284,12 +298,15 @@ function createCut(words: string): (chunk: Uint8Array) => Buffer | null {
   };
 }
 
-/** For an answer that nobody reads. */
+/** Creates the account of an answer that nobody reads: it reports the expected cost. */
 function asExpected(expected: Spent): Account {
   return { push: () => undefined, spent: () => expected, isComplete: () => true };
 }
 
-/** Without keys, nor the beginning of one that is cut. */
+/**
+ * Returns the text of an error answer without keys. A text that is cut also loses its end, which may be the beginning
+ * of a key.
+ */
 async function errorText(body: AsyncIterable<Uint8Array>, secrets: readonly string[]): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -303,7 +320,7 @@ async function errorText(body: AsyncIterable<Uint8Array>, secrets: readonly stri
   return size > MAX_ERROR_BYTES ? text.slice(0, text.length - longest) : text;
 }
 
-/** A gateway may repeat the key that it does not take. */
+/** Replaces every secret by `[key]`, because a gateway may repeat a key that it rejects. */
 function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '[key]'), text);
 }
@@ -317,7 +334,7 @@ function reply(response: ServerResponse, { status, headers, body }: OwnAnswer): 
   response.end(body);
 }
 
-/** A connection's error says what went wrong in its cause. */
+/** Returns the code or message of an error's cause, which explains a failed connection better than the error itself. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = (cause as { readonly code?: unknown }).code;

@@ -17,38 +17,41 @@ import {
 import { connectTunnel, passPage } from './egress/tunnel.ts';
 
 interface EgressOptions extends EgressRules {
-  /** The proxy that the action's own connections to this address take; null: they go straight there. */
+  /** Returns the proxy that the action's own connections to this address use, or null if they are direct. */
   readonly upstreamFor: (url: URL) => URL | null;
   readonly network?: Network;
-  /** For the name and the connection together. */
+  /** Maximum time for resolving the name and connecting. */
   readonly connectTimeoutMs?: number;
-  /** How long a connection stays whose other half is over and that carries nothing. */
+  /** Idle time after which a half-closed connection is closed. */
   readonly lingerMs?: number;
-  /** How long a client may take to name its target in a tunnel. */
+  /** Maximum time for a client to name its target in a tunnel. */
   readonly openingMs?: number;
 }
 
 /** The only way out of the agent's network. */
 interface Egress {
-  /** Does not listen: the caller attaches it to a socket in the agent's network. */
+  /** A server that does not listen: the caller attaches it to a socket in the agent's network. */
   readonly server: Server;
-  /** What was refused → how often: `host:port`, or `host:port as other.example` for what was sent on a connection to it; what does not fit in is counted under `others`. */
+  /**
+   * Returns the number of refusals by target: `host:port`, or `host:port as other.example` for another name on a
+   * connection to this target. Targets beyond the limit are counted as `others`.
+   */
   refused(): Readonly<Record<string, number>>;
   /** Ends every connection. */
   close(): Promise<void>;
 }
 
-/** Of clients, and again of those to what they ask for. */
+/** Maximum number of connections from clients, and of connections to targets. */
 const MAX_CONNECTIONS = 256;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** With `others`. */
+/** Maximum number of refused targets that are counted separately, including `others`. */
 const MAX_REFUSED = 100;
 const OTHERS = 'others';
 
 /**
- * A proxy for CONNECT and plain http that lets through what the rules allow, to public addresses only. What goes through a
- * tunnel is TLS whose server name is the host that was asked for, or, but for port 443, http requests to this host. Where
- * everything is allowed, tunnels to other ports carry whatever they like.
+ * Creates a proxy for CONNECT and plain HTTP that forwards what the rules allow, to public addresses only. A tunnel
+ * carries TLS whose server name is the requested host or, except on port 443, HTTP requests to that host. Where
+ * everything is allowed, tunnels to other ports carry anything.
  */
 export function createEgress(options: EgressOptions): Egress {
   const { network = machineNetwork, connectTimeoutMs = 30_000, lingerMs = 60_000, openingMs = 30_000 } = options;
@@ -71,7 +74,7 @@ export function createEgress(options: EgressOptions): Egress {
     const { socket } = opened;
     outward.add(socket);
     socket.once('close', () => outward.delete(socket));
-    // Nobody is there to close it.
+    // The client is gone, so nobody else would close the socket.
     if (wanted.signal.aborted) socket.destroy();
     return opened;
   };
@@ -95,7 +98,7 @@ export function createEgress(options: EgressOptions): Egress {
   const targets = new WeakMap<Socket, Target>();
   const pageServer = (): Server => {
     const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, insecureHTTPParser: false });
-    // Requests sent one after the other would be open all at once, however few connections there are.
+    // Pipelined requests would all be open at once, regardless of the limit on connections.
     server.maxRequestsPerSocket = 1;
     server.on('request', (request, response) => {
       const inTunnel = targets.get(request.socket) ?? null;
@@ -104,12 +107,12 @@ export function createEgress(options: EgressOptions): Egress {
     return server;
   };
   const server = pageServer();
-  /** Never listens: it is given connections that a tunnel was asked for on. */
+  /** A server that never listens: tunnels hand their connections to it. */
   const tunnelled = pageServer();
   const servePages: Parameters<typeof connectTunnel>[1]['servePages'] = (client, { target, said }) => {
     targets.set(client, target);
     tunnelled.emit('connection', client);
-    // The server reads from the connection itself, behind what was read before.
+    // The server reads from the connection itself, so the bytes that were already read come first.
     client.emit('data', said);
     client.resume();
   };
@@ -131,7 +134,7 @@ export function createEgress(options: EgressOptions): Egress {
     refused: () => Object.fromEntries(refused),
     close: () =>
       new Promise((resolve) => {
-        // It may not listen: that is fine, too.
+        // `close` reports an error if the server does not listen, which is fine.
         server.close(() => resolve());
         for (const socket of [...clients, ...outward]) socket.destroy();
       }),

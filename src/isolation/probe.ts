@@ -18,51 +18,60 @@ import {
   tryToWriteIn,
 } from './tries.ts';
 
-/** What to look for from the agent's place. Ports are those of 127.0.0.1. */
+/** The places and processes that the probe tries from the agent's side. Ports are on 127.0.0.1. */
 export interface ProbeRequest {
   readonly actionPid: number;
-  /** `startOfProcess('self')` of the action: a process of the room may have the action's id; null: not known. */
+  /**
+   * The action's `startOfProcess('self')`, or null if unknown. A process in the room may have the same id as the
+   * action.
+   */
   readonly actionStarted: string | null;
   readonly workFolder: string;
-  /** Of the room's user. */
+  /** The home folder of the room's user. */
   readonly home: string;
-  /** What else the room has on purpose: the way to it from the folders below may be seen. */
+  /** Other paths that the room shows on purpose. The folders that lead to them may be visible in the folders below. */
   readonly given: readonly string[];
-  /** Null: the machine has none. */
+  /** The runner's home folder, or null if the machine has no such folder. */
   readonly runnerHome: string | null;
   readonly runnerTemp: string | null;
-  /** Those that GITHUB_ENV, GITHUB_PATH and their like name. */
+  /** The files that GITHUB_ENV, GITHUB_PATH and similar variables name. */
   readonly commandFiles: readonly string[];
-  /** A file of the action in the machine's /tmp. */
+  /** A file that the action created in the machine's /tmp. */
   readonly marker: string;
-  /** Where the action listens, and the room must not reach it. */
+  /** A port on which the action listens and which the room must not reach. */
   readonly otherLoopbackPort: number;
-  /** Name of an abstract socket on which the action listens, without the NUL byte; null: it has none. */
+  /**
+   * The name of an abstract socket on which the action listens, without the NUL byte, or null if there is no such
+   * socket.
+   */
   readonly abstractSocket: string | null;
-  /** Null: this run has none. */
+  /** The port of the broker, or null if this run has no broker. */
   readonly brokerPort: number | null;
   readonly proxyPort: number | null;
-  /** An address that is nobody's, such as 192.0.2.1: what is sent there leaves the machine unless something stops it. */
+  /** An address that nobody uses, such as 192.0.2.1: packets to it leave the machine unless something stops them. */
   readonly outside: { readonly address: string; readonly port: number };
-  /** Sockets at which daemons of the machine listen, in folders that the room shows. */
+  /** Sockets of the machine's daemons in folders that the room shows. */
   readonly shownSockets: readonly string[];
-  /** What `LOOK_AT_START` found; null: it did not look. */
+  /** The descriptors that `LOOK_AT_START` found, or null if it did not run. */
   readonly openAtStart: string | null;
-  /** How system calls are made from here; null: nothing here can do that. */
+  /** The command that makes system calls in the room, or null if no program there can. */
   readonly calls: { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null;
   /** The agent's PATH. */
   readonly path: string;
 }
 
-/** Variable that names what was open when the probe was started: descriptors above the first three, with blanks between. */
+/** The variable that lists the descriptors above 2 that were open when the probe started, separated by blanks. */
 export const OPEN_AT_START = 'RALPH_OPEN_AT_START';
-/** A shell script that runs before the probe and lists the open descriptors in a variable. It opens nothing itself. */
+/**
+ * A shell script that runs before the probe and lists the open descriptors in a variable. It opens no descriptor
+ * itself.
+ */
 export const LOOK_AT_START = `open= fd=3
 while [ $fd -lt 1024 ]; do [ ! -e /proc/$$/fd/$fd ] || open="$open $fd"; fd=$((fd + 1)); done
 export ${OPEN_AT_START}="$open"
 exec "$@"`;
 
-/** Runs a program to its end, or kills it after `timeoutMs`: `collectOutput` does. */
+/** Runs a program to its end, or kills it after `timeoutMs`, as `collectOutput` does. */
 export type RunProbed = (
   call: {
     readonly file: string;
@@ -76,9 +85,12 @@ export type RunProbed = (
   maxBytes: number,
 ) => Promise<{ readonly end: { readonly kind: string; readonly code?: number } }>;
 
-/** What hangs for as long, and for as long as everything else takes here, will hang. */
+/** Time after which a try counts as hanging, if all other tries have ended as well. */
 const HANGS_AFTER_MS = 300;
-/** For what answers at once, unless the machine is busy: what is cut off is not proven, and a run would be refused for it. */
+/**
+ * Maximum time for tries that end at once unless the machine is busy. A try that is cut off proves nothing, and the run
+ * is then refused.
+ */
 const PATIENCE_MS = 4_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
@@ -89,7 +101,10 @@ const DAEMON_SOCKETS = [
   '/run/systemd/resolve/io.systemd.Resolve',
 ];
 
-/** Tries, as the agent's user and where the agent will be, what it must not be able to do and what it needs. Takes half a second, on a busy machine some more; never rejects. */
+/**
+ * Tries, as the agent's user and in the agent's place, what must not be possible there and what must be. Takes half a
+ * second, or longer on a busy machine; never rejects.
+ */
 export async function probe(request: ProbeRequest, run: RunProbed): Promise<ProbeResults> {
   const tries = triesOf(request, run);
   const found: [CheckName, CheckResult][] = [];
@@ -102,7 +117,7 @@ export async function probe(request: ProbeRequest, run: RunProbed): Promise<Prob
           if (result !== null) found.push([name, result]);
         }),
     );
-  // They take no time, unless this process waits for the code that starts programs.
+  // Tries on files come first: they take no time unless this process is busy loading the code that starts programs.
   await tryThose(({ kind }) => kind === 'file');
   const others = tryThose(({ kind, late }) => kind !== 'file' && late === null);
   await Promise.all([others, tryThose(({ late }) => late !== null, others)]);
@@ -111,7 +126,7 @@ export async function probe(request: ProbeRequest, run: RunProbed): Promise<Prob
 
 interface Try {
   readonly kind: 'file' | 'connection' | 'program';
-  /** What it means that it takes too long; null: nothing is proven. */
+  /** The result of a try that takes too long, or null if that proves nothing. */
   readonly late: CheckResult | null;
   readonly run: (signal: AbortSignal) => CheckResult | null | Promise<CheckResult | null>;
 }
@@ -165,7 +180,7 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
     'signal the action': ofAction(() => tryToSignal(actionPid)),
     "read the action's command line": ofAction(() => tryToRead(`/proc/${String(actionPid)}/cmdline`)),
     'become root with sudo': program('sudo', ['-n', 'true'], PLAIN),
-    // It waits before it says no. Not root's own shell, which reads files of root's.
+    // `su` waits before it refuses. /bin/sh replaces root's own shell, which reads root's files.
     'become root with su': program('su', ['-s', '/bin/sh', '-c', 'true'], { ...PLAIN, late: 'closed' }),
     'make a user namespace': program('unshare', ['-Ur', 'true'], PLAIN),
     "list the runner's home": file(() => tryToFind(request.runnerHome, request)),
@@ -181,7 +196,7 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
     'use Docker': sockets(ENGINE_SOCKETS),
     'use system daemons such as D-Bus': sockets(DAEMON_SOCKETS),
     "see the machine's /tmp": file(() => tryToSee(request.marker)),
-    // Nobody answers there: what waits for an answer has left the machine.
+    // Nobody answers at this address, so a connection that waits for an answer has left the machine.
     'connect to other machines directly': {
       ...connection((signal) => tryToConnect({ host: outside.address, port: outside.port }, signal)),
       late: 'open',
@@ -207,14 +222,16 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
     'use sockets of daemons in folders that are shown': sockets(request.shownSockets),
     'use rights of groups': file(groups),
     'gain rights by set-uid programs': file(() => ownStatus(/^NoNewPrivs:\s*1$/m)),
-    // Where no program can bring any, none come of the bounding set: a user namespace fills it, and nobody there may empty it.
+    // The bounding set gives no capabilities where no program can bring any: a user namespace fills the set, and no
+    // process in it may empty it.
     'use capabilities': file(() =>
       ownStatus(
         /^CapInh:\s*0+\nCapPrm:\s*0+\nCapEff:\s*0+\n(?:CapBnd:\s*0+$|CapBnd:.*\nCapAmb:\s*0+\nNoNewPrivs:\s*1$)/m,
       ),
     ),
     'write to the work tree': file(() => tryToWriteIn(workFolder)),
-    // Of one file, so that it takes no longer in a large tree. What git is told elsewhere cannot make it work.
+    // A single file is checked, so that a large tree takes no longer. Other git settings are off, so that none of them
+    // makes git work.
     'use git in the work tree': program(
       'git',
       ['-c', 'core.fsmonitor=false', 'status', '--porcelain', '--untracked-files=no', '--', '.gitignore'],
@@ -233,7 +250,7 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
   };
 }
 
-/** As the kernel's headers have them. */
+/** Numbers from the kernel's headers. */
 const [PROCESS_KEYRING, SESSION_KEYRING, GET_KEYRING_ID] = [-2, -3, 0];
 const [AF_VSOCK, SOCK_STREAM] = [40, 1];
 
@@ -255,13 +272,16 @@ function local(port: number): { readonly host: string; readonly port: number } {
   return { host: '127.0.0.1', port };
 }
 
-/** A process that cannot be seen may be the action; one that began at another time is not. */
+/**
+ * Tells whether the action's process id belongs to another process now. A process that cannot be seen may be the
+ * action; a process with another start time is not.
+ */
 function isAnotherProcess({ actionPid, actionStarted }: ProbeRequest): boolean {
   const started = startOfProcess(actionPid);
   return started !== null && actionStarted !== null && started !== actionStarted;
 }
 
-/** Looks for more in a folder than the way to what the room has on purpose. */
+/** Returns `open` if a folder contains more than the ways to the paths that the room shows on purpose. */
 function tryToFind(
   folder: string | null,
   { workFolder, home, given }: ProbeRequest,
@@ -271,18 +291,21 @@ function tryToFind(
   return tryToList(folder, new Set(ways));
 }
 
-/** The one group that everybody has is that of the room's user. */
+/** Returns `closed` if the process has no group but that of the room's user. */
 function groups(): CheckResult {
   const own = process.getgid?.();
   return process.getgroups?.().every((group) => group === own) === true ? 'closed' : 'open';
 }
 
-/** `closed`, where the kernel says so of this process. */
+/** Returns `closed` if the kernel's status of this process matches `closed`. */
 async function ownStatus(closed: RegExp): Promise<CheckResult> {
   return closed.test(await readFile('/proc/self/status', 'latin1')) ? 'closed' : 'open';
 }
 
-/** Null: nothing is proven. `others`: how long they take is what this machine takes now. */
+/**
+ * Runs a try with a time limit; returns null if nothing is proven. The duration of `others` shows how slow the machine
+ * is now.
+ */
 async function bounded({ late, run }: Try, others: Promise<unknown>): Promise<CheckResult | null> {
   const over = new AbortController();
   const tooLate = Promise.all([afterAll(late === null ? PATIENCE_MS : HANGS_AFTER_MS, over.signal), others]).then(
@@ -298,7 +321,7 @@ async function bounded({ late, run }: Try, others: Promise<unknown>): Promise<Ch
   }
 }
 
-/** In several steps: a process that stood still for a while has not looked at what came in meanwhile. */
+/** Waits in several steps, because a process that was suspended has not handled the events of that time yet. */
 async function afterAll(ms: number, signal: AbortSignal): Promise<void> {
   const steps = 3;
   for (let step = 0; step < steps; step += 1) await sleep(ms / steps, undefined, { signal });

@@ -3,11 +3,14 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { ProgramFolder } from '../core/isolation/program-folders.ts';
 import { waysTo } from '../processes/trusted-programs.ts';
 
-/** More are not looked at. */
+/** Maximum number of folders, and of programs in a folder; the rest is ignored. */
 const MAX_FOLDERS = 100;
 const MAX_PROGRAMS = 5_000;
 
-/** Looks at the folders that a PATH names, links followed; one that is not there stands for where somebody could make it. */
+/**
+ * Returns the folders that a PATH names, with links followed. A missing folder has the mode of the nearest existing
+ * folder above, in which it could be created.
+ */
 export async function programFoldersOf(path: string): Promise<readonly ProgramFolder[]> {
   const named = [...new Set(path.split(delimiter).filter((folder) => isAbsolute(folder)))];
   const modes = new Map<string, Promise<number>>();
@@ -39,7 +42,7 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
       if (!found.isFile()) return null;
       return { mode: found.mode, above: isLink ? await modesAbove(await realpath(place)) : [] };
     } catch {
-      // A link that leads nowhere.
+      // The link leads nowhere.
       return null;
     }
   }
@@ -48,7 +51,7 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
   return looked.filter((folder) => folder !== null);
 }
 
-/** Its real path, or that of the nearest folder above that is there. */
+/** Returns the real path of a folder, or of the nearest existing folder above it. */
 async function nearest(folder: string): Promise<string> {
   return realpath(folder).catch(() => nearest(dirname(folder)));
 }

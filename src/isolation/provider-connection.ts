@@ -8,14 +8,14 @@ import { tryJson } from '../core/text/try-json.ts';
 
 const MAX_CHARS = 300;
 
-/** What a provider answers; its body is unpacked, and comes as it is sent. */
+/** A provider's answer; its body is decompressed and arrives while it is sent. */
 interface ProviderAnswer {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Sends a message to a provider; rejects when no answer comes, and for one that leads elsewhere. */
+/** Sends a message to a provider; rejects if no answer comes, or if the answer is a redirect. */
 export type Send = (
   url: string,
   message: { readonly headers: Readonly<Record<string, string>>; readonly body: string; readonly signal: AbortSignal },
@@ -28,7 +28,7 @@ const UNPACKING: Readonly<Record<string, () => Duplex>> = {
   zstd: createZstdDecompress,
 };
 
-/** Straight to the provider; `fetch` would take four times as long for a message. */
+/** Creates a `Send` with direct connections to the provider; `fetch` would take four times as long per message. */
 export function createDirectSend(): Send {
   const options = { keepAlive: true };
   const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
@@ -42,7 +42,7 @@ export function createDirectSend(): Send {
     });
     request.end(body);
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
-    // A connection that breaks later is seen where the body is read.
+    // An error of the connection after this point surfaces where the body is read.
     request.on('error', () => undefined);
     const status = answer.statusCode ?? 0;
     if (isRedirect(status)) {
@@ -53,7 +53,7 @@ export function createDirectSend(): Send {
   };
 }
 
-/** By a `fetch`, which a proxy on the way takes. */
+/** Creates a `Send` that uses a `fetch`, which can go through a proxy. */
 export function createFetchSend(send: typeof fetch): Send {
   return async (url, { headers, body, signal }) => {
     const answer = await send(url, { method: 'POST', headers, body, redirect: 'error', signal });
@@ -71,7 +71,7 @@ function pairsOf(raw: readonly string[]): (readonly [string, string])[] {
   );
 }
 
-/** A gateway may pack what nobody asked it to. */
+/** Returns the decompressed body: a gateway may compress its answers without being asked. */
 function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity' || encoding === '') return answer;
@@ -80,15 +80,15 @@ function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
     answer.destroy();
     throw new Error('its answer is packed in an unknown way');
   }
-  // What goes wrong is seen where the body is read.
+  // Errors surface where the body is read.
   return pipeline(answer, create(), () => undefined);
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
-  // An answer without a body.
+  // An answer without a body has no chunks.
 }
 
-/** What a provider says in the body of an answer that is an error, in whichever dialect; null: no words. */
+/** Returns the message in the body of an error answer, in any provider's format, or null if there is no message. */
 export function providerWords(body: string): string | null {
   const parsed = tryJson(body);
   const words = parsed === undefined ? plainText(body) : messageIn(Array.isArray(parsed) ? parsed[0] : parsed);
@@ -96,7 +96,7 @@ export function providerWords(body: string): string | null {
   return line === '' ? null : line;
 }
 
-/** `{"error":{"message":…}}`, `{"message":…}` and what gateways make of it. */
+/** Finds the message in `{"error":{"message":…}}`, `{"message":…}` and the variants of gateways. */
 function messageIn(value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return null;
@@ -104,12 +104,12 @@ function messageIn(value: unknown): string | null {
   return [error, message, detail].map(messageIn).find((found) => found !== null) ?? null;
 }
 
-/** A page is for people at a screen. */
+/** Returns the body, or null if it is an HTML page, which is meant for browsers. */
 function plainText(body: string): string | null {
   return /^\s*</.test(body) ? null : body;
 }
 
-/** For how long a provider asks to wait, in ms, by its header `retry-after`; null: it does not say. */
+/** Parses the header `retry-after`: the time to wait in ms, or null if the header does not say. */
 export function waitOf(header: string): number | null {
   const seconds = /^\s*(\d{1,8})\s*$/.exec(header)?.[1];
   return seconds === undefined ? null : Number(seconds) * 1_000;

@@ -3,17 +3,21 @@ import { packageManagers, registriesOf, type PackageManager } from '../core/isol
 
 interface Asking {
   /**
-   * What a program prints; null: there is none, it failed, or took too long. It must run outside of the workspace:
-   * package managers read settings of the folder that they are started in, and some run code that these name.
+   * Runs a program and returns its output, or null if it is missing, fails or takes too long. It must run outside of
+   * the workspace: package managers read settings of the folder that they start in, and some run code that these
+   * settings name.
    */
   readonly run: (file: string, args: readonly string[]) => Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Prints those of its arguments that are programs on PATH, a line each. */
+/** A shell script that prints those of its arguments that are programs on PATH, one per line. */
 const WHICH = 'for name; do command -v "$name" >/dev/null 2>&1 && echo "$name"; done; true';
 
-/** Public hosts of the registries that the machine's own package managers use, sorted, each once; never throws. */
+/**
+ * Returns the public hosts of the registries that the machine's package managers use, sorted and without duplicates;
+ * never throws.
+ */
 export async function registryHosts({ run, environment }: Asking): Promise<readonly HostRule[]> {
   const ask = async (file: string, args: readonly string[]): Promise<string | null> => {
     try {

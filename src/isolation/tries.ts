@@ -5,11 +5,11 @@ import { connect, type NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import type { CheckResult } from '../core/isolation/probe.ts';
 
-// What a process may try, each try leaving nothing behind: `open` where it worked, `closed` for every refusal.
+// Each function tries what a process may do and leaves nothing behind: `open` if it worked, `closed` for every refusal.
 
-/** A file without a name, which is gone with its descriptor. Node has no name for it. */
+/** Flags of a file without a name (O_TMPFILE), which is gone with its descriptor; Node has no constant for it. */
 const NAMELESS = 0o20000000 | constants.O_DIRECTORY;
-/** Whatever lies there is neither waited for nor followed. */
+/** Flags that make opening neither wait nor follow links, whatever is at the path. */
 const CAREFULLY = constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /** Opens a file for reading. */
@@ -17,7 +17,7 @@ export function tryToOpen(path: string): Promise<CheckResult> {
   return tried(() => opened(path, constants.O_RDONLY | CAREFULLY));
 }
 
-/** Reads the beginning of a file; an empty one is as good as closed. */
+/** Reads the beginning of a file; an empty file counts as closed. */
 export function tryToRead(path: string): Promise<CheckResult> {
   const hasBytes = async (file: FileHandle): Promise<boolean> => (await file.read(Buffer.alloc(1))).bytesRead > 0;
   return tried(() => opened(path, constants.O_RDONLY | CAREFULLY, hasBytes));
@@ -28,18 +28,18 @@ export function tryToAppend(path: string): Promise<CheckResult> {
   return tried(() => opened(path, constants.O_WRONLY | constants.O_APPEND | CAREFULLY));
 }
 
-/** Lists a folder, and looks for more in it than the names of `expected`. */
+/** Lists a folder and returns `open` if it contains names that are not in `expected`. */
 export function tryToList(path: string, expected: ReadonlySet<string>): Promise<CheckResult> {
   return tried(async () => (await readdir(path)).some((name) => !expected.has(name)));
 }
 
-/** Makes a file in a folder. */
+/** Creates a file in a folder. */
 export function tryToWriteIn(folder: string): Promise<CheckResult> {
   return tried(async () => {
     try {
       return await opened(folder, constants.O_WRONLY | NAMELESS);
     } catch (error) {
-      // A file system, or a kernel, that knows no files without a name.
+      // The file system or the kernel does not support files without a name.
       if (!['EOPNOTSUPP', 'EISDIR', 'EINVAL'].includes(codeOf(error))) throw error;
     }
     const path = join(folder, `.ralph-probe-${String(process.pid)}`);
@@ -49,12 +49,12 @@ export function tryToWriteIn(folder: string): Promise<CheckResult> {
   });
 }
 
-/** Looks whether something is there. */
+/** Checks whether a path exists. */
 export function tryToSee(path: string): Promise<CheckResult> {
   return tried(() => lstat(path).then(() => true));
 }
 
-/** Connects to a port or a socket, until `signal` ends it. */
+/** Connects to a port or a socket until `signal` aborts. */
 export function tryToConnect(to: NetConnectOpts, signal: AbortSignal): Promise<CheckResult> {
   return new Promise((resolve) => {
     const socket = connect({ ...to, signal });
@@ -66,7 +66,7 @@ export function tryToConnect(to: NetConnectOpts, signal: AbortSignal): Promise<C
   });
 }
 
-/** Sends a datagram, which nobody need answer. */
+/** Sends a datagram, which needs no answer. */
 export function tryToSend(to: {
   readonly address: string;
   readonly port: number;
@@ -79,7 +79,7 @@ export function tryToSend(to: {
   });
 }
 
-/** Asks whether a signal could be sent to a process. */
+/** Checks whether a signal could be sent to a process. */
 export function tryToSignal(pid: number): CheckResult {
   try {
     process.kill(pid, 0);
@@ -89,18 +89,21 @@ export function tryToSignal(pid: number): CheckResult {
   }
 }
 
-/** When a process began, in clock ticks since the machine started, which no other process of its id shares; null: it cannot be seen. */
+/**
+ * Returns the start of a process in clock ticks since boot, which no other process with its id shares, or null if the
+ * process cannot be seen.
+ */
 export function startOfProcess(pid: number | 'self'): string | null {
   try {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'latin1');
-    // The name stands in brackets and may hold anything, also brackets.
+    // The name is in parentheses and may contain anything, including parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
   } catch {
     return null;
   }
 }
 
-/** Any of several ways. */
+/** Returns `open` if any of the results is `open`. */
 export async function tryAny(results: readonly Promise<CheckResult>[]): Promise<CheckResult> {
   return (await Promise.all(results)).includes('open') ? 'open' : 'closed';
 }
@@ -109,7 +112,7 @@ async function tried(works: () => Promise<boolean>): Promise<CheckResult> {
   return (await works().catch(() => false)) ? 'open' : 'closed';
 }
 
-/** What a file is good for that could be opened. */
+/** Opens a file and tells whether `works` succeeds on it. */
 async function opened(
   path: string,
   flags: string | number,

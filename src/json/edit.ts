@@ -1,23 +1,23 @@
 import type { JsonNode } from './parse.ts';
 
-/** How the children of an object or array are laid out. */
+/** The layout of the children of an object or array. */
 export interface JsonLayout {
-  /** `\r\n` or `\n`. */
+  /** The line end: `\r\n` or `\n`. */
   readonly lineEnd: string;
-  /** One step of indentation; null: it stands on one line. */
+  /** One step of indentation, or null if the children are on one line. */
   readonly indent: string | null;
-  /** Whether blanks follow the colons of what stands on one line. */
+  /** True if blanks follow the colons and commas of what is on one line. */
   readonly spaced: boolean;
 }
 
-/** One place of a text that is to be replaced. */
+/** The replacement of one part of a text. */
 export interface Edit {
   readonly offset: number;
   readonly length: number;
   readonly text: string;
 }
 
-/** The text with the edits made; they must not overlap. */
+/** Returns the text with the edits applied, which must not overlap. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   const inOrder = edits.toSorted((a, b) => b.offset - a.offset);
   return inOrder.reduce(
@@ -26,7 +26,10 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
   );
 }
 
-/** Leaves only those children of an object or array that `keep` accepts; everything else stays as it was written. */
+/**
+ * Returns the edit that keeps only those children of an object or array that `keep` accepts; everything else stays as
+ * it was written.
+ */
 export function keepChildren(text: string, container: JsonNode, keep: (child: JsonNode) => boolean): Edit {
   const children = container.children ?? [];
   const kept = children.filter(keep);
@@ -37,7 +40,8 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
   if (first === undefined || last === undefined || kept.length === children.length)
     return { offset, length: 0, text: '' };
   if (kept.length === 0) return { offset, length: end - offset, text: '' };
-  // Each child brings the comma before it, with its white space; the first and the last that are kept stand where the first and the last stood.
+  // Each child brings the comma and the white space before it; the first and the last kept child take the places of the
+  // original first and last.
   const before = new Map(
     children.slice(1).map((child, index) => [child, text.slice(endOf(children[index] ?? first), child.offset)]),
   );
@@ -47,7 +51,10 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
   return { offset, length: end - offset, text: pieces.join('') + text.slice(endOf(last), end) };
 }
 
-/** Puts children behind those that an object or array has, laid out as these are; `layout` is that of an object or array around it, for one that is empty. */
+/**
+ * Returns the edit that appends children to an object or array in the layout of its present children; `layout` is that
+ * of an object or array around it, in case it is empty.
+ */
 export function appendChildren(text: string, container: JsonNode, pieces: readonly string[], layout: JsonLayout): Edit {
   const last = container.children?.at(-1);
   if (last !== undefined) {
@@ -67,13 +74,13 @@ export function appendChildren(text: string, container: JsonNode, pieces: readon
   };
 }
 
-/** Indentation of the line on which a child that is appended to `container` begins. */
+/** Returns the indentation of the line on which a child that is appended to `container` begins. */
 export function childIndent(text: string, container: JsonNode, layout: JsonLayout): string {
   const last = container.children?.at(-1);
   return last === undefined ? indentAt(text, container.offset) + (layout.indent ?? '') : indentAt(text, last.offset);
 }
 
-/** Layout of an object or array that has children; two blanks a step where nothing shows it. */
+/** Returns the layout of an object or array; if it has no children, two blanks a step. */
 export function layoutOfJson(text: string, container: JsonNode): JsonLayout {
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
   const [first] = container.children ?? [];
@@ -89,15 +96,15 @@ export function layoutOfJson(text: string, container: JsonNode): JsonLayout {
   };
 }
 
-/** Writes a value that begins on a line with the indentation `outer`. */
+/** Renders a value that begins on a line with the indentation `outer`. */
 export function renderJsonValue(value: unknown, layout: JsonLayout, outer: string): string {
   if (layout.indent === null && !layout.spaced) return JSON.stringify(value);
-  // Inside its texts JSON has no line ends, so that these are all between them.
+  // Strings in JSON have no line ends, so all line ends are between values.
   const lines = JSON.stringify(value, null, layout.indent || '  ').split('\n');
   return layout.indent === null ? lines.map((line) => line.trim()).join(' ') : lines.join(`${layout.lineEnd}${outer}`);
 }
 
-/** What is written in one text, as it is to stand in another: line ends and outer indentation are the other's, all else is as it was. */
+/** Returns a piece of one text for another one, with the other text's line ends and outer indentation. */
 export function transplant(
   piece: string,
   from: { readonly indent: string },
@@ -110,18 +117,18 @@ export function transplant(
   ].join(to.lineEnd);
 }
 
-/** A node as it is written. */
+/** Returns a node as it is written. */
 export function rawOf(text: string, node: JsonNode): string {
   return text.slice(node.offset, endOf(node));
 }
 
-/** Blanks and tabs at the beginning of the line of `offset`. */
+/** Returns the blanks and tabs at the beginning of the line of `offset`. */
 export function indentAt(text: string, offset: number): string {
   const start = Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
   return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? '';
 }
 
-/** White space between what stands before a child (a comma, a bracket) and it. */
+/** Returns the white space between a child and the comma or bracket before it. */
 function leadOf(text: string, child: JsonNode): string {
   let start = child.offset;
   while (/[ \t\r\n]/.test(text.charAt(start - 1))) start -= 1;

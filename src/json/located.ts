@@ -1,18 +1,21 @@
 import { itemsOf, membersOf, parseJson, positionsIn, valueOf, type JsonNode, type JsonPosition } from './parse.ts';
 
-/** JSON as plain data, and where in the text its values stand; or all that keeps it from being read. */
+/** JSON as plain data with the positions of its values in the text, or all problems that keep it from being read. */
 export type LocatedJson =
   | {
       readonly kind: 'data';
       readonly data: unknown;
-      /** Where the value at a path stands, or the key that leads to it; of one that is not there, what is nearest. */
+      /**
+       * Returns the position of the value at a path, or of the key that leads to it; for a missing value, the nearest
+       * position.
+       */
       readonly at: (path: readonly PropertyKey[], of: 'key' | 'value') => JsonPosition;
-      /** Names that an object has more than once, each where it stands again. */
+      /** Names that an object has more than once, with the positions of the repetitions. */
       readonly repeated: readonly (JsonPosition & { readonly name: string })[];
     }
   | { readonly kind: 'malformed'; readonly problems: readonly (JsonPosition & { readonly message: string })[] };
 
-/** Reads plain JSON; never throws. `texts`: what the texts at these offsets stand for. */
+/** Parses plain JSON; never throws. `texts` are the values that replace the strings at these offsets. */
 export function parseLocatedJson(text: string, texts: ReadonlyMap<number, string>): LocatedJson {
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') return parsed;
@@ -38,7 +41,7 @@ export function parseLocatedJson(text: string, texts: ReadonlyMap<number, string
 interface Name {
   readonly name: string;
   readonly offset: number;
-  /** The same object had it before. */
+  /** True if the same object already has the name. */
   readonly isRepeated: boolean;
 }
 
@@ -71,7 +74,7 @@ function offsetOf(root: JsonNode, path: readonly PropertyKey[], of: 'key' | 'val
       node = item;
       continue;
     }
-    // Of several of a name the last counts, as everywhere in JSON.
+    // If an object has a name several times, the last one counts, as everywhere in JSON.
     const property = membersOf(node).findLast(({ children: [key] = [] }) => key?.value === part);
     const [key, value] = property?.children ?? [];
     if (key === undefined || value === undefined) return node.offset;

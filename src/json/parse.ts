@@ -1,9 +1,9 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
 
-/** A value of a JSON text, and where it stands: `offset` to `offset + length`, in UTF-16 units. */
+/** A value of a JSON text, with its position from `offset` to `offset + length`, in UTF-16 units. */
 export type JsonNode = Node;
 
-/** What is wrong with a JSON text, for a person; line and column from 1. */
+/** A problem of a JSON text, for people; line and column count from 1. */
 interface JsonProblem extends JsonPosition {
   readonly message: string;
 }
@@ -17,14 +17,14 @@ export type ParsedJson =
   | { readonly kind: 'json'; readonly root: JsonNode }
   | { readonly kind: 'malformed'; readonly problems: readonly JsonProblem[] };
 
-/** Problems beyond these are not listed: most follow from the first. */
+/** Maximum number of problems that are listed; most of them follow from the first. */
 const MAX_PROBLEMS = 10;
-/** Deeper nesting is refused: the parser would run out of stack. */
+/** Maximum depth of nesting; beyond it the parser would run out of stack. */
 const MAX_DEPTH = 500;
 
-/** Reads plain JSON: comments and trailing commas are problems, a byte order mark is none. Never throws. */
+/** Parses plain JSON: comments and trailing commas are problems, but a byte order mark is fine. Never throws. */
 export function parseJson(text: string): ParsedJson {
-  // A blank in its place keeps every offset.
+  // A blank in place of the byte order mark keeps every offset.
   const plain = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;
   const tooDeep = offsetOfDepth(plain, MAX_DEPTH + 1);
   if (tooDeep !== null)
@@ -38,26 +38,32 @@ export function parseJson(text: string): ParsedJson {
   return { kind: 'json', root };
 }
 
-/** The value of a member; null: it is no object, or has no such member. Of several of a name the last counts, as everywhere in JSON. */
+/**
+ * Returns the value of a member, or null if the node is not an object or has no such member. If a name occurs several
+ * times, the last one counts, as everywhere in JSON.
+ */
 export function member(node: JsonNode, name: string): JsonNode | null {
   const found = membersOf(node).findLast((property) => property.children?.[0]?.value === name);
   return found?.children?.[1] ?? null;
 }
 
-/** `"name": value` of an object, each as a node with the name and the value as children; empty for anything else. */
+/**
+ * Returns the members of an object (`"name": value`), each as a node with the name and the value as children; empty for
+ * anything else.
+ */
 export function membersOf(node: JsonNode): readonly JsonNode[] {
   return node.type === 'object' ? (node.children ?? []) : [];
 }
 
-/** The items of an array; empty for anything else. */
+/** Returns the items of an array; empty for anything else. */
 export function itemsOf(node: JsonNode): readonly JsonNode[] {
   return node.type === 'array' ? (node.children ?? []) : [];
 }
 
-/** The value as JavaScript has it. */
+/** Returns the value as JavaScript data. */
 export function valueOf(node: JsonNode): unknown {
   if (node.type === 'array') return itemsOf(node).map(valueOf);
-  // As own members, whatever they are called: `__proto__` is a name like any other.
+  // All names become own members: `__proto__` is a name like any other.
   if (node.type === 'object')
     return Object.fromEntries(
       membersOf(node).flatMap(({ children: [name, value] = [] }) =>
@@ -67,7 +73,7 @@ export function valueOf(node: JsonNode): unknown {
   return node.value as unknown;
 }
 
-/** Finds line and column of offsets in a text; CR LF, LF and a lone CR end a line. */
+/** Returns a function that finds line and column of an offset in a text; CR LF, LF and a lone CR end a line. */
 export function positionsIn(text: string): (offset: number) => JsonPosition {
   const bom = text.startsWith('\uFEFF') ? 1 : 0;
   const starts = [bom, ...[...text.matchAll(/\r\n?|\n/g)].map((end) => end.index + end[0].length)];
@@ -77,7 +83,7 @@ export function positionsIn(text: string): (offset: number) => JsonPosition {
   };
 }
 
-/** The first problem of each line: what follows on the same line is mostly its echo. */
+/** Returns the first problem of each line, because what follows on the same line mostly results from it. */
 function problemsOf(text: string, errors: readonly ParseError[]): readonly JsonProblem[] {
   const at = positionsIn(text);
   const end = text.trimEnd().length;
@@ -116,7 +122,9 @@ const messages: Readonly<Record<string, string>> = {
   InvalidCharacter: 'a control character inside a string',
 };
 
-/** Where the nesting gets that deep; null: nowhere. Brackets in texts do not count. */
+/**
+ * Returns the offset at which the nesting reaches a depth, or null if it does not. Brackets in strings do not count.
+ */
 function offsetOfDepth(text: string, depth: number): number | null {
   let open = 0;
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\\r\n]+|\\.)*"?|[[\]{}]/g)) {

@@ -1,7 +1,7 @@
 import type { Heading, List, ListItem, Nodes, PhrasingContent, Root, RootContent } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 
-/** A text as it was parsed, for positions in the tree to point into, and its tree. */
+/** A parsed text, to which the positions in the tree refer, and its tree. */
 interface Blocks {
   readonly source: string;
   readonly root: Root;
@@ -9,41 +9,53 @@ interface Blocks {
 
 const inlineConstructs = ['attention', 'autolink', 'htmlText', 'labelEnd', 'labelStartImage', 'labelStartLink'];
 
-/** What begins beyond this column counts as beginning there: a parser needs many seconds for lists that are hundreds deep. */
+/**
+ * Maximum indentation; what begins beyond it counts as beginning there, because a parser needs many seconds for lists
+ * that are hundreds of levels deep.
+ */
 const MAX_INDENT = 80;
 
 const deepIndent = new RegExp(`^[ \\t]{${MAX_INDENT + 1},}`, 'gm');
 
-/** So many quotes and bullets in front of a text. */
+/** Matches more than 40 quotes and bullets in front of a text. */
 const DEEP_MARKERS = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){41,}/gm;
 
-/** Longer texts are cut before they are parsed: inline Markdown can take time that grows with the square of its length. */
+/**
+ * Maximum number of characters of inline Markdown that are parsed, because the time can grow with the square of the
+ * length.
+ */
 const MAX_CHARS = 500;
 
 const MARKUP = /[*_`[\]<>&\\!~]/;
 
-/** Keeps the text from being read as a heading, a list or code. */
+/** A prefix that keeps the text from being read as a heading, a list or code. */
 const START = 'x ';
 
 const BLANKS = /\s+/g;
 
-/** One box of a checklist. */
+/** A box of a checklist. */
 export interface ChecklistItem {
-  /** Where its box stands, from 1. */
+  /** The line of the box, from 1. */
   readonly line: number;
   /** The character in the brackets. */
   readonly mark: string;
-  /** Its first paragraph as a reader sees it, in one line of at most 500 characters; never empty. */
+  /** The first paragraph of the item as a reader sees it, in one line of at most 500 characters; never empty. */
   readonly title: string;
-  /** The rest of the item as Markdown, without the boxes that are nested in it; all of a first paragraph that is too long for a title. */
+  /**
+   * The rest of the item as Markdown, without the boxes that are nested in it; contains the whole first paragraph if
+   * that is too long for a title.
+   */
   readonly body: string;
-  /** Index of the box that it is nested in. */
+  /** Index of the box that contains this one, or null. */
   readonly parent: number | null;
-  /** The headings that it stands under as a reader sees them, outermost first. */
+  /** The headings above the box as a reader sees them, outermost first. */
   readonly headings: readonly string[];
 }
 
-/** All boxes of a text, in its order: not those in quotes, code or comments, and none without a visible text. */
+/**
+ * Returns all boxes of a text in their order, except for those in quotes, code or comments and those without visible
+ * text.
+ */
 export function parseChecklist(text: string): readonly ChecklistItem[] {
   const { source, root } = parseBlocks(text);
   const lines = source.split('\n');
@@ -94,26 +106,29 @@ interface Found extends Box {
   readonly index: number;
   readonly parent: number | null;
   readonly headings: readonly string[];
-  /** The boxes right below it. */
+  /** The boxes directly below this one. */
   readonly nested: ListItem[];
 }
 
-/** What a reader sees of a heading. */
+/** Returns what a reader sees of a heading. */
 function headingText(heading: Heading, source: string): string {
   return plainInline(sliceOf(heading, source).replaceAll(/^#+|\s#+\s*$|\n\s*[=-]+\s*$/g, ''));
 }
 
 interface Box {
   readonly line: number;
-  /** Last line of its first paragraph. */
+  /** Last line of the item's first paragraph. */
   readonly lastLine: number;
   readonly mark: string;
   readonly title: string;
-  /** The first paragraph as Markdown, when it is longer than its title. */
+  /** The first paragraph as Markdown if it is too long for a title, otherwise null. */
   readonly longText: string | null;
 }
 
-/** One character in brackets and white space, at the start of a list item; GitHub's parser knows ` `, `x` and `X` only. */
+/**
+ * Matches one character in brackets and white space at the start of a list item; GitHub's parser accepts only ` `, `x`
+ * and `X`.
+ */
 const BOX = /^\[([^[\]\\\n])\uFE0F?\]\s+(?=\S)/u;
 
 function boxOf({ children: [first] }: ListItem, source: string): Box | null {
@@ -133,10 +148,10 @@ function boxOf({ children: [first] }: ListItem, source: string): Box | null {
   };
 }
 
-/** The body has longer titles in full. */
+/** Maximum length of a title; the body contains a longer one in full. */
 const MAX_TITLE_CHARS = 200;
 
-/** The lines after the first paragraph, but for those of nested boxes, without their common indentation. */
+/** Returns the lines after the first paragraph, without those of nested boxes and without their common indentation. */
 function bodyOf(
   { item, lastLine, longText, nested }: Pick<Found, 'item' | 'lastLine' | 'longText' | 'nested'>,
   lines: readonly string[],
@@ -161,7 +176,10 @@ function sliceOf({ position }: Nodes, source: string): string {
   return source.slice(position?.start.offset ?? 0, position?.end.offset ?? 0);
 }
 
-/** What a reader sees of a short piece of inline Markdown, in one line: no markup, no comments, no pictures; at most 500 characters. */
+/**
+ * Returns what a reader sees of a short piece of inline Markdown, in one line of at most 500 characters: no markup, no
+ * comments, no pictures.
+ */
 function plainInline(markdown: string): string {
   const start = markdown.replaceAll('\\\n', ' ').replaceAll(BLANKS, ' ').trim().slice(0, MAX_CHARS);
   if (!MARKUP.test(start)) return start.trim();
@@ -169,7 +187,10 @@ function plainInline(markdown: string): string {
   return withoutStrikes(children.map(textOf).join(' ').slice(START.length)).replaceAll(BLANKS, ' ').trim();
 }
 
-/** GitHub's `~~struck out~~`, which the parser leaves as it is; one tilde counts around all of the text only. */
+/**
+ * Removes the markup of GitHub's `~~struck out~~`, which the parser leaves as it is; a single tilde counts only around
+ * the whole text.
+ */
 function withoutStrikes(text: string): string {
   return text.replaceAll(/~~(?=[^\s~])([^~]*[^\s~])~~(?!~)/g, '$1').replace(/^\s*~([^~]+)~\s*$/, '$1');
 }
@@ -193,9 +214,10 @@ function textOf(node: RootContent | PhrasingContent): string {
 }
 
 /**
- * The block structure of a Markdown text and its code spans; emphasis, links and inline HTML stay as they are typed.
- * Any text is Markdown: never throws. Takes time in proportion to its length, but for thousands of quotes, lists and underlined headings
- * (tangles.ts), and without inline constructs, of which 60,000 stars take a minute.
+ * Parses the block structure of a Markdown text and its code spans; emphasis, links and inline HTML stay as they are
+ * typed. Never throws, because any text is Markdown. Takes time in proportion to the length, except for thousands of
+ * quotes, lists and underlined headings (see `findTangles`). Inline constructs are not parsed, because 60,000 stars
+ * would take a minute.
  */
 export function parseBlocks(text: string): Blocks {
   const source = text
@@ -206,29 +228,29 @@ export function parseBlocks(text: string): Blocks {
   return { source, root: fromMarkdown(source, { extensions: [{ disable: { null: inlineConstructs } }] }) };
 }
 
-/** What stands below one heading, up to the next. Lines from 1. */
+/** The content below one heading, up to the next heading. Lines count from 1. */
 export interface OutlineSection {
-  /** The headings that it stands under as a reader sees them, outermost first; empty before the first. */
+  /** The section's headings as a reader sees them, outermost first; empty before the first heading. */
   readonly headings: readonly { readonly depth: number; readonly text: string }[];
-  /** Last line of its heading; 0: before the first. */
+  /** Last line of the section's heading; 0 before the first heading. */
   readonly headingLine: number;
-  /** Last line that has content, the heading's when nothing stands below it. */
+  /** Last line that has content; the heading's last line if the section is empty. */
   readonly lastLine: number;
-  /** Its last checklist; null: it has none. */
+  /** The section's last checklist, or null if there is no checklist. */
   readonly checklist: OutlineChecklist | null;
 }
 
 interface OutlineChecklist {
   readonly lastLine: number;
-  /** What a further item begins with: indentation, bullet or next number, and blanks. */
+  /** The beginning of a further item: indentation, bullet or next number, and a blank. */
   readonly bullet: string;
-  /** Whether blank lines stand between its items. */
+  /** True if blank lines separate the items. */
   readonly loose: boolean;
-  /** Whether a box is open. */
+  /** True if any box is open. */
   readonly open: boolean;
 }
 
-/** The sections of a text in its order; the first has no heading and may be empty. */
+/** Returns the sections of a text in their order; the first section has no heading and may be empty. */
 export function outlineOf(text: string): readonly OutlineSection[] {
   const { source, root } = parseBlocks(text);
   const lines = source.split('\n');

@@ -14,18 +14,21 @@ import { decodeReference, findTangles, parseSource, type Span } from './source.t
 
 export type HiddenKind = 'html-comment' | 'html-hidden' | 'link-title' | 'link-definition' | 'image-alt';
 
-/** A piece of the text to take out, and what to put there instead; never longer in all. */
+/** A part of the text to remove, with its replacement; all replacements together never make the text longer. */
 export interface Edit<Kind> extends Span {
   readonly kind: Kind;
   readonly insert: string;
 }
 
-/** Whether anything of the text could be Markdown or HTML that hides something. */
+/** Tells whether a text may contain Markdown or HTML that hides something. */
 export function canHide(text: string): boolean {
   return /[<&[|$]|```|~~~/.test(text);
 }
 
-/** What to take out of a Markdown text that a reader of the page would not see; `kindOf` says how a character is not seen, null: it is. */
+/**
+ * Returns the edits that remove from a Markdown text what a reader of the page would not see. `kindOf` returns how a
+ * character is hidden, or null if it is visible.
+ */
 export function hiddenEdits<Kind extends string>(
   text: string,
   kindOf: (character: string) => Kind | null,
@@ -41,7 +44,7 @@ export function hiddenEdits<Kind extends string>(
   const nodes = collect(text, tree);
   const raw = parseRawHtml(text, html, nodes.rawBlocks);
   const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, nodes.texts, kindOf)];
-  // What is hidden anyway has no address to give: each kind would not be counted where it was cut.
+  // A definition that is hidden passes its address to no link, so that each kind is counted where it was cut.
   const given = addresses.map((address, index) =>
     unseenText.some((span) => overlap(span, spanOf(nodes.definitions[index]))) ? null : address,
   );
@@ -64,12 +67,18 @@ export function hiddenEdits<Kind extends string>(
   ];
 }
 
-/** For a text that cannot be cleaned in reasonable time: everything that might be Markdown or HTML goes, the words stay. */
+/**
+ * Returns the edit of a text that cannot be cleaned in reasonable time: it removes everything that might be Markdown or
+ * HTML and keeps the words.
+ */
 export function withoutMarkup(text: string, { start, end }: Span): Edit<HiddenKind> {
   return { kind: 'html-hidden', start, end, insert: text.slice(start, end).replaceAll(/[<&[\]*_~`|]/g, '') };
 }
 
-/** Character references to unseen characters, and comments that Markdown takes for text: one that is never closed, or over several paragraphs. */
+/**
+ * Returns the edits of character references to invisible characters, and of comments that Markdown takes for text:
+ * comments that are never closed, or that span several paragraphs.
+ */
 function hiddenInTexts<Kind extends string>(
   text: string,
   spans: readonly Span[],
@@ -93,7 +102,10 @@ function hiddenInTexts<Kind extends string>(
   return edits;
 }
 
-/** Without definitions. The first link by a definition takes its address over, others become their text. */
+/**
+ * Returns the edits that remove definitions. The first link by a definition takes over its address; other links become
+ * their text.
+ */
 function linkEdits(
   text: string,
   { definitions, links, images }: HidingNodes,
@@ -138,7 +150,7 @@ function linkEdits(
   return edits;
 }
 
-/** Footnotes that nothing which is shown refers to, and second ones of the same name. */
+/** Returns footnotes that nothing visible refers to, and second footnotes of the same name. */
 function unusedFootnotes({ footnotes, calls }: HidingNodes): readonly Span[] {
   const first = new Map<string, FootnoteDefinition>();
   for (const node of footnotes) if (!first.has(node.identifier)) first.set(node.identifier, node);
@@ -154,7 +166,7 @@ function unusedFootnotes({ footnotes, calls }: HidingNodes): readonly Span[] {
   return footnotes.filter((node) => !used.has(node.identifier) || first.get(node.identifier) !== node).map(spanOf);
 }
 
-/** Cells beyond the columns of the header, which are not drawn. */
+/** Returns the cells beyond the columns of the header, which are not drawn. */
 function excessCells({ children: [header, ...rows] }: Table): readonly Span[] {
   return rows.flatMap(({ children }) => {
     const cells = children.slice(header?.children.length ?? 0).map(spanOf);
@@ -163,7 +175,7 @@ function excessCells({ children: [header, ...rows] }: Table): readonly Span[] {
   });
 }
 
-/** What stands after the language of a fenced block. */
+/** Returns the text after the language of a fenced block. */
 function fenceWords(text: string, { start, end }: Span): readonly Span[] {
   const [, shown = '', words = ''] = /^((?:`+|~+)[^\S\n]*\S*)([^\n]*)/.exec(text.slice(start, end)) ?? [];
   return words.trim() === '' ? [] : [{ start: start + shown.length, end: start + shown.length + words.length }];
@@ -185,7 +197,7 @@ interface HidingNodes {
   readonly codeSpans: readonly Span[];
 }
 
-/** The nodes that may hide something, in the order of the text. */
+/** Collects the nodes that may hide something, in the order of the text. */
 function collect(text: string, tree: Nodes): HidingNodes {
   const nodes = {
     texts: [] as Span[],
@@ -248,7 +260,7 @@ function collect(text: string, tree: Nodes): HidingNodes {
         break;
       default:
     }
-    // `<https://x>` and a bare address are seen as they are written.
+    // `<https://x>` and a bare address are visible as they are written.
     if (node.type === 'link' && text[spanOf(node).start] !== '[') continue;
     if ('children' in node)
       for (const child of node.children.toReversed()) open.push({ node: child, parent: node.type, footnote });
@@ -256,7 +268,7 @@ function collect(text: string, tree: Nodes): HidingNodes {
   return nodes;
 }
 
-/** Where the blanks in front of `end` begin. */
+/** Returns the offset at which the blanks in front of `end` begin. */
 function endOfWords(text: string, end: number): number {
   let start = end;
   while (/[ \t\n]/.test(text[start - 1] ?? '')) start -= 1;

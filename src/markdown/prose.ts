@@ -4,15 +4,18 @@ import { tangledMarkers } from './source.ts';
 
 /** A paragraph or heading as a person reads it. */
 export interface ProseBlock {
-  /** Without emphasis, comments, code and what is struck out; a link to an issue is its address. */
+  /** The text without emphasis, comments, code and what is struck out; a link to an issue becomes its address. */
   readonly text: string;
-  /** The paragraph or heading above the list whose item it begins, or the heading right above; null: neither. */
+  /**
+   * The paragraph or heading above the list whose item this block begins, or the heading directly above this block;
+   * otherwise null.
+   */
   readonly under: string | null;
-  /** The character of the box that it began with; null: there is none. */
+  /** The character of the box at the beginning, or null if there is no box. */
   readonly box: string | null;
 }
 
-/** The paragraphs and headings of a Markdown text in their order; quotes and code are left out. Never throws. */
+/** Returns the paragraphs and headings of a Markdown text in their order, without quotes and code. Never throws. */
 export function parseProse(text: string): readonly ProseBlock[] {
   const blocks: ProseBlock[] = [];
   let heading: string | null = null;
@@ -40,7 +43,7 @@ export function parseProse(text: string): readonly ProseBlock[] {
   return blocks;
 }
 
-/** What is so tangled that it would take seconds is read line by line. */
+/** Removes the markers of text that is so tangled that parsing would take seconds; it is then read line by line. */
 function withoutMarkers(text: string): string {
   const lines = text.replaceAll(/\r\n?/g, '\n');
   return tangledMarkers(lines)
@@ -50,7 +53,7 @@ function withoutMarkers(text: string): string {
 
 const BOX = /^\[([^[\]\n])\]\s+/u;
 
-/** Code becomes a sign that is part of no word. */
+/** The character that replaces code; it does not belong to any word. */
 const CODE = '\uFFFC';
 
 function visibleText(children: Paragraph['children']): string {

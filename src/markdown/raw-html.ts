@@ -1,13 +1,16 @@
 import { QuoteType, Tokenizer } from 'htmlparser2';
 import { htmlReferences, type Reference, type Span } from './source.ts';
 
-/** Languages of fenced blocks that GitHub draws instead of showing their text. */
+/** Matches languages of fenced blocks that GitHub draws instead of showing their text. */
 const DRAWN = /^(?:mermaid|geojson|topojson|stl|math)$/i;
 
-/** Line prefixes of block quotes in front of a line. */
+/** A pattern for the markers of block quotes in front of a line. */
 const PREFIX = String.raw`[>\s]*`;
 
-/** What Mermaid reads and does not draw: comments, directives, front matter, descriptions for screen readers, click targets with their tooltips. */
+/**
+ * Patterns for what Mermaid reads but does not draw: comments, directives, front matter, descriptions for screen
+ * readers, click targets with their tooltips.
+ */
 const MERMAID_UNSEEN: readonly RegExp[] = [
   /%%\{[^]*?(?:\}%%|$)/g,
   /%%[^\n]*/g,
@@ -17,23 +20,29 @@ const MERMAID_UNSEEN: readonly RegExp[] = [
   new RegExp(String.raw`(?<=\n${PREFIX})(?:click|link|links|callback)[ \t][^\n]*`, 'gi'),
 ];
 
-/** Styles by which words of a diagram may not be seen. */
+/** Matches styles that can make words of a diagram invisible. */
 const MERMAID_HIDES =
   /\b(?:color|fill-opacity|opacity|font-size|visibility|display)[ \t]*:[ \t]*(?:white|#f{3}(?:f{3})?\b|transparent|none|hidden|rgba?\(|hsla?\(|0|[01](?:\.\d+)?(?:px|pt|em|rem|%)?\b)/i;
 
-/** What TeX reads and does not show, or may paint in the colour of the page. */
+/** Matches what TeX reads but does not show, or may draw in the colour of the page. */
 const TEX_HIDES =
   /(?<!\\)%|\\(?:h|v)?phantom\b|\\(?:text|page|f)?color(?:box)?\b|\\(?:label|tag|href|url|cssId|class|style|unicode|require|def|edef|gdef|let|newcommand|renewcommand|newenvironment|tiny|scriptscriptstyle|rlap|llap|clap|mathrlap|mathllap|mathclap|smash|kern|mkern|hskip|mskip|hspace|raise|lower|moveleft|moveright|rule|begingroup|hidewidth|omit|iffalse|bbox|enclose|data|toggle|mathtip|texttip)\b/;
 
-/** Formulas in running text, as GitHub finds them: `$$…$$`, `` $`…`$ `` and `$…$` that touch their content. */
+/**
+ * Matches formulas in running text as GitHub finds them: `$$…$$`, `` $`…`$ `` and `$…$` with delimiters that touch the
+ * content.
+ */
 const FORMULA =
   /\$\$[^]{1,4000}?\$\$|\$`[^`]{1,4000}`\$|(?<![\w$\\])\$(?=[^\s$`])[^$\n`]{1,2000}(?<=[^\s\\])\$(?![\w$])/g;
 
-/** Elements that GitHub renders, by the allow-list of its sanitizer; of any other the tags go and the content is shown. */
+/**
+ * Names of the elements that GitHub renders, by the allow-list of its sanitizer; of other elements the tags are removed
+ * and the content is shown.
+ */
 const SANITIZER = `a abbr b bdo blockquote br caption cite code dd del details dfn div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 h7 h8 hr i img ins kbd
   li mark ol p picture pre q rp rt ruby s samp small source span strike strong sub summary sup table tbody td tfoot th thead time tr tt ul var video wbr`;
 
-/** Elements whose tags GitHub's Markdown shows as text instead, with all that is in them. */
+/** Names of the elements whose tags GitHub's Markdown shows as text, with everything in them. */
 const shownAsText: ReadonlySet<string> = new Set([
   'iframe',
   'noembed',
@@ -59,7 +68,9 @@ interface RawHtml {
   readonly hidden: readonly HiddenHtml[];
   /** Character references in the text between the tags of raw blocks. */
   readonly references: readonly Reference[];
-  /** Whether the end of the text is reached within a comment, a tag or a script: what GitHub puts below the text is hidden as well. */
+  /**
+   * True if the text ends within a comment, a tag or a script: what GitHub puts below the text is then hidden as well.
+   */
   readonly endsOpen: boolean;
 }
 
@@ -68,8 +79,9 @@ interface Tag extends Span {
 }
 
 /**
- * What browsers do not show of the raw HTML in a Markdown text. `pieces` is where it stands; after each of the raw `blocks` GitHub writes a tag of
- * its own. What a piece leaves open – a comment, a quoted value, a block of script – hides the Markdown after it as well.
+ * Finds what browsers do not show of the raw HTML in a Markdown text. `pieces` are the positions of the HTML; after
+ * each of the raw `blocks` GitHub writes a tag of its own. What a piece leaves open – a comment, a quoted value, a
+ * block of script – hides the Markdown after it as well.
  */
 export function parseRawHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]): RawHtml {
   const hidden: HiddenHtml[] = [];
@@ -77,7 +89,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
   const hide = (start: number, end: number, kind: HiddenHtml['kind'] = 'html-hidden'): void => {
     if (start < end) hidden.push({ kind, start, end });
   };
-  /** Blanks in a tag may stay. */
+  /** Hides a part of a tag unless it contains only blanks, which may stay. */
   const hideWords = (start: number, end: number): void => {
     if (text.slice(start, end).trim() !== '') hide(start, end);
   };
@@ -93,7 +105,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     const isEnd = tag.name.startsWith('/');
     const name = tag.name.replace('/', '');
     const whole: Tag = { name, start: tag.start, end: end + 1 };
-    // What closed it is not its own `>` but GitHub's next tag.
+    // A tag without a `>` of its own is closed by GitHub's next tag.
     if (!isShown(name) || text[end] !== '>') hide(whole.start, text[end] === '>' ? whole.end : end);
     hideWords(tag.done, text[end - 1] === '/' ? end - 1 : end);
     if (isEnd) closeElement(whole);
@@ -101,7 +113,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
   }
 
   function openElement(element: Tag): void {
-    // Read without its content only if it is still written so.
+    // The content is skipped only if the prepared HTML still has this name.
     if (isCode(html.slice(element.start + 1, element.start + 1 + element.name.length).toLowerCase())) code = element;
     if (element.name === 'a') link = element;
     if (undrawn === null ? isUndrawn(element.name) : undrawn.name === element.name)
@@ -131,7 +143,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     markupEnd = Math.min(
       text.length,
       long === undefined
-        ? // GitHub's next tag closed it, in the place of what is shown.
+        ? // GitHub's next tag closed the markup, in a place where text is shown.
           end + (text[end] === '>' ? 1 : 0)
         : html.indexOf(long.terminator, from) + long.terminator.length,
     );
@@ -153,7 +165,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
       },
       onattribend(quote, end) {
         const name = text.slice(attribute.start, attribute.end).toLowerCase();
-        // A second one of the same name counts for nothing, and an address has no blanks.
+        // A second attribute of the same name has no effect, and an address has no blanks.
         if (
           quote === QuoteType.NoValue ||
           !isAddress(tag.name, name) ||
@@ -193,13 +205,16 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
   return { hidden, references, endsOpen };
 }
 
-/** Markdown lets these go on where a browser sees their end in the first `>`. */
+/** Markup that Markdown continues beyond the first `>`, at which a browser ends it. */
 const goesOn = [
   { opening: '<![CDATA[', terminator: ']]>' },
   { opening: '<?', terminator: '?>' },
 ];
 
-/** The text with blanks for all that is no raw HTML, of the same length, and where the blocks of script and style begin. */
+/**
+ * Returns a text of the same length with blanks for everything but raw HTML, and the offsets at which blocks of script
+ * and style begin.
+ */
 function onlyHtml(
   text: string,
   pieces: readonly Span[],
@@ -212,7 +227,8 @@ function onlyHtml(
     done = end;
   }
   const html = `${parts.join('')}${' '.repeat(text.length - done)}`.split('');
-  // The next tag ends one that a block left open, unless a quoted value or a comment continues; `--` must not become the end of that comment.
+  // The next tag ends a tag that a block left open, unless a quoted value or a comment continues; `--` must not become
+  // the end of that comment.
   for (const { end } of blocks) {
     if (html[end + 1] === ' ') html[end + 1] = '>';
     else if (end < html.length && !/--!?$/.test(text.slice(Math.max(0, end - 3), end))) html[end] = '>';
@@ -225,7 +241,10 @@ function onlyHtml(
   return { html: plainCode(html.join(''), codeBlocks), codeBlocks };
 }
 
-/** The HTML with tags of script and style read like any other where they have no counterpart: in prose they are words about code. */
+/**
+ * Returns the HTML with tags of script and style read like any other tag if they have no counterpart: in prose they are
+ * words about code.
+ */
 function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
   const lastEnds = new Map(
     [...html.matchAll(/<\/(script|style)(?=[\s/>])/gi)].map(({ 1: name = '', index }) => [name.toLowerCase(), index]),
@@ -244,32 +263,44 @@ function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
   );
 }
 
-/** Whether a reader sees that the element is there. */
+/** Tells whether a reader sees that an element is there. */
 function isShown(element: string): boolean {
   return shown.has(element);
 }
 
-/** `script` and `style` hide all up to their end tag, or to the end of the text. */
+/**
+ * Tells whether an element is `script` or `style`, which hide everything up to their end tag or to the end of the text.
+ */
 function isCode(element: string): boolean {
   return element === 'script' || element === 'style';
 }
 
-/** Elements in whose place a browser draws something else, or nothing; without an end tag what follows is shown. */
+/**
+ * Tells whether a browser draws something else, or nothing, in place of an element; without an end tag, what follows is
+ * shown.
+ */
 function isUndrawn(element: string): boolean {
   return ['audio', 'canvas', 'datalist', 'noscript', 'rp', 'template', 'video'].includes(element);
 }
 
-/** Where a link goes and what is drawn; every other attribute is hidden. */
+/**
+ * Tells whether an attribute is the target of a link or the source of what is drawn; every other attribute is hidden.
+ */
 function isAddress(element: string, attribute: string): boolean {
   return element === 'a' ? attribute === 'href' : ['img', 'source', 'video'].includes(element) && attribute === 'src';
 }
 
-/** The HTML with end tags read like start tags, attributes and all, as browsers do, and without elements whose content is no HTML; offsets stay. */
+/**
+ * Returns the HTML with end tags read like start tags, including attributes, as browsers do, and without elements whose
+ * content is not HTML; offsets stay.
+ */
 function plainTags(html: string): string {
   return html.replaceAll(unplain, '<z');
 }
 
-/** Returns what a reader does not see of a fenced block that GitHub draws; nothing of other blocks, whose text is shown. */
+/**
+ * Returns what a reader does not see of a fenced block that GitHub draws; empty for other blocks, whose text is shown.
+ */
 export function unseenInFence(text: string, { start, end }: Span): readonly Span[] {
   const block = text.slice(start, end);
   const [opening = '', , language = ''] = /^(`{3,}|~{3,})[^\S\n]*([^\s`]*)[^\n]*\n?/.exec(block) ?? [];
@@ -284,7 +315,7 @@ export function unseenInFence(text: string, { start, end }: Span): readonly Span
     case 'math':
       return TEX_HIDES.test(drawn) ? [body] : [];
     default:
-      // A map and a solid show none of their words.
+      // Maps and solids do not show any of their words.
       return [body];
   }
 }
@@ -299,7 +330,9 @@ function mermaidUnseen(text: string, { start, end }: Span): readonly Span[] {
   );
 }
 
-/** Returns the formulas of running text that may hide something; `isCode` says whether an offset is within a code span. */
+/**
+ * Returns the formulas of running text that may hide something; `isCode` tells whether an offset is within a code span.
+ */
 export function hidingFormulas(
   text: string,
   { start, end }: Span,
@@ -314,7 +347,7 @@ export function hidingFormulas(
   });
 }
 
-/** Returns raw `<pre lang="mermaid">` and its kin: GitHub draws them like fenced blocks. */
+/** Returns raw `<pre lang="mermaid">` and similar elements, which GitHub draws like fenced blocks. */
 export function drawnHtml(text: string, { start, end }: Span): readonly Span[] {
   return [
     ...text

@@ -4,7 +4,7 @@ import { type CompileContext, type Extension, fromMarkdown, type Token } from 'm
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
 
-/** Where something stands: offsets in UTF-16 code units, `end` exclusive. */
+/** A part of a text, as offsets in UTF-16 code units; `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -15,11 +15,11 @@ interface MarkdownSource {
   readonly tree: Root;
   /** Raw HTML without the line prefixes of block quotes and lists in between. */
   readonly html: readonly Span[];
-  /** What stands in the brackets of links and images: start → end. */
+  /** The text in the brackets of links and images: start → end. */
   readonly labels: ReadonlyMap<number, number>;
   /** Titles of links and images with their quotes. */
   readonly titles: readonly Span[];
-  /** Addresses of link definitions, one for each. */
+  /** Addresses of link definitions, one for each definition. */
   readonly addresses: readonly Span[];
 }
 
@@ -45,7 +45,7 @@ export function parseSource(text: string): MarkdownSource {
     },
     exit: { htmlFlowData: nothing, htmlTextData: nothing },
   };
-  // Mail addresses hide nothing, and behind a bracket that stays open the search for them takes quadratic time.
+  // Mail addresses hide nothing, and after a bracket that stays open the search for them takes quadratic time.
   const tree = fromMarkdown(text, {
     extensions: [gfm(), { disable: { null: ['emailAutolink'] } }],
     mdastExtensions: [positioned, spans],
@@ -53,7 +53,7 @@ export function parseSource(text: string): MarkdownSource {
   return { tree, html, labels, titles, addresses };
 }
 
-/** Text constructs, without which a text is read in linear time. */
+/** Names of the text constructs, without which a text is read in linear time. */
 const textConstructs = [
   'attention',
   'autolink',
@@ -73,7 +73,7 @@ const textConstructs = [
   'emailAutolink',
 ];
 
-/** The tree of blocks alone; their text is not looked into. */
+/** Parses the blocks alone; their text is not looked into. */
 function parseBlockTree(text: string): Root {
   return fromMarkdown(text, {
     extensions: [gfm(), { disable: { null: textConstructs } }],
@@ -81,15 +81,15 @@ function parseBlockTree(text: string): Root {
   });
 }
 
-/** Without the search for addresses in finished text nodes, which would lose their positions. */
+/** The extensions without the search for addresses in finished text nodes, which would lose their positions. */
 const positioned: Extension[] = gfmFromMarkdown().map(({ transforms: _, ...extension }) => extension);
 
-/** A character reference such as `&#8203;` and the character that it stands for. */
+/** A character reference such as `&#8203;`, and its character. */
 export interface Reference extends Span {
   readonly character: string;
 }
 
-/** The references in raw HTML between two offsets; some need no semicolon there. */
+/** Returns the references in raw HTML between two offsets; some references need no semicolon there. */
 export function htmlReferences(text: string, start: number, end: number): readonly Reference[] {
   return [...text.slice(start, end).matchAll(/&(?:shy;?|#\d+;?|#x[\da-f]+;?|[a-z][a-z\d]*;)/gi)].map((match) => ({
     start: start + match.index,
@@ -98,7 +98,10 @@ export function htmlReferences(text: string, start: number, end: number): readon
   }));
 }
 
-/** What a reference of Markdown stands for. GitHub takes numbers as they are, browsers would read some by an old Windows table. */
+/**
+ * Returns the character of a reference in Markdown. GitHub takes numbers as they are, whereas browsers read some of
+ * them by an old Windows table.
+ */
 export function decodeReference(reference: string): string {
   const number = /^&#(?:x([\da-f]+)|(\d+));$/i.exec(reference);
   if (number === null) return decodeByHtml(reference);
@@ -139,24 +142,38 @@ function decodeByHtml(reference: string): string {
   return decoded;
 }
 
-/** What would keep the Markdown parser busy for seconds, or run it out of stack; honest text has none of it. */
+/**
+ * Parts of a text that would keep the Markdown parser busy for seconds or exhaust its stack; honest text has no such
+ * parts.
+ */
 interface Tangles {
-  /** Markers of block quotes and lists that have to go; the text after them is fine. */
+  /** Markers of block quotes and lists that have to be removed; the text after them is fine. */
   readonly markers: readonly Span[];
-  /** Text whose brackets and the like are too many. */
+  /** Blocks of text with too many brackets and similar marks. */
   readonly blocks: readonly Span[];
 }
 
-/** Block quotes, lists and footnotes opened on one line; GitHub's own parser takes at most 100 lists. */
+/**
+ * Maximum number of block quotes, lists and footnotes that one line opens; GitHub's own parser takes at most 100 lists.
+ */
 const MAX_DEPTH = 32;
 
-/** Lines that belong to a quote or an item without its marker are read in quadratic time: 2,000 of them take half a second. */
+/**
+ * Maximum number of pairs of lines that belong to a quote or an item without its marker. They are read in quadratic
+ * time: 2,000 such lines take half a second.
+ */
 const MAX_LAZY_PAIRS = 2_000 ** 2;
 
-/** Each end of a quote or list, and each underlined heading, moves all that was read before: 2,000 in 2,000 lines take half a second. */
+/**
+ * Maximum product of ends and lines. Each end of a quote or list, and each underlined heading, moves everything read
+ * before: 2,000 in 2,000 lines take half a second.
+ */
 const MAX_END_PAIRS = 2_000 ** 2;
 
-/** Brackets and the like are matched in quadratic time: 5,000 in one block take half a second. `[plain]` ones are not: the first looked at fits. */
+/**
+ * Maximum number of pairs of brackets and similar marks. They are matched in quadratic time: 5,000 in one block take
+ * half a second. `[plain]` ones do not count, because the first candidate fits.
+ */
 const MAX_MARK_PAIRS = 5_000 ** 2;
 
 export function findTangles(text: string): Tangles {
@@ -164,7 +181,7 @@ export function findTangles(text: string): Tangles {
   return { markers, blocks: markers.length > 0 ? [] : tangledBlocks(text) };
 }
 
-/** Markers that have to go before the blocks of a text can be read. */
+/** Returns the markers that have to be removed before the blocks of a text can be read. */
 export function tangledMarkers(text: string): readonly Span[] {
   return [...deepMarkers(text), ...lazyMarkers(text), ...endingMarkers(text)];
 }
@@ -196,7 +213,7 @@ function lazyMarkers(text: string): readonly Span[] {
   return found;
 }
 
-/** All of them, where too many quotes and lists end or headings are underlined. */
+/** Returns all markers if too many quotes and lists end or too many headings are underlined, otherwise nothing. */
 function endingMarkers(text: string): readonly Span[] {
   const lines = text.split('\n');
   if (blockEnds(lines) * lines.length <= MAX_END_PAIRS) return [];
@@ -208,7 +225,10 @@ function endingMarkers(text: string): readonly Span[] {
 
 const markersOrUnderline = new RegExp(`^(?:${marker}*[ \\t]*(?:=+|-+)[ \\t]*$|${marker}+)`, 'gm');
 
-/** How many quotes, lists and headings end, at most: the next item of a list and the next line of a quote end none. */
+/**
+ * Returns the maximum number of quotes, lists and headings that end; the next item of a list and the next line of a
+ * quote end nothing.
+ */
 function blockEnds(lines: readonly string[]): number {
   const leading = new RegExp(`^${marker}*`);
   let ends = 0;
@@ -229,7 +249,7 @@ function blockEnds(lines: readonly string[]): number {
 }
 
 function tangledBlocks(text: string): readonly Span[] {
-  // Where even so few blocks have few marks, the real ones have fewer.
+  // These parts are larger than the real blocks: if the parts have few marks, the real blocks have fewer.
   if (
     text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= MAX_MARK_PAIRS
   )
@@ -246,12 +266,12 @@ function tangledBlocks(text: string): readonly Span[] {
 function markPairs(text: string): number {
   const left = text.replaceAll(PLAIN_BRACKETS, '');
   const open = left.indexOf('[');
-  // Where an address could begin the parser looks for a bracket that is open.
+  // Wherever an address could begin, the parser looks for a bracket that is open.
   const addresses = open === -1 ? [] : (left.slice(open).match(/(?<![a-z])[hw]/gi) ?? []);
   return ((left.match(/[[\]*_~<]/g)?.length ?? 0) + addresses.length) ** 2;
 }
 
-/** `[ok]`, neither of which can belong to something else: code, a tag, an address, an escape. */
+/** Matches brackets such as `[ok]` that cannot belong to something else: code, a tag, an address, an escape. */
 const PLAIN_BRACKETS = /(?<!\\)\[(?:[^[\]`<>()\\*_~]|(?<=[a-z\d])_(?=[a-z\d]))*\](?!\()/gi;
 
 function textBlocks(tree: Nodes): readonly Span[] {

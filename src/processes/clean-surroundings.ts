@@ -20,44 +20,55 @@ import { messageOf, UserError } from '../errors.ts';
 import type { Room } from '../ports/room.ts';
 import { waysTo } from './trusted-programs.ts';
 
-/** What was hidden, and how it comes back. */
+/** Paths that were put aside, with the way to put them back. */
 interface Hidden {
-  /** Paths that were added, changed or removed, as they were named before. */
+  /** Paths that were added, changed or removed, by the names that they had before. */
   readonly paths: readonly string[];
-  /** Never throws. */
+  /** Puts everything back; never throws. */
   readonly undo: () => Promise<void>;
 }
 
-/** The folders above those where programs run: what is in them that build tools look for, as it was when this was made. */
+/**
+ * The folders above those where programs run, with what build tools look for in them, as it was when this was created.
+ */
 interface FoldersAbove {
-  /** Makes them what they were, until it is undone. Throws a UserError where that cannot be. */
+  /** Restores the folders until this is undone. Throws a UserError if that is impossible. */
   readonly hide: () => Promise<Hidden>;
 }
 
 interface Places {
-  /** Where programs will run is directly below. What is above it decides, so that it has to be what it was. */
+  /**
+   * The folder directly below which programs will run. What is in the folders above decides about builds, so it must be
+   * as before.
+   */
   readonly trees: string;
-  /** Where programs make temporary projects, from which tools look upward as well. What cannot be moved there may stay. */
+  /**
+   * The folder in which programs create temporary projects, from which tools search upward as well. What cannot be
+   * moved there may stay.
+   */
   readonly temporary: string;
   /** Folders that stay where they are, whatever their names: the work tree and the home folder. */
   readonly inUse: readonly string[];
 }
 
-/** A larger file is no configuration that anybody wrote by hand. */
+/** Maximum size of a file whose content is kept; a larger file is not a configuration written by hand. */
 const LARGEST_FILE_BYTES = 256 * 1024;
 
-/** Of contents that are kept, in all. */
+/** Maximum size of all contents that are kept. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Of what is in folders that were there before, in all: an installed project is a few ten thousand. */
+/**
+ * Maximum number of entries, in total, that are read in existing folders; an installed project has a few tens of
+ * thousands.
+ */
 const MOST_ENTRIES = 50_000;
 
-/** What stands at a path. Two of the same `print` are the same. */
+/** The state of a path; two states with the same `print` are equal. */
 interface Found {
   readonly print: string;
-  /** How it is made again; null: it cannot be. */
+  /** The content and mode of the original file, or null if the original cannot be restored. */
   readonly original: { readonly content: Buffer; readonly mode: number } | null;
-  /** Whether it is above the trees. */
+  /** True if the path is above the trees. */
   readonly decides: boolean;
 }
 
@@ -68,41 +79,47 @@ interface Ways {
   readonly inUse: readonly string[];
 }
 
-/** Stands for all that is in a folder. */
+/** The `print` of a folder whose content cannot be read. */
 const UNREADABLE = 'unreadable';
 
-/** What may still be looked at. */
+/** The number of entries and bytes that may still be read. */
 interface Budget {
   entries: number;
   bytes: number;
 }
 
-/** One of which only parts are looked for. */
+/** The state of a folder of which only some parts are looked at. */
 const FOLDER = { print: 'folder', original: null } as const;
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Where and with what a program runs in a clean tree; `remove` takes away what was laid for it. */
+/**
+ * The environment of a program in a clean tree; `remove` deletes what was created for the program and puts hidden paths
+ * back.
+ */
 interface Laid {
   readonly environment: Environment;
-  /** Paths above it that were put aside: added or changed since, and of a kind that build tools look for. */
+  /** Paths above the tree that were put aside: build tools look for them, and they were added or changed since. */
   readonly hidden: readonly string[];
   readonly remove: () => Promise<void>;
 }
 
-/** What programs in a clean tree are given: as it was when this was made, whatever was added to it since. */
+/** The surroundings of programs in a clean tree, as they were when this was created, without anything added since. */
 export interface CleanSurroundings {
-  /** For programs that run in `tree`. Throws a UserError where what is above it is not what it was and cannot be made so. */
+  /**
+   * Prepares the surroundings of programs that run in `tree`. Throws a UserError if the folders above have changed and
+   * cannot be restored.
+   */
   lay(tree: string): Promise<Laid>;
 }
 
 interface CleanOptions {
   readonly environment: Environment;
-  /** Paths in it stand for those in the tree. */
+  /** The folder whose paths in the environment are replaced by those in the tree. */
   readonly workspace: string;
-  /** Where a home folder may be laid. */
+  /** The folder in which a home folder can be created. */
   readonly folder: string;
-  /** Trees are laid directly below. */
+  /** The folder directly below which trees are created. */
   readonly trees: string;
 }
 
@@ -118,9 +135,9 @@ const INSTALLED: Environment = {
 const TEMPORARY = ['TMPDIR', 'TMP', 'TEMP'] as const;
 
 /**
- * The home folder is a new, empty one: nothing in it leads into the real one, and tools are found by PATH and by the
- * variables that name their folders. Folders of PATH that are not there now are left out. The folder for temporary files is
- * a new one, and what build tools look for in the folders above is what it was.
+ * Remembers the surroundings for clean trees. The home folder is a new, empty one without a link into the real one;
+ * tools are found by PATH and by the variables that name their folders. Folders of PATH that do not exist now are left
+ * out. The folder for temporary files is new, and what build tools look for in the folders above is restored.
  */
 export async function rememberSurroundings({
   environment,
@@ -140,7 +157,7 @@ export async function rememberSurroundings({
       const laidHome = join(folder, 'home');
       await rm(laidHome, { recursive: true, force: true, maxRetries: 3 });
       await mkdir(laidHome, { recursive: true, mode: 0o700 });
-      // A name that nobody knows beforehand, and short: the path of a socket in it has at most 108 characters.
+      // The name is unpredictable, and it is short because the path of a socket in it has at most 108 characters.
       const laidTemporary = await mkdtemp(join(temporary, 'ralph-')).catch(() => mkdtemp(join(folder, 'tmp-')));
       const remove = async (): Promise<void> => {
         for (const laid of [laidHome, laidTemporary])
@@ -175,7 +192,10 @@ function installedBelow(home: string, environment: Environment): Environment {
   return Object.fromEntries(there.map(([name, path]) => [name, join(resolve(home), path)]));
 }
 
-/** In a room nothing lies around a clean tree but what the room's user left: `refresh` removes that and makes a new home folder, whose path it returns. */
+/**
+ * Returns the surroundings in a room, where only the room's user can have left files around a clean tree. `refresh`
+ * removes these files, makes a new home folder and returns its path.
+ */
 export function surroundingsInRoom(
   { environment, workspace, seenAt }: Pick<CleanOptions, 'environment' | 'workspace'> & Pick<Room, 'seenAt'>,
   refresh: () => Promise<string>,
@@ -189,27 +209,29 @@ export function surroundingsInRoom(
   };
 }
 
-/** The environment with paths into one folder leading into another. */
+/** Returns the environment with paths into one folder replaced by paths into another. */
 export function movedEnvironment(environment: Environment, from: string, to: string): Record<string, string> {
   const moves = [{ from: resolve(from), to }];
   return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, movedText(value, moves)]));
 }
 
-/** One that is named relative to where a program runs is the tree's. */
+/** Tells whether a PATH entry is a folder. A relative entry always counts, because it refers to the tree. */
 function isFolder(path: string): boolean {
   if (!path.startsWith(sep)) return true;
   try {
     return statSync(path).isDirectory();
   } catch {
-    // It is not there, or not for this user.
+    // The folder is missing, or this user cannot look at it.
     return false;
   }
 }
 
-/** Remembers what build tools look for in the folders above `trees` (which need not be there yet) and above `temporary`. */
+/**
+ * Remembers what build tools look for in the folders above `trees`, which need not exist yet, and above `temporary`.
+ */
 export async function rememberFoldersAbove({ trees, temporary, inUse }: Places): Promise<FoldersAbove> {
   const place = await realPathOf(trees);
-  // What is beside a clone is made afresh with it.
+  // What is beside a clone is created together with the clone.
   const ways = { deciding: waysTo(dirname(place)), others: waysTo(await realPathOf(temporary)), inUse };
   const before = await survey(ways);
   return {
@@ -240,11 +262,11 @@ async function undoAll(undos: readonly (() => Promise<void>)[]): Promise<void> {
   for (const undo of undos.toReversed()) await undo().catch(() => undefined);
 }
 
-/** Those that differ, but for what is inside of a folder that does. */
+/** Returns the paths that differ, without those inside of a folder that differs. */
 function differences(before: ReadonlyMap<string, Found>, now: ReadonlyMap<string, Found>): readonly string[] {
   const different = [...new Set([...before.keys(), ...now.keys()])]
     .filter((path) => before.get(path)?.print !== now.get(path)?.print)
-    // What cannot be made again and is not there is not looked for.
+    // A missing path that cannot be restored is ignored.
     .filter((path) => now.has(path) || before.get(path)?.original !== null);
   return different.filter((path) => !different.includes(dirname(path)));
 }
@@ -257,7 +279,9 @@ function changedAbove(path: string, error: unknown): UserError {
   );
 }
 
-/** Puts aside what stands there, in the same folder under a name that nobody looks for, and writes what stood there before. */
+/**
+ * Renames what is at a path to an unused name in the same folder and restores what was there before; returns the undo.
+ */
 async function makeAsBefore(path: string, original: Found['original']): Promise<() => Promise<void>> {
   const aside = join(dirname(path), `ralph-aside-${randomUUID()}`);
   const isMoved = await rename(path, aside).then(
@@ -270,7 +294,7 @@ async function makeAsBefore(path: string, original: Found['original']): Promise<
   let written: number | null = null;
   const undo = async (): Promise<void> => {
     const there = await lstat(path).catch(() => null);
-    // Not what we wrote: it is somebody's.
+    // The path now contains something that was not written here.
     if (there !== null && there.ino !== written) return;
     await rm(path, { force: true });
     if (isMoved) await rename(aside, path);
@@ -286,7 +310,7 @@ async function makeAsBefore(path: string, original: Found['original']): Promise<
   return undo;
 }
 
-/** What tools look for in these folders, by path. */
+/** Returns what tools look for in these folders, by path. */
 async function survey({ deciding, others, inUse }: Ways): Promise<ReadonlyMap<string, Found>> {
   const found = new Map<string, Found>();
   const budget: Budget = { entries: MOST_ENTRIES, bytes: MOST_BYTES };
@@ -294,7 +318,7 @@ async function survey({ deciding, others, inUse }: Ways): Promise<ReadonlyMap<st
   for (const folder of new Set([...deciding, ...others])) {
     const decides = deciding.includes(folder);
     const names = await readdir(folder).catch(() => null);
-    // A folder that can be read no more hides what is in it; it is not there to be moved.
+    // A folder that can no longer be read hides what is in it, so nothing there can be moved.
     if (names === null) found.set(join(folder, '*'), { print: UNREADABLE, original: null, decides });
     for (const name of names ?? []) {
       const path = join(folder, name);
@@ -310,7 +334,7 @@ async function survey({ deciding, others, inUse }: Ways): Promise<ReadonlyMap<st
   return found;
 }
 
-/** By what a link leads to; null: it is gone. */
+/** Returns the kind of a path, with a link followed; null if the path is gone. */
 async function kindOf(path: string): Promise<'file' | 'folder' | null> {
   const found = await stat(path).catch(() => lstat(path).catch(() => null));
   return found === null ? null : found.isDirectory() ? 'folder' : 'file';
@@ -333,7 +357,7 @@ async function look(path: string, budget: Budget): Promise<Omit<Found, 'decides'
   };
 }
 
-/** Null: it cannot be read, or it grew. A named pipe is not waited for. */
+/** Returns the content of a small file, or null if it cannot be read or has grown. Does not wait for a named pipe. */
 async function readSmall(path: string): Promise<Buffer | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
@@ -347,7 +371,7 @@ async function readSmall(path: string): Promise<Buffer | null> {
   }
 }
 
-/** By names, sizes and times of change, which cannot be set by hand. */
+/** Returns a hash of the names, modes, sizes and times of change in a folder; times of change cannot be set by hand. */
 async function printOfFolder(folder: string, budget: Budget): Promise<string> {
   const hash = createHash('sha256');
   const waiting = [folder];
@@ -366,7 +390,7 @@ async function printOfFolder(folder: string, budget: Budget): Promise<string> {
   return hash.digest('hex');
 }
 
-/** The real path of a folder, or of where it will be. */
+/** Returns the real path of a folder, or of the place where it will be created. */
 async function realPathOf(folder: string): Promise<string> {
   const above = dirname(folder);
   return await realpath(folder).catch(async () =>

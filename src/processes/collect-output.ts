@@ -5,17 +5,20 @@ import { UserError } from '../errors.ts';
 import type { Room } from '../ports/room.ts';
 import { describeEnd, familyOf, type ProgramCall, type ProgramEnd, runProgram } from './run-program.ts';
 
-/** How a program ended whose output is wanted whole. */
+/** The end of a program whose whole output is collected. */
 export type CollectedEnd = ProgramEnd | { readonly kind: 'too-much-output'; readonly maxBytes: number };
 
-/** `stdout` and `stderr` are whole unless `end` says that they are too much; then they are cut. */
+/** The collected output, which is complete unless `end` is `too-much-output`; then it is cut. */
 export interface CollectedOutput {
   readonly end: CollectedEnd;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
 }
 
-/** Runs a program and keeps what it prints; one that prints more than `maxBytes` to either output is ended. Without `signal` nobody cancels it. Never rejects. */
+/**
+ * Runs a program and collects its output; ends a program that prints more than `maxBytes` to either output. Without
+ * `signal` the program cannot be cancelled. Never rejects.
+ */
 export async function collectOutput(
   call: Omit<ProgramCall, 'signal' | 'outputs'> & Partial<Pick<ProgramCall, 'signal'>>,
   maxBytes: number,
@@ -31,7 +34,7 @@ export async function collectOutput(
   };
 }
 
-/** Continues a sentence whose subject is the program. */
+/** Describes an end with words that continue a sentence about the program. */
 export function describeCollected(end: CollectedEnd): string {
   return end.kind === 'too-much-output' ? `printed more than ${end.maxBytes / 1024 / 1024} MiB` : describeEnd(end);
 }
@@ -47,37 +50,40 @@ function collector(maxBytes: number, overflow: AbortController): { chunks: Buffe
   return { chunks, take };
 }
 
-/** How a program is started: `file` with `args` before the caller's own. */
+/** The start of a command: `file` with `args` before the caller's own. */
 export interface Program {
   readonly file: string;
   readonly args: readonly string[];
 }
 
-/** Where and with what a program of a run's agent is run. */
+/** The folder, the environment and the room in which a program of a run's agent runs. */
 interface Surroundings {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** null: it runs as this user. */
+  /** The room in which the program runs, or null if it runs as this user. */
   readonly room: Room | null;
   /** See RoomProgram. */
   readonly tree?: string | null;
   readonly runTag: string;
 }
 
-/** The first start of a 380 MB binary reads it from a cold disk. */
+/** Maximum time for `--version`: the first start of a 380 MB binary reads it from a cold disk. */
 const VERSION_MS = MINUTE_MS;
 
-/** Even npm's most talkative log is a small part of it. */
+/** Maximum size of the output; even npm's most verbose log is a small part of it. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** A script is run by this very Node, so that it does not matter which Node is on the PATH. */
+/** Returns the command that starts a file. A script is run by this very Node, whichever Node is on PATH. */
 export function programAt(path: string): Program {
   return ['.js', '.mjs', '.cjs', '.ts', '.mts'].includes(extname(path))
     ? { file: process.execPath, args: [path] }
     : { file: path, args: [] };
 }
 
-/** First line that the program prints for `--version`, capped; throws UserError when it cannot be started or fails. */
+/**
+ * Returns the first line that the program prints for `--version`, at most 100 characters; throws a UserError if the
+ * program cannot be started or fails.
+ */
 export async function versionOf({ file, args }: Program, surroundings: Surroundings): Promise<string> {
   const program = { file, args: [...args, '--version'] };
   const { end, stdout, stderr } = await runAlone(program, { ...surroundings, timeoutMs: VERSION_MS });
@@ -101,7 +107,7 @@ export function runAlone(
   );
 }
 
-/** The error for an agent that the system would not start. */
+/** Returns the error for an agent that the system could not start. */
 export function cannotStart(file: string, { why, cause }: Extract<ProgramEnd, { kind: 'not-started' }>): UserError {
   return new UserError(
     'configuration',

@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One line of the process table. `startedAt` (clock ticks since boot) tells a process from a later one with its id. */
+/**
+ * A line of the process table. `startedAt`, in clock ticks since boot, distinguishes a process from a later one with
+ * the same id.
+ */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
@@ -11,20 +14,20 @@ export interface ProcessEntry {
   readonly tagged: boolean;
 }
 
-/** What one look at the process table saw. */
+/** The result of one look at the process table. */
 interface ProcessTable {
   readonly entries: readonly ProcessEntry[];
-  /** A process is between two programs: for a moment its environment, and so its tag, cannot be read. */
+  /** True if a process is between two programs: for a moment its environment, and so its tag, cannot be read. */
   readonly isUnsure: boolean;
 }
 
-/** PF_KTHREAD of Linux: the kernel's own, without an environment. */
+/** The flag PF_KTHREAD of Linux: a thread of the kernel, which has no environment. */
 const KERNEL_THREAD = 0x0020_0000;
 
-/** Environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
+/** The environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
 export const RUN_TAG_NAME = 'RALPH_RUN_TAG';
 
-/** Which processes to end: those with the run tag, those of the group (null: of none), and their descendants. */
+/** The processes to end: those with the run tag, those of the group (null: no group), and their descendants. */
 interface Tree {
   readonly runTag: string | null;
   readonly group: number | null;
@@ -32,18 +35,19 @@ interface Tree {
 
 const POLL_MS = 25;
 
-/** From SIGTERM to SIGKILL for what nobody waits for any more. */
+/** Time from SIGTERM to SIGKILL for processes that nobody waits for. */
 const SWEEP_GRACE_MS = 500;
 
-/** SIGKILL is sent again to what was forked in the meantime, for this long after the last one that ended. */
+/** Time after the last process that ended in which SIGKILL is sent again, to processes forked in the meantime. */
 const KILL_FOR_MS = 2_000;
 
-/** Nobody but somebody whose tag cannot be read yet is nobody after this long. */
+/** Maximum wait for a process whose tag cannot be read yet, while no other process is left. */
 const UNSURE_MS = 1_000;
 
 /**
- * Ends a process tree: SIGTERM to the group, so that its leader can end its own children; SIGTERM to the rest once the
- * leader is gone; after `graceMs` SIGKILL, repeated until nothing is left. Resolves at once when there is nothing.
+ * Ends a process tree: sends SIGTERM to the group, so that its leader can end its own children, and to the other
+ * processes once the leader is gone. After `graceMs` sends SIGKILL until no process is left. Resolves at once if there
+ * is no process.
  */
 export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   const known = new Set<string>();
@@ -51,7 +55,7 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   const killAt = performance.now() + graceMs;
   const patience = createPatience(killAt, KILL_FOR_MS);
   let emptySince: number | null = null;
-  // A single look may miss a child whose parent ended while we looked: nobody is there when two in a row find nobody.
+  // A single look may miss a child whose parent ends in the meantime, so two looks in a row must find no process.
   for (let sureLooks = 0; sureLooks < 2;) {
     const { alive, isUnsure } = survivors(tree, known);
     const now = performance.now();
@@ -72,8 +76,8 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
 }
 
 /**
- * How long to go on killing: for `forMs` from the first look after `killAt`, however late a busy machine comes to it, and
- * again from each look that finds fewer than any before.
+ * Creates the limit for repeating SIGKILL: `forMs` from the first look after `killAt`, however late a busy machine
+ * takes it, and again from each look that finds fewer processes than any before.
  */
 export function createPatience(
   killAt: number,
@@ -98,12 +102,12 @@ export function endTagged(runTag: string): Promise<void> {
   return endTree({ runTag, group: null }, SWEEP_GRACE_MS);
 }
 
-/** Sends a signal to all of a group at once. */
+/** Sends a signal to all processes of a group at once. */
 export function sendToGroup(group: number, signal: NodeJS.Signals): void {
   send(-group, signal);
 }
 
-/** The members of a tree: tagged, of the group, seen before, or descended from such a one. */
+/** Returns the members of a tree: processes that are tagged, in the group or seen before, and their descendants. */
 export function membersOfTree(
   tree: Tree,
   processes: readonly ProcessEntry[],
@@ -126,7 +130,7 @@ function survivors(tree: Tree, known: Set<string>): { readonly alive: readonly n
     return { alive: tree.group !== null && send(-tree.group, 0) ? [tree.group] : [], isUnsure: false };
   const { entries, isUnsure } = readProcessTable(tree.runTag === null ? null : `${RUN_TAG_NAME}=${tree.runTag}`);
   const members = membersOfTree(tree, entries, known).filter((entry) => entry.pid !== process.pid && entry.pid !== 1);
-  // A child without the tag is found through its parent; it is remembered for the time after its parent has died.
+  // A child without the tag is found through its parent, and is remembered for the time after its parent has died.
   for (const entry of members) known.add(identityOf(entry));
   return { alive: members.map((entry) => entry.pid), isUnsure };
 }
@@ -135,7 +139,7 @@ function identityOf(entry: ProcessEntry): string {
   return `${entry.pid}:${entry.startedAt}`;
 }
 
-/** Whether there was somebody to receive it. */
+/** Sends a signal; returns false if no process can receive it. */
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
@@ -144,7 +148,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Reads Linux's process table; `tag` (`NAME=value`) marks whoever has it in its environment. */
+/** Reads Linux's process table; a process is `tagged` if its environment contains `tag` (`NAME=value`). */
 export function readProcessTable(tag: string | null): ProcessTable {
   const wanted = Buffer.from(`${tag}\0`);
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -155,7 +159,7 @@ export function readProcessTable(tag: string | null): ProcessTable {
     return [
       {
         entry: { ...stat, tagged: environment?.includes(wanted) === true },
-        // Its line is read once more: what was another program's would answer for the one that begins.
+        // The line is read again, because the earlier one may describe the program before this one.
         isUnsure: environment?.length === 0 && isBetweenPrograms(String(read(pid, 'stat') ?? '')),
       },
     ];
@@ -163,7 +167,7 @@ export function readProcessTable(tag: string | null): ProcessTable {
   return { entries: seen.map(({ entry }) => entry), isUnsure: seen.some(({ isUnsure }) => isUnsure) };
 }
 
-/** Reads `/proc/<pid>/stat`; null for a process that is gone or a zombie, which nothing can end. */
+/** Parses `/proc/<pid>/stat`; returns null for a process that is gone or a zombie, which nothing can end. */
 export function parseStat(line: Buffer | string | null): Omit<ProcessEntry, 'tagged'> | null {
   const [pid, fields] = fieldsOf(line);
   const [state, parent, group] = fields;
@@ -179,22 +183,25 @@ export function parseStat(line: Buffer | string | null): Omit<ProcessEntry, 'tag
   return { pid, parent: Number(parent), group: Number(group), startedAt };
 }
 
-/** Whether a process whose environment is read as empty has one that is not there yet, by its `/proc/<pid>/stat`. */
+/** Tells from `/proc/<pid>/stat` whether a process has an empty environment only because it is starting its program. */
 export function isBetweenPrograms(line: string): boolean {
   const [, fields] = fieldsOf(line);
   const [flags, begin, end] = [fields[6], fields[47], fields[48]];
   if (parseStat(line) === null || flags === undefined || end === undefined) return false;
-  // One that was started with none (`env -i`) has a place for it, of no length.
+  // A program started without an environment (`env -i`) has a place for it, of length 0.
   return (Number(flags) & KERNEL_THREAD) === 0 && (end === '0' || begin !== end);
 }
 
-/** The second field is the program's name in brackets; it may hold brackets and blanks itself. */
+/**
+ * Returns the process id and the fields from the state on. The second field is the program's name in parentheses, which
+ * may contain parentheses and blanks itself.
+ */
 function fieldsOf(line: Buffer | string | null): [pid: number, fieldsFromState: readonly string[]] {
   const text = String(line ?? '');
   return [Number.parseInt(text, 10), text.slice(text.lastIndexOf(')') + 2).split(' ')];
 }
 
-/** null for a process that is gone or belongs to somebody else. */
+/** Reads a file of a process; returns null if the process is gone or belongs to another user. */
 function read(pid: string, file: 'stat' | 'environ'): Buffer | null {
   try {
     return readFileSync(`/proc/${pid}/${file}`);
@@ -203,14 +210,17 @@ function read(pid: string, file: 'stat' | 'environ'): Buffer | null {
   }
 }
 
-/** A program that opens listening sockets where we cannot, and hands them to us: Node, with its channel on descriptor 0. */
+/**
+ * A program that opens listening sockets where this process cannot, and passes them here: Node, with its channel on
+ * descriptor 0.
+ */
 interface Opener {
   readonly file: string;
   readonly args: readonly string[];
   readonly timeoutMs: number;
 }
 
-/** Receives so many listening sockets, in the order in which they come. Rejects when fewer came in time. */
+/** Receives `count` listening sockets, in the order of their arrival. Rejects if fewer arrive in time. */
 export async function receiveServers({ file, args, timeoutMs }: Opener, count: number): Promise<readonly Server[]> {
   const { execa } = await import('execa');
   const servers: Server[] = [];
@@ -221,7 +231,7 @@ export async function receiveServers({ file, args, timeoutMs }: Opener, count: n
     detached: true,
     // sudo closes every descriptor above the first three.
     stdio: ['ipc', 'ignore', 'ignore'],
-    // What Node takes for granted where nothing else is said: nothing of our environment goes along.
+    // Node expects JSON if its environment says nothing, and no variable of this process is passed on.
     serialization: 'json',
     reject: false,
     buffer: false,

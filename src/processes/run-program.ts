@@ -13,31 +13,35 @@ import { createTail } from './output-tail.ts';
 import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
 import { trustedEnvironment, trustedProgram } from './trusted-programs.ts';
 
-/** A program to run, in a process group of its own. It is gone when `runProgram` settles. */
+/** A program to run, in a process group of its own. The group is gone when `runProgram` settles. */
 export interface ProgramCall {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   /** The whole environment; nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Written to stdin, which is then closed; a stream is written as it comes. null: stdin is a lifeline, silent and open for as long as we live. */
+  /**
+   * The text for stdin, which is then closed; a stream is written as it arrives. Null makes stdin a lifeline, which is
+   * silent and open as long as this process lives.
+   */
   readonly input: string | Uint8Array | Readable | null;
   readonly timeoutMs: number;
-  /** null: nobody cancels it. */
+  /** Cancels the program when it aborts; null if nobody can cancel the program. */
   readonly signal: AbortSignal | null;
   readonly family: Family;
-  /** Take what it writes to stdout, stderr and, where there are more of them, to descriptor 3 and so on. */
+  /** Receivers of stdout, stderr and, if there are more, of descriptor 3 and so on. */
   readonly outputs: readonly [Receiver, Receiver, ...Receiver[]];
 }
 
-/** Takes output as it comes. */
+/** A function that receives output as it arrives. */
 type Receiver = (chunk: Buffer) => void;
 
 /**
- * Which processes are ended with a program. `room`: all that are in it; nothing else may run there. `run`: all that inherit the run tag (it goes into the environment), wherever
- * they moved to, and those that the program leaves behind when it ends by itself. `group`: the program's group and
- * descendants, when it has to be ended; `graceMs` is the time from SIGTERM to SIGKILL. What is left of the group of a
- * program that ended by itself is ended as well, or kept (a person's credential cache) and its output waited for.
+ * The processes that are ended with a program. `room`: everything in the room, where nothing else may run. `run`: all
+ * processes that inherit the run tag (which is added to the environment), wherever they moved to, also those that a
+ * program leaves behind when it ends by itself. `group`: the program's group and descendants if the program must be
+ * ended, with `graceMs` from SIGTERM to SIGKILL. What is left of the group of a program that ended by itself is ended
+ * as well, or is kept (a user's credential cache) and its output awaited.
  */
 export type Family =
   | { readonly kind: 'room'; readonly room: Pick<Room, 'enter' | 'end'>; readonly tree?: string | null }
@@ -49,43 +53,50 @@ export type ProgramEnd =
   | { readonly kind: 'signalled'; readonly signal: string }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'cancelled' }
-  /** `cause`: what Node threw. */
+  /** `cause` is what Node threw. */
   | { readonly kind: 'not-started'; readonly why: string; readonly cause: unknown };
 
-/** From SIGTERM to SIGKILL for a run's processes. Claude Code needs up to 1.6 s; a cancelled job has 7 s in all. */
+/**
+ * Time from SIGTERM to SIGKILL for a run's processes. Claude Code needs up to 1.6 s; a cancelled job has 7 s in total.
+ */
 const STOP_GRACE_MS = 3_000;
 
-/** The same for what a program left running when it ended by itself. */
+/** Time from SIGTERM to SIGKILL for what a program left running when it ended by itself. */
 const LEFTOVER_GRACE_MS = 500;
 
-/** A process that escaped may still hold the pipes; its output is not waited for longer. */
+/** Maximum wait for the end of the output, because a process that escaped may still hold the pipes. */
 const PIPE_WAIT_MS = 1_000;
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Groups of the programs that run: ended with this process, since nobody would wait for them and some hold a token. */
+/**
+ * The groups of running programs: they are ended with this process, because nobody would wait for them and some have a
+ * token.
+ */
 const running = new Set<number>();
 
-/** Where, and with what, a person's own commands run. */
+/** The shell, folders, environment and room of a user's own commands. */
 export interface ShellSurroundings {
-  /** Absolute path of bash; null: there is none. Throws a UserError when it was changed. */
+  /** Returns the absolute path of bash, or null if there is no bash. Throws a UserError if the file was changed. */
   readonly bash: () => string | null;
-  /** The tree that it runs in. */
+  /** The tree in which the commands run. */
   readonly workFolder: string;
-  /** Of it, where the commands run. */
+  /** The folder in that tree in which the commands run. */
   readonly folder: Folder;
-  /** Without any key: the commands run code that the agent wrote. */
+  /** The environment without any key, because the commands run code that the agent wrote. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Where they run; null: as this user. */
+  /** The room in which the commands run, or null if they run as this user. */
   readonly room: Room | null;
   readonly runTag: string;
 }
 
 interface ShellCall {
   readonly command: string;
-  /** What a command is called in an error: `verify command`. */
+  /** The name of the command in an error, such as `verify command`. */
   readonly what: string;
-  /** `strict`: the first that fails ends it, in a pipe as well; `plain`: its last one's exit code counts. */
+  /**
+   * `strict` stops at the first command that fails, also in a pipe; `plain` takes the exit code of the last command.
+   */
   readonly shell: 'strict' | 'plain';
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -93,18 +104,18 @@ interface ShellCall {
 
 export type ShellEnd = Exclude<ProgramEnd, { kind: 'not-started' }>;
 
-/** How much of the output goes into the evidence. */
+/** Size of the end of the output that goes into the evidence. */
 const TAIL_BYTES = 4 * 1024;
 
-/** Lines of a failed command that are shown in the log. */
+/** Number of lines of a failed command's output that are shown in the log. */
 const SHOWN_LINES = 20;
 
-/** From the cancel signal to the end of a process that does not obey it; main gives up by itself before. */
+/** Time from the cancel signal to SIGKILL for a process that does not obey. main gives up by itself earlier. */
 const OBEY_SECONDS = 15;
 
 /**
- * Its input is a lifeline: it ends with the process that holds the other end, and while it does not, that process lives and
- * its id is nobody else's. A stopped process is woken before it is cancelled.
+ * The watchdog's script. Its input is a lifeline: the script ends with the process at the other end, and until then
+ * that process lives and its id is not reused. A stopped process is woken before it is cancelled.
  */
 const SCRIPT = `
 read -r -t "$1" line
@@ -116,11 +127,11 @@ read -r -t "$3" line
 kill -KILL "$2"
 `;
 
-/** Runs commands of a pipeline, and tools that make lock files, in the work tree. */
+/** Creates the runner of pipeline commands, and of tools that make lock files, in the work tree. */
 export function createStepCommands(options: ShellSurroundings & { readonly log: Log }): Commands {
   return {
     run: async ({ folder, ...call }) => {
-      // As `sh -c` of the Ralphs that have steps: there a `grep` that finds nothing ends nothing.
+      // The Ralphs that have steps use `sh -c`, where a `grep` that finds nothing does not end the step.
       const run = await runShellCommand(folder === null ? options : { ...options, folder }, {
         ...call,
         what: folder === null ? 'command of the pipeline' : 'command',
@@ -133,7 +144,10 @@ export function createStepCommands(options: ShellSurroundings & { readonly log: 
   };
 }
 
-/** Runs a command by bash; what it starts in the background is ended with it. Throws a UserError where bash cannot be started. */
+/**
+ * Runs a command with bash and ends what the command starts in the background. Throws a UserError if bash cannot be
+ * started.
+ */
 export async function runShellCommand(
   { bash, workFolder, folder, environment, room, runTag }: ShellSurroundings,
   { command, what, shell, ...bounds }: ShellCall,
@@ -163,7 +177,7 @@ process.on('exit', () => {
   for (const group of running) sendToGroup(group, 'SIGKILL');
 });
 
-/** Which processes are ended with a program that runs the lane's code. */
+/** Returns the processes that are ended with a program that runs the lane's code. */
 export function familyOf({
   room,
   runTag,
@@ -177,9 +191,12 @@ export function familyOf({
   return room === null ? { kind: 'run', runTag } : { kind: 'room', room, tree };
 }
 
-/** Runs a program and bounds it in time; rejects with a UserError when the room that it is for is lost, and never else. */
+/**
+ * Runs a program with a time limit. Rejects only with a UserError, if the program's room is lost or processes in it
+ * cannot be ended.
+ */
 export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
-  // Loaded at the first program: a run that ends before one need not wait for it.
+  // execa is loaded at the first program: a run that ends earlier need not wait for it.
   const { execa } = await import('execa');
   if (call.signal?.aborted === true) return { kind: 'cancelled' };
   const { family } = call;
@@ -204,15 +221,15 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   const ended = endAt(child, 'exit');
   const closed = endAt(child, 'close');
   call.outputs.forEach((take, index) => child.stdio[index + 1]?.on('data', take));
-  // A program that ends without reading its input (EPIPE) is judged by its end, not by this.
+  // A program that ends without reading its input (EPIPE) is judged by its end, not by this error.
   child.stdin.on('error', () => undefined);
   if (call.input instanceof Readable) call.input.pipe(child.stdin);
   else if (call.input !== null) child.stdin.end(call.input);
 
-  // Not execa's own limits: they end the one process, and leave behind what it started.
+  // execa's own limits are not used: they end only one process and leave behind what it started.
   const stop = stopOf(call);
   try {
-    // What git still writes through a child of its own is waited for; what others left behind is ended.
+    // A child of git may still write output, which is awaited; what other programs leave behind is ended.
     const isKept = family.kind === 'group' && family.leftover === 'keep';
     const end = await Promise.race([isKept ? closed : ended, stop.reached]);
     const isStopped = end.kind === 'timeout' || end.kind === 'cancelled';
@@ -235,7 +252,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   }
 }
 
-/** What runs in the room next would run beside them, as the same user. */
+/** Throws a UserError if processes are left: the next program in the room would run beside them as the same user. */
 function noneLeft(left: readonly string[]): void {
   if (left.length > 0)
     throw new UserError(
@@ -244,7 +261,7 @@ function noneLeft(left: readonly string[]): void {
     );
 }
 
-/** Continues a sentence whose subject is the program. */
+/** Describes an end with words that continue a sentence about the program. */
 export function describeEnd(end: ProgramEnd): string {
   switch (end.kind) {
     case 'exited':
@@ -293,8 +310,9 @@ function stopOf({ timeoutMs, signal }: ProgramCall): {
 }
 
 /**
- * Starts a process that cancels this one after `afterMs` as the runner would, and ends it when that does not help:
- * nothing in a process that was stopped, or waits in a system call, can do so. Ends with this process, also when it is killed.
+ * Starts a process that cancels this one after `afterMs` as the runner would, and kills it if that does not help: a
+ * process that is stopped or waits in a system call cannot do so itself. The watchdog ends with this process, even if
+ * this process is killed.
  */
 export function startWatchdog(
   environment: Readonly<Record<string, string | undefined>>,
@@ -302,7 +320,7 @@ export function startWatchdog(
 ): void {
   const seconds = String(Math.max(1, Math.ceil(afterMs / 1000)));
   void runProgram({
-    // The plain shell of small images knows `read -t` as well.
+    // The plain shell of small images supports `read -t` as well.
     file: trustedProgram('bash', environment) ?? 'sh',
     args: ['-c', SCRIPT, 'watchdog', seconds, String(process.pid), String(obeySeconds)],
     cwd: '/',

@@ -4,24 +4,27 @@ import { UserError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where the programs of an operating system are, whatever PATH says. */
+/** The folders of an operating system's programs, whatever PATH says. */
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
-/** Programs that others of ours start by name. */
+/** Programs that the action's programs start by name. */
 const STARTED_BY_NAME = ['tar', 'gtar', 'zstd'];
 
-/** A file that is started, as it was when it was found. */
+/** A program's file, with its identity when it was found. */
 interface Found {
   readonly path: string;
   readonly identity: string;
 }
 
-/** What was found for an environment stays: what an agent puts in a folder of PATH later is not looked at. */
+/**
+ * Programs that were found, by environment. A search is not repeated, so what an agent adds to a folder of PATH later
+ * has no effect.
+ */
 const known = new Map<string, Found | null>();
 
 /**
- * Absolute path of a program, found once: in a folder that this user cannot write where there is one, else outside of the
- * workspace, the temporary folders and, if possible, the home folder, where agents leave files. null: there is none.
- * Throws a UserError when the file was changed after it was found.
+ * Returns the absolute path of a program, found once: in a folder that this user cannot write if possible, otherwise
+ * outside of the workspace, the temporary folders and, if possible, the home folder, where agents leave files. Returns
+ * null if there is no such program. Throws a UserError if the file was changed after it was found.
  */
 export function trustedProgram(name: string, environment: Environment): string | null {
   const key = JSON.stringify([name, ...SEARCHED_WITH.map((variable) => environment[variable] ?? '')]);
@@ -36,7 +39,7 @@ export function trustedProgram(name: string, environment: Environment): string |
   return found.path;
 }
 
-/** PATH for programs of ours that start others by name: the system's folders and those of trusted programs. */
+/** Returns the PATH for programs that start others by name: the system's folders and those of trusted programs. */
 export function trustedPath(environment: Environment): string {
   const named = ['git', ...STARTED_BY_NAME].flatMap((name) => {
     const path = trustedProgram(name, environment);
@@ -47,7 +50,7 @@ export function trustedPath(environment: Environment): string {
   return [...folders.filter(isSafe), ...folders.filter((folder) => !isSafe(folder))].join(delimiter);
 }
 
-/** The least that a program of the system needs. */
+/** Returns the smallest environment that a program of the system needs. */
 export function trustedEnvironment(environment: Environment): Record<string, string> {
   return { LC_ALL: 'C', PATH: trustedPath(environment) };
 }
@@ -63,14 +66,14 @@ function find(name: string, environment: Environment): string | null {
   return elsewhere.find((path) => !isReplaceable(path)) ?? elsewhere[0] ?? outside[0] ?? null;
 }
 
-/** Folders where whatever lies there may be an agent's. */
+/** Returns the folders in which any file may be an agent's. */
 function agentsFolders(environment: Environment): readonly string[] {
   return [environment['GITHUB_WORKSPACE'], environment['RUNNER_TEMP'], environment['TMPDIR'] ?? '/tmp'].filter(
     (folder): folder is string => folder !== undefined && folder !== '' && folder !== '/',
   );
 }
 
-/** As it is named and as what it is. */
+/** Tells whether a path is in one of these folders, by its name or by its real path. */
 function isWithin(path: string, folders: readonly string[]): boolean {
   const below = (inner: string, outer: string): boolean => (inner + sep).startsWith(resolve(outer) + sep);
   return folders.some((folder) => below(resolve(path), folder) || below(realpathSync(path), folder));
@@ -85,13 +88,13 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Whether this user may write what is there, or a folder on the way to it. */
+/** Tells whether this user can write to a path or to a folder on the way to it. */
 function isReplaceable(path: string): boolean {
   const ways = new Set([resolve(path), tryRealPath(path)]);
   return [...ways].some((way) => waysTo(way).some(isWritable));
 }
 
-/** A path and all folders above it, itself first. */
+/** Returns a path and all folders above it, with the path first. */
 export function waysTo(path: string): readonly string[] {
   const above = dirname(path);
   return above === path ? [path] : [path, ...waysTo(above)];
@@ -114,7 +117,7 @@ function tryRealPath(path: string): string {
   }
 }
 
-/** The time of its last change cannot be set by hand. */
+/** Returns the identity of a file; its time of change cannot be set by hand. */
 function identityOf(path: string): string {
   const { dev, ino, size, mtimeMs, ctimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
   return [dev, ino, size, mtimeMs, ctimeMs].join(':');

@@ -7,15 +7,15 @@ import { logLine } from './log-line.ts';
 import { describeEnd, runShellCommand, type ShellEnd, type ShellSurroundings } from './run-program.ts';
 
 interface VerifierOptions extends ShellSurroundings {
-  /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */
+  /** The user's own commands, from the action's inputs; bash runs each like a workflow step. */
   readonly commands: readonly string[];
-  /** What takes the place of `environment` in a clean clone. */
+  /** The surroundings that replace `environment` in a clean clone. */
   readonly clean: CleanSurroundings;
   readonly log: Log;
   readonly now: () => number;
 }
 
-/** Runs the verify commands; what they start in the background is ended with them. */
+/** Creates a verifier that runs the verify commands and ends what they start in the background. */
 export function createVerifier(options: VerifierOptions): Verifier {
   return {
     verify: async ({ folder, timeoutMs, signal }) => {
@@ -46,7 +46,7 @@ async function runCommands(options: VerifierOptions, { timeoutMs, signal }: Boun
       shell: 'strict',
       ...bounds,
     });
-    // Neither passed nor failed: nothing is known of what was cut short by the job's end.
+    // The command neither passed nor failed: the end of the job cut it short.
     if (end.kind === 'cancelled') return { kind: 'not-run' };
     if (end.kind !== 'exited' || end.code !== 0)
       return failure(command, end, { tail, durationMs: elapsed(), log: options.log });

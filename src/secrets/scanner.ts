@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
 import { keysByPattern } from '../core/secrets/key-patterns.ts';
 
-/** Finds keys by their well-known patterns. */
+/** A scanner that finds keys by their well-known patterns. */
 export interface SecretScanner {
-  /** The rules that `text` breaks, one entry per place, e.g. `github`; never what was found. */
+  /** Returns the rules that `text` breaks, one entry per place, such as `github`; never what was found. */
   scan(text: string): Promise<readonly string[]>;
 }
 
-/** Texts whose findings are remembered, at most. */
+/** Maximum number of texts whose findings are remembered. */
 const MOST_KNOWN = 5_000;
 
-/** A scanner with secretlint's recommended rules and the log's own patterns; the library is loaded at the first scan. */
+/**
+ * Creates a scanner with secretlint's recommended rules and the log's own patterns; the library is loaded at the first
+ * scan.
+ */
 export function createSecretScanner(): SecretScanner {
   let loading: ReturnType<typeof loadRules> | null = null;
-  /** By hash: a text is scanned when it is committed, and once more when it leaves. */
+  /** The findings by hash, because a text is scanned when it is committed and again when it leaves. */
   const known = new Map<string, Promise<readonly string[]>>();
   return {
     scan(text) {
@@ -38,7 +41,7 @@ export function createSecretScanner(): SecretScanner {
   }
 }
 
-/** Names that `names` has more often than `others`: what both know is named once. */
+/** Returns the names that `names` has more often than `others`, so that what both know is named once. */
 function beyond(names: readonly string[], others: readonly string[]): readonly string[] {
   const left = [...others];
   return names.filter((name) => {
@@ -54,14 +57,19 @@ async function loadRules() {
     import('@secretlint/secretlint-rule-preset-recommend'),
     import('@secretlint/profiler'),
   ]);
-  // It keeps a hundred marks of each scan for ever and searches them all at each: a thousand files would take minutes.
+  // The profiler keeps a hundred marks of each scan forever and searches all of them each time: a thousand files would
+  // take minutes.
   secretLintProfiler.mark = () => undefined;
-  // One rule lets the text itself switch the others off ("secretlint-disable"); the text is not to be asked.
+  // One rule lets the text itself switch the others off ("secretlint-disable"), but the text must not decide about
+  // that.
   const honest = rules.filter((rule) => rule.meta.id !== '@secretlint/secretlint-rule-filter-comments');
   return { lintSource, rules: honest.map((rule) => ({ id: rule.meta.id, rule })) };
 }
 
-/** Keys that secretlint takes for placeholders: Ed25519 (one line), encrypted ones, those with header lines. */
+/**
+ * Finds private keys that secretlint takes for placeholders: Ed25519 keys (one line), encrypted ones, and those with
+ * header lines.
+ */
 function shortPrivateKeys(text: string): readonly string[] {
   const keys =
     text.match(

@@ -1,39 +1,42 @@
 import { trustedPath } from '../processes/trusted-programs.ts';
 
-/** What the action's process asks of the cache worker; `key` of a restore is a prefix. `lookup`: a restore that fetches nothing. */
+/**
+ * A request of the action's process to the cache worker. The `key` of a restore is a prefix; a `lookup` is a restore
+ * that fetches nothing.
+ */
 export interface CacheRequest {
   readonly kind: 'restore' | 'lookup' | 'save';
   readonly key: string;
 }
 
 export type CacheAnswer =
-  /** For a lookup: found. */
+  /** The entry was restored or, for a lookup, found. */
   | { readonly kind: 'restored'; readonly key: string }
   | { readonly kind: 'no-entry' }
-  /** Saved and read back. */
+  /** The entry was saved and read back. */
   | { readonly kind: 'saved' }
-  /** The service refuses this token: no fault that passes. */
+  /** The service refuses this token, and a retry would not change that. */
   | { readonly kind: 'denied'; readonly why: string }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** One line of JSON on the answer pipe: what was seen on the way, then the answer. */
+/** A line of JSON on the answer pipe: a step on the way, or finally the answer. */
 export type WorkerLine =
   | { readonly kind: 'seen'; readonly what: string }
   | { readonly kind: 'answer'; readonly answer: CacheAnswer };
 
-/** File descriptor of the answer pipe; stdout belongs to the library's log lines. */
+/** The file descriptor of the answer pipe; stdout belongs to the library's log lines. */
 export const ANSWER_DESCRIPTOR = 3;
 
 /**
- * The folder that is cached, relative to the worker's directory: an entry is found again only under the
- * very same path, so it must not depend on the machine.
+ * The cached folder, relative to the worker's directory. An entry is found again only under the very same path, so the
+ * path must not depend on the machine.
  */
 export const STATE_FOLDER_NAME = 'ralph-state';
 
-/** The run's environment, as the entry of the action found it. */
+/** The environment of the run when the action started. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Why the cache cannot serve this run at all, for a person; null when it may be tried. */
+/** Returns why the cache cannot serve this run at all, for people, or null if it can be tried. */
 export function cacheObstacle(kind: CacheRequest['kind'], environment: Environment): string | null {
   if (
     !environment['ACTIONS_RUNTIME_TOKEN'] ||
@@ -52,8 +55,8 @@ export const READ_ONLY_EVENT =
   "this event's cache is read-only: events of issues, comments, reviews and checks may not write the default branch's cache unless the workflow says `cache-mode: write`";
 
 /**
- * What the worker gets. `workFolder` holds the cached folder, `tempFolder` the library's archives.
- * Nothing else of the run's environment is passed on.
+ * Returns the worker's environment: only what the cache library needs of the run's environment. `workFolder` contains
+ * the cached folder, `tempFolder` the library's archives.
  */
 export function workerEnvironment(
   environment: Environment,
@@ -65,7 +68,8 @@ export function workerEnvironment(
   return {
     ...Object.fromEntries(kept),
     PATH: trustedPath(environment),
-    // The library looks for the path in its directory but packs it relative to the workspace: both are ours.
+    // The library searches the path in its directory but packs it relative to the workspace, so both are the same
+    // folder.
     GITHUB_WORKSPACE: folders.workFolder,
     RUNNER_TEMP: folders.tempFolder,
     TAR_OPTIONS: confinedUnpacking,
@@ -88,10 +92,10 @@ const passedOn: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The library unpacks with `tar -P`, which obeys absolute names, `..` and links in the archive: a poisoned entry
- * could write anywhere before we get to look at it. GNU tar applies these renamings first: every name stays below
- * the folder, every link points at nothing, and what was renamed is then refused as an unexpected file.
- * State files have no such names, so packing is not touched.
+ * Options of GNU tar against a poisoned entry. The library unpacks with `tar -P`, which obeys absolute names, `..` and
+ * links in the archive, so an entry could write anywhere before it is checked. These renamings come first: every name
+ * stays below the folder, every link points at nothing, and what was renamed is then refused as an unexpected file.
+ * State files have no such names, so packing does not change.
  */
 const confinedUnpacking = [
   '--transform=s,^/+,refused/,x',

@@ -21,10 +21,10 @@ import {
 import { readStateFolder, writeStateFolder } from './state-folder.ts';
 
 interface WorkerCall {
-  /** Program and arguments that start the worker; the request is added as the last argument. */
+  /** The program and the arguments that start the worker; the request is added as the last argument. */
   readonly command: readonly [string, ...string[]];
   readonly request: CacheRequest;
-  /** Becomes the worker's directory. */
+  /** The worker's directory. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -37,18 +37,18 @@ type WorkerEnd =
   | { readonly kind: 'hung'; readonly why: string }
   | { readonly kind: 'broken'; readonly why: string };
 
-/** What is known of a worker's work so far. */
+/** The steps and the answer that a worker has reported so far. */
 interface Heard {
   seen: string;
   answer: CacheAnswer | null;
   lastError: string;
 }
 
-/** Lines of a Node crash that do not say what was wrong. */
+/** Matches lines of a Node crash that do not say what was wrong. */
 const STACK_NOISE = /^(\s.*|Node\.js v.*|)$/;
 
 export interface CacheStoreOptions {
-  /** Program and arguments that start the cache worker. */
+  /** The program and the arguments that start the cache worker. */
   readonly workerCommand: readonly [string, ...string[]];
   /** A private folder on this machine, the same in main and post. */
   readonly stagingFolder: string;
@@ -56,19 +56,25 @@ export interface CacheStoreOptions {
   readonly environment: Environment;
   readonly runId: string;
   readonly runAttempt: number;
-  /** A healthy round trip takes under a second; 8 s leave room for two retries of the library. */
+  /**
+   * Time limit for a restore: a healthy round trip takes under a second, and 8 s leave room for two retries of the
+   * library.
+   */
   readonly restoreTimeoutMs: number;
-  /** Saving and reading back together. */
+  /** Time limit for saving and reading back together. */
   readonly saveTimeoutMs: number;
   readonly now: () => number;
   readonly seal: Pick<Seal, 'sign'>;
   readonly debug: (text: string) => void;
 }
 
-/** So that a hanging cache costs a run at most 20 s in all. */
+/** Time limits with which a hanging cache costs a run at most 20 s in total. */
 export const cacheTimeouts = { restoreTimeoutMs: 8_000, saveTimeoutMs: 12_000 } as const;
 
-/** The Actions cache as a store of copies: a fresh entry per save, the newest of the lane at restore. */
+/**
+ * Creates a store of copies in the Actions cache: each save makes a new entry, and a restore takes the lane's newest
+ * entry.
+ */
 export function createCacheStore(options: CacheStoreOptions): CopyStore {
   return { restore, save };
 
@@ -150,14 +156,17 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     return end;
   }
 
-  /** A cache that hung once is not asked the same again, in post neither: each wait would cost the run its limit once more. */
+  /**
+   * Records that the cache hung, so that neither main nor post repeats the request: each attempt would cost the run the
+   * whole time limit again.
+   */
   async function noteHang(kind: Way, why: string): Promise<void> {
     await writeFile(hangFile(kind), why, { flag: 'wx' }).catch(() => undefined);
   }
 
-  /** How it hung before in this run; null: it did not. */
+  /** Returns how the cache hung earlier in this run, or null if it did not. */
   async function hangOf(kind: Way): Promise<string | null> {
-    // A named pipe in its place is not waited for.
+    // A link in the file's place is not followed, and a named pipe is not waited for.
     const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     return readFile(hangFile(kind), { encoding: 'utf8', flag }).catch(() => null);
   }
@@ -167,7 +176,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
   }
 }
 
-/** A lookup goes the way of a restore. */
+/** The kind of a request, with a lookup counted as a restore. */
 type Way = Exclude<CacheRequest['kind'], 'lookup'>;
 
 function entryIn(end: WorkerEnd): { readonly kind: 'entry'; readonly key: string } | Exclude<RestoredCopy, FoundCopy> {
@@ -199,7 +208,7 @@ async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
     input: null,
     timeoutMs: call.timeoutMs,
     signal: null,
-    // At once, and with a hung tar or zstd of the library.
+    // The worker is ended at once, together with a hung tar or zstd of the library.
     family: { kind: 'group', graceMs: 0, leftover: 'end' },
     outputs: [
       byLine((line) => {
@@ -209,7 +218,7 @@ async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
         if (!STACK_NOISE.test(line)) heard.lastError = line;
         forward(line, call.debug);
       }),
-      // Descriptor `answerDescriptor`.
+      // This is the output of descriptor `ANSWER_DESCRIPTOR`.
       byLine((text) => {
         const line = parseLine(text);
         if (line?.kind === 'seen') heard.seen = line.what;
@@ -227,7 +236,9 @@ async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
   return { kind: 'broken', why: `the cache worker ended (${how}) without an answer${cause}` };
 }
 
-/** Takes chunks and gives whole lines; the worker and the library end each of theirs. */
+/**
+ * Creates a function that takes chunks and passes on whole lines; the worker and the library end each of their lines.
+ */
 function byLine(onLine: (line: string) => void): (chunk: Buffer) => void {
   const decoder = new TextDecoder();
   let rest = '';
@@ -238,7 +249,10 @@ function byLine(onLine: (line: string) => void): (chunk: Buffer) => void {
   };
 }
 
-/** Warnings lose their command form, other commands are dropped: they carry signed addresses. */
+/**
+ * Logs a line: a warning without its command form, an address without its query. Other commands are dropped, because
+ * they carry signed addresses.
+ */
 function forward(line: string, debug: (line: string) => void): void {
   const text = line.replace(/^::(?:warning|error)[^:]*::/, '').replaceAll('%0A', ' ');
   if (text !== '' && !text.startsWith('::')) debug(`cache: ${text.replace(/(https?:\/\/[^\s?]+)\?\S+/g, '$1?…')}`);

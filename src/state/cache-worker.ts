@@ -12,9 +12,9 @@ import {
   type WorkerLine,
 } from './cache-environment.ts';
 
-/** What the cache service said to one HTTP request of the library, or how the connection ended. */
+/** The cache service's answer to one HTTP request of the library, or how the connection ended. */
 type Exchange =
-  /** The status is there, the body not yet; the library leaves some bodies unread. */
+  /** The status has arrived, but the body has not; the library leaves some bodies unread. */
   | { readonly kind: 'begun'; readonly step: Step; readonly status: number }
   | {
       readonly kind: 'answered';
@@ -32,7 +32,10 @@ type ResponseEnd =
   | { readonly kind: 'complete'; readonly text: string }
   | { readonly kind: 'cut'; readonly code: string };
 
-/** The worker process from start to exit. `argument` is a CacheRequest as JSON; stdin is its lifeline to the action. */
+/**
+ * Runs the worker process from start to exit. `argument` is a CacheRequest as JSON; stdin is the lifeline to the
+ * action.
+ */
 export async function cacheWorkerProcess(argument: string): Promise<never> {
   process.stdin.on('end', endWithDescendants).resume();
   const send = (line: WorkerLine): void => {
@@ -46,7 +49,7 @@ export async function cacheWorkerProcess(argument: string): Promise<never> {
   process.exit(0);
 }
 
-/** Looks up, restores into or saves from `./ralph-state` by @actions/cache; never throws for what the service did. */
+/** Looks up, restores or saves `./ralph-state` with @actions/cache; never throws because of the service's answers. */
 async function runCacheWorker(request: CacheRequest, onExchange: (exchange: Exchange) => void): Promise<CacheAnswer> {
   const exchanges: Exchange[] = [];
   watchTraffic((exchange) => {
@@ -92,7 +95,7 @@ async function save(cache: typeof ActionsCache, key: string, exchanges: readonly
   return { kind: 'failed', why: `it was uploaded but cannot be read back (${describeExchange(exchanges.at(-1))})` };
 }
 
-/** The action is gone, so nobody is left to end a hung tar or this process. */
+/** Ends this process and its descendants: the action is gone, so nothing else would end a hung tar. */
 function endWithDescendants(): void {
   try {
     process.kill(-process.pid, 'SIGKILL');
@@ -102,8 +105,8 @@ function endWithDescendants(): void {
 }
 
 /**
- * Watches every HTTP exchange of this process and reports each step of it. The library swallows its errors and
- * returns the same for "no such key" and for "the service is down"; what the service answered tells them apart.
+ * Reports each step of every HTTP exchange of this process. The library swallows its errors and returns the same for a
+ * missing key and for a failing service; only the service's answer distinguishes the two.
  */
 function watchTraffic(onExchange: (exchange: Exchange) => void): void {
   subscribe('http.client.response.finish', (message) => {
@@ -125,7 +128,7 @@ function watchTraffic(onExchange: (exchange: Exchange) => void): void {
   });
 }
 
-/** The service really said that it has no such entry: v2 answers without `ok`, v1 with 204. */
+/** Tells whether the service answered that it has no such entry: v2 answers without `ok`, v1 with 204. */
 function hasNoEntry(exchange: Exchange | undefined): boolean {
   if (exchange?.kind !== 'answered' || exchange.step !== 'lookup') return false;
   return (
@@ -133,7 +136,7 @@ function hasNoEntry(exchange: Exchange | undefined): boolean {
   );
 }
 
-/** The service's own words about an exchange, one line of at most 200 characters; empty when it had none. */
+/** Returns the message in the service's answer, as one line of at most 200 characters, or an empty string. */
 function serviceMessage(exchange: Exchange | undefined): string {
   if (exchange?.kind !== 'answered') return '';
   const text = exchange.body?.['message'] ?? exchange.body?.['msg'];
@@ -145,7 +148,7 @@ function serviceMessage(exchange: Exchange | undefined): string {
     : '';
 }
 
-/** What an exchange that led nowhere was, for a person. */
+/** Describes an exchange that failed, for people. */
 function describeExchange(exchange: Exchange | undefined): string {
   if (exchange === undefined) return 'no request reached the cache service';
   if (exchange.kind === 'cut')
@@ -170,7 +173,7 @@ function stepOf(request: ClientRequest): Step {
   return request.method === 'GET' || request.method === 'HEAD' ? 'download' : 'upload';
 }
 
-/** Hears a response without reading it: a `data` listener of our own would start the flow before the library listens. */
+/** Captures a response without reading it: a `data` listener here would start the flow before the library listens. */
 function overhear(response: IncomingMessage, onEnd: (end: ResponseEnd) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;

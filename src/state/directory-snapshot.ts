@@ -4,12 +4,14 @@ import { messageOf } from '../errors.ts';
 import type { PlacedSnapshot, SnapshotPlace, Unavailable } from '../ports/state.ts';
 import type { GenerationFiles } from './generation-files.ts';
 
-/** Under which the snapshot is kept. */
+/** The name under which the snapshot is kept. */
 const NAME = 'snapshot';
 
-/** The snapshot in a folder of this machine, as one file for each of its last generations. */
+/**
+ * Creates a place that keeps the snapshot in a folder of this machine, with one file for each of its last generations.
+ */
 export function createDirectorySnapshot(files: GenerationFiles, now: () => number): SnapshotPlace {
-  /** What of earlier versions is part of what was read last. */
+  /** The names of earlier versions' texts that are part of the snapshot read last. */
   let earlier: readonly string[] = [];
   return {
     name: 'directory',
@@ -21,19 +23,19 @@ export function createDirectorySnapshot(files: GenerationFiles, now: () => numbe
       return { kind: 'snapshot', head: found.head, snapshot: parseSnapshot(found.text) };
     },
     write: ({ from: { head }, snapshot }) => files.write(NAME, head, serializeSnapshot(snapshot)),
-    // No branch is pushed into a folder.
+    // A folder cannot take part in the push of a branch.
     carry: () => null,
     settle: async () => {
       try {
         for (const name of earlier) await files.remove(name);
       } catch {
-        // What is left is never read again.
+        // Files that are left are never read again.
       }
       earlier = [];
     },
   };
 
-  /** What earlier versions kept, each in files of its own, as a snapshot that is not written yet. */
+  /** Returns what earlier versions kept, each in files of its own, as a snapshot that is not written yet. */
   async function readEarlier(): Promise<PlacedSnapshot | Unavailable> {
     try {
       earlier = (await files.names()).filter(isEarlierName);

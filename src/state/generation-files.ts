@@ -8,24 +8,30 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import { cut } from '../core/text/phrase.ts';
 
 export interface GenerationFilesOptions {
-  /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */
+  /**
+   * The folder of the files, created by the first write with a `.gitignore` that keeps it out of every commit. It must
+   * be on a disk of this machine.
+   */
   readonly folder: string;
   readonly now: () => number;
-  /** Throws where the folder is not to be read or written; asked before each time. */
+  /** Throws if the folder must not be read or written; called before each access. */
   readonly check?: () => void;
-  /** Gives a file a second name, and fails with EEXIST when that is taken. */
+  /** Gives a file a second name; fails with EEXIST if that name is taken. */
   readonly link?: (existing: string, name: string) => Promise<void>;
 }
 
 /** Texts as files of one folder. */
 export interface GenerationFiles extends NamedTexts {
-  /** Under which something is kept; none where there is no folder. Throws when it cannot be read. */
+  /** Returns the names under which texts are kept; empty if there is no folder. Throws if the folder cannot be read. */
   names(): Promise<readonly string[]>;
-  /** Takes away all that is kept under a name. */
+  /** Removes everything that is kept under a name. */
   remove(name: string): Promise<void>;
 }
 
-/** What is stored under a name. `damagedAt`: when its newest file got the size that no complete one has. */
+/**
+ * The newest text under a name. `damagedAt` is the time at which its newest file got a size that no complete file has,
+ * or null.
+ */
 interface Stored {
   readonly generation: number;
   readonly head: Head;
@@ -33,21 +39,22 @@ interface Stored {
   readonly damagedAt: number | null;
 }
 
-/** Far more than the state of any checkout. */
+/** Maximum size of a text, far more than the state of any checkout. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Newest generations that stay: more than others write between the `link` and the next look of a writer. */
+/** Number of newest generations that stay: more than others write between a writer's `link` and its next look. */
 const KEPT = 8;
-/** Files may be removed between a look at the folder and the opening of one of them. */
+/** Maximum number of looks at the folder: files may be removed between a look and the opening of one of them. */
 const MAX_LOOKS = 20;
-/** Nobody writes a file for longer. */
+/** Maximum time for which a file is being written. */
 const WRITING_MS = MINUTE_MS;
 const NAME = /^[a-z0-9][a-z0-9-]{0,99}$/;
 const FILE_NAME = /^([^.]+)\.([1-9]\d{0,14})\.json$/;
 const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
 
 /**
- * Texts as files `<name>.<generation>.json`. A complete file gets the next generation's name by `link`, which fails when
- * another process was faster: that is the compare-and-swap, and it needs no lock that a killed process could leave behind.
+ * Creates texts as files `<name>.<generation>.json`. A complete file gets the next generation's name by `link`, which
+ * fails if another process was faster: that is the compare-and-swap, and it needs no lock that a killed process could
+ * leave behind.
  */
 export function createGenerationFiles({
   folder,
@@ -107,7 +114,8 @@ export function createGenerationFiles({
       if (top.kind === 'gone') continue;
       if (top.kind === 'complete')
         return { generation, head: headOf(generation, top.content), text: top.content.toString(), damagedAt: null };
-      // Damage: the generation before is the best that is left. The number stays, so that the next write goes above both.
+      // The newest generation is damaged, so the one before is the best that is left. The number stays, so that the
+      // next write goes above both.
       const before = previous === undefined ? null : await contentOf(fileOf(name, previous));
       const content = before?.kind === 'complete' ? before.content : Buffer.alloc(0);
       return { generation, head: headOf(generation, content), text: content.toString(), damagedAt: top.modifiedAt };
@@ -115,12 +123,15 @@ export function createGenerationFiles({
     throw new Error(`${folder} changed ${MAX_LOOKS} times while it was read`);
   }
 
-  /** Without hard links a file has its name before its content. */
+  /**
+   * Tells whether another process may still be writing the newest file: without hard links a file has its name before
+   * its content.
+   */
   function isBeingWritten(stored: Stored | null): boolean {
     return stored !== null && stored.damagedAt !== null && Math.abs(now() - stored.damagedAt) < WRITING_MS;
   }
 
-  /** Highest first. */
+  /** Returns the generations of a name, highest first. */
   async function generationsOf(name: string): Promise<readonly number[]> {
     const generations: number[] = [];
     check();
@@ -133,7 +144,7 @@ export function createGenerationFiles({
     return generations.sort((a, b) => b - a);
   }
 
-  /** Whether the name was free; when it was, the content is there as a whole. */
+  /** Writes the complete content under a name if the name is free; returns false if it is taken. */
   async function publish(file: string, content: Buffer): Promise<boolean> {
     const temporary = join(folder, `.${randomUUID()}.tmp`);
     try {
@@ -151,13 +162,19 @@ export function createGenerationFiles({
     }
   }
 
-  /** A process that slept before its `link` may have taken the name of a generation that others wrote and removed meanwhile: then there are `KEPT` newer ones. */
+  /**
+   * Tells whether a generation was published in time. A process that slept before its `link` may have taken the name of
+   * a generation that others wrote and removed in the meantime; then there are `KEPT` newer ones.
+   */
   async function isInTime(name: string, generation: number): Promise<boolean> {
     const [top = 0] = await generationsOf(name);
     return top >= generation && top < generation + KEPT;
   }
 
-  /** Removes old generations and what killed processes left. The state does not depend on it, so nobody hears of failures. */
+  /**
+   * Removes old generations and what killed processes left. The state does not depend on this, so failures are not
+   * reported.
+   */
   async function tidy(name: string): Promise<void> {
     try {
       for (const generation of (await generationsOf(name)).slice(KEPT))
@@ -192,13 +209,16 @@ export function createGenerationFiles({
   }
 }
 
-/** What the system says to a user who may not write there: later it says the same. */
+/** Error codes for a user without write access, which a retry does not change. */
 const forbids: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS']);
 
-/** What `link` says on file systems without hard links. */
+/** Error codes of `link` on file systems without hard links. */
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-/** The content tells texts apart when a person removed files, so that a number came twice. */
+/**
+ * Returns the head of a generation. Its hash distinguishes two texts with the same number, which exist if somebody
+ * removed files.
+ */
 function headOf(generation: number, content: Buffer): Head {
   return `${generation}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
 }
@@ -220,7 +240,8 @@ type Content =
 
 async function contentOf(file: string): Promise<Content> {
   try {
-    // Between the look at the folder and here, the file may have become a link or a pipe: neither is followed or waited for.
+    // Since the look at the folder the file may have become a link or a pipe, which are neither followed nor waited
+    // for.
     await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const { size, mtimeMs } = await handle.stat();
     if (size === 0 || size > MAX_BYTES) return { kind: 'damaged', modifiedAt: mtimeMs };
@@ -242,9 +263,9 @@ async function writeNew(file: string, content: Buffer): Promise<void> {
   }
 }
 
-/** A new name survives a power cut only when its folder is on the disk as well. */
+/** Writes a folder to the disk, because a new name survives a power cut only together with its folder. */
 async function syncFolder(folder: string): Promise<void> {
-  // Windows opens no folders, and keeps names without being asked.
+  // Windows cannot open folders, and keeps names without this.
   if (process.platform === 'win32') return;
   await using handle = await open(folder, 'r');
   await handle.sync();

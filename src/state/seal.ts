@@ -5,16 +5,19 @@ import { MAX_SESSION_BYTES } from '../core/lane/state.ts';
 import type { Seal, Sealed } from '../ports/state.ts';
 
 export interface SealOptions {
-  /** The agent's credential; null: there is none. */
+  /** The agent's credential, or null if there is no credential. */
   readonly credential: string | null;
-  /** `owner/name`: what is closed in one repository opens in no other. */
+  /** The repository as `owner/name`: what is closed in one repository cannot be opened in another. */
   readonly repository: string;
 }
 
-/** Of what is closed, at most: what cannot be compressed grows by the frame and a few bytes for each block of the compression. */
+/**
+ * Maximum size of closed content: content that cannot be compressed grows by the frame and a few bytes for each block
+ * of the compression.
+ */
 export const MAX_CLOSED_BYTES = MAX_SESSION_BYTES + 64 * 1024;
 
-/** The agent's credential as the key: AES-256-GCM for transcripts, HMAC-SHA256 for what is signed. */
+/** Creates a seal with the agent's credential as the key: AES-256-GCM for transcripts, HMAC-SHA256 for signatures. */
 export function createSeal({ credential, repository }: SealOptions): Seal {
   return {
     close: async (content, of) => {
@@ -29,7 +32,7 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
       try {
         const salt = content.subarray(MAGIC.length, MAGIC.length + SALT_BYTES);
         const packed = decrypt(content, { key: keyOf(credential, of, salt), context: contextOf(of) });
-        // Bounded: a few bytes may unfold to gigabytes.
+        // The size is limited, because a few bytes may unfold to gigabytes.
         return { kind: 'opened', content: await promisify(inflate)(packed, { maxOutputLength: MAX_SESSION_BYTES }) };
       } catch {
         return { kind: 'refused' };
@@ -52,7 +55,7 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
   }
 }
 
-/** Closes with the first, and opens what any of them has closed: the order of the agents may have been another one. */
+/** Combines seals: the first one closes, and all of them can open, because the order of the agents may have changed. */
 export function sealWith([first, ...others]: readonly Seal[]): Seal {
   if (first === undefined) throw new Error('there is no seal');
   return {
@@ -67,7 +70,7 @@ export function sealWith([first, ...others]: readonly Seal[]): Seal {
   };
 }
 
-/** What `encrypt` puts in front: format and version, salt, nonce; the tag comes last. */
+/** The format and version, which come first in closed content; salt and nonce follow, and the tag comes last. */
 const MAGIC = Buffer.from('RALPHTR\u0001');
 const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
@@ -75,13 +78,13 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = MAGIC.length + SALT_BYTES + NONCE_BYTES;
 
 interface Key {
-  /** 32 bytes. */
+  /** The key, 32 bytes. */
   readonly key: Uint8Array;
-  /** Bound to the content, not stored with it. */
+  /** Data that is bound to the content but not stored with it. */
   readonly context: Uint8Array;
 }
 
-/** AES-256-GCM; the head is bound to the content like the context. */
+/** Encrypts content with AES-256-GCM; the head and the context are bound to the content. */
 export function encrypt(
   content: Uint8Array,
   { key, context, salt, nonce }: Key & { readonly salt: Uint8Array; readonly nonce: Uint8Array },
@@ -91,7 +94,7 @@ export function encrypt(
   return Buffer.concat([head, cipher.update(content), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** The way back; throws when key or context is another one, or a byte has changed. */
+/** Decrypts what `encrypt` returned; throws if the key or the context differs, or a byte has changed. */
 function decrypt(closed: Uint8Array, { key, context }: Key): Buffer {
   const head = closed.subarray(0, HEAD_BYTES);
   if (closed.length < HEAD_BYTES + TAG_BYTES || MAGIC.compare(head, 0, MAGIC.length) !== 0)
@@ -103,7 +106,7 @@ function decrypt(closed: Uint8Array, { key, context }: Key): Buffer {
   return Buffer.concat([decipher.update(closed.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]);
 }
 
-/** The credential is long and random, so that one round is enough. */
+/** Derives a key for a purpose; one round is enough because the credential is long and random. */
 function derive(credential: string, salt: Uint8Array, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', credential, salt, purpose, 32));
 }

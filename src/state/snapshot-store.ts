@@ -23,44 +23,58 @@ import type {
   Updated,
 } from '../ports/state.ts';
 
-/** Where a run's state is kept. */
+/** The places where a run's state is kept. */
 export interface SnapshotStoreOptions {
-  /** What decides; null: there are only copies, or nothing is kept. */
+  /** The place that decides, or null if there are only copies or nothing is kept. */
   readonly place: SnapshotPlace | null;
-  /** Copies of lanes beside it, by the name that people know; null: none. */
+  /** The store of copies of lanes, with the name that people know, or null if there are no copies. */
   readonly copies: { readonly place: string; readonly store: CopyStore } | null;
-  /** For transcripts that the copies do not keep; null: they are not kept then. */
+  /** The store of transcripts that the copies do not keep, or null if such transcripts are not kept. */
   readonly conversations: Conversations | null;
   readonly now: () => number;
   readonly pace: Pace;
 }
 
-/** How an update waits while others are faster. `random`: from 0 up to, but not including, 1. */
+/**
+ * The timing of an update while other writers are faster. `random` returns a number from 0 up to, but not including, 1.
+ */
 export interface Pace {
   readonly random: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
 }
 
-/** So often an update is tried: with each try of all that want to write at once, one gets through. */
+/** Maximum number of attempts at an update; each time that all writers try at once, one of them succeeds. */
 const MAX_TRIES = 60;
-/** After this many tries of a push that takes the state along, the branch goes alone: it must not wait. */
+/**
+ * Maximum number of attempts to push a branch together with the state. After that the branch goes alone, because it
+ * must not wait.
+ */
 const MAX_CARRIED = 8;
 const ALONE = 'the state cannot be pushed with a branch';
-/** The longest pause between two tries, in ms. */
+/** Maximum pause between two attempts, in ms. */
 const MAX_PAUSE_MS = 16_000;
 
-/** How long to wait before the next try, in ms: at random, so that those who collided do not collide again, and longer the more there seem to be. */
+/**
+ * Returns the pause before the next attempt, in ms: random, so that writers that collided do not collide again, and
+ * longer after more attempts.
+ */
 function pauseBefore(tries: number, random: () => number): number {
   return Math.floor(random() * Math.min(MAX_PAUSE_MS, 100 * 2 ** Math.min(tries, 10)));
 }
 
-/** The state store of a run: the snapshot decides, and a copy counts only while the place takes no writes; where there is no place the copy is the state. */
+/**
+ * Creates the state store of a run. The snapshot decides, and a copy counts only while the place accepts no writes;
+ * without a place the copy is the state.
+ */
 export function createSnapshotStore({ place, copies, conversations, now, pace }: SnapshotStoreOptions): StateStore {
-  /** What this process last saw or wrote: a change that builds on it needs no second look unless somebody was faster. */
+  /**
+   * The snapshot that this process last read or wrote: a change that builds on it needs no second look unless another
+   * writer was faster.
+   */
   let known: PlacedSnapshot | null = null;
-  /** Why the place takes no writes of this run; null: as far as is known, it does. */
+  /** The reason why the place accepts no writes of this run, or null if it accepts them as far as is known. */
   let forbidden: string | null = null;
-  /** No push of a branch may take the state along, now or later. */
+  /** True if no push of a branch may include the state, now or later. */
   let isBarred = false;
   /** The copies that this process has restored. */
   const seen = new Map<LaneId, FoundCopy>();
@@ -94,7 +108,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
       last = looked.snapshot;
       const changed = change(looked.snapshot);
       if (changed.snapshot === looked.snapshot) {
-        // What this process remembers may be old, and the change be one that the newest snapshot takes.
+        // The remembered snapshot may be old, and the change may apply to the newest snapshot.
         const newest = isRemembered ? await look(place) : null;
         isRemembered = false;
         if (newest?.kind === 'snapshot' && newest.head !== looked.head) {
@@ -115,7 +129,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
           if (looked.head === null && looked.snapshot.size > 0) await settle(place, changed.snapshot);
           return { kind: 'updated', place: place.name, snapshot: changed.snapshot, answer: changed.answer };
         case 'refused':
-          // Where it goes with a branch, only the two together may be refused.
+          // With a branch, the refusal may concern only the two together.
           if (by === undefined) forbidden = written.why;
           else isBarred = true;
           return { kind: 'unguarded', why: written.why, last };
@@ -130,7 +144,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     return { kind: 'unavailable', why: `the ${place.name} changed ${MAX_TRIES} times while it was written`, last };
   }
 
-  /** What earlier versions kept goes only once the first snapshot is there as it was written. */
+  /** Removes what earlier versions kept, but only once the first snapshot can be read back as it was written. */
   async function settle(written: SnapshotPlace, snapshot: Snapshot): Promise<void> {
     const back = await written.read(null);
     if (back.kind !== 'snapshot' || back.head === null) return;
@@ -140,7 +154,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
 
   async function restore(lane: LaneId): Promise<Restored> {
     const looked = place === null ? null : await look(place);
-    // Leases and orders are there alone: without them a copy is no basis to work on.
+    // Only the place has leases and orders, and a copy without them is not enough to work on.
     if (looked?.kind === 'unavailable') return { snapshot: null, lane: looked };
     const parsed = looked === null ? null : laneIn(looked.snapshot, lane);
     const beyond = parsed === null || forbidden !== null ? null : sufficient(parsed, lane, now());
@@ -155,9 +169,9 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
 
   async function save(copy: StateCopy, change: Change<SaveAnswer>, runTag: string): Promise<SavedState> {
     const record = place === null ? null : await saveRecord(place, copy, { change, runTag });
-    // A copy of a run that lost its lane would come back as the newest one day.
+    // A copy saved by a run that lost its lane would one day come back as the newest copy.
     if (record?.kind === 'outrun') return { kind: 'not-kept', why: record.why, lane: free };
-    // Others may have built on it since: copied now, an old number would be the newest entry.
+    // Other runs may have built on this state since: a copy made now would be the newest entry with an old number.
     if (record?.kind === 'already') return { kind: 'saved', where: `${place?.name ?? ''} ✓`, lane: free };
     const isDecided = record?.kind === 'saved';
     const kept =
@@ -189,7 +203,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     let isTried = false;
     const updated = await update<SaveAnswer>((snapshot) => {
       const changed = change(snapshot);
-      // After a try of our own, only the answer to it was lost.
+      // If this process has tried before, it has saved the state and only the answer was lost.
       if (changed.answer.kind === 'already' && isTried) return { ...changed, answer: { kind: 'saved' } };
       isTried = changed.answer.kind === 'saved';
       return changed;
@@ -206,7 +220,10 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     return isThere ? { kind: 'saved' } : notKept({ kind: 'unavailable', why, last: back.snapshot }, lane, runTag);
   }
 
-  /** Beside the document, where the copies do not take the transcript; null: it is kept, or there is none. */
+  /**
+   * Keeps the transcript beside the document if the copies do not keep it. Returns null if the transcript is kept or
+   * there is nothing to keep.
+   */
   async function keepTranscript({ lane, transcript: kept }: StateCopy): Promise<NotKept | null> {
     if (kept === null || conversations === null) return null;
     const written = await conversations.write(lane, kept.content);
@@ -225,7 +242,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
   }
 }
 
-/** Also of a lane that nothing can claim. */
+/** The release of a lane, also of a lane that cannot be claimed. */
 const free: Released = { kind: 'free' };
 
 function notKept(failed: NotUpdated, lane: LaneId, runTag: string): NotKept & { readonly lane: Released } {

@@ -8,13 +8,16 @@ import { textOf } from '../errors.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { MAX_CLOSED_BYTES } from './seal.ts';
 
-/** How a stored copy describes itself: sha256 (hex) of each file by its path, and whose state it is. */
+/**
+ * A stored copy's description of itself: the sha256 (hex) of each file by its path, and the lane and number of the
+ * state.
+ */
 interface Manifest {
   readonly version: 1;
   readonly lane: LaneId;
   readonly sequence: number;
   readonly files: Readonly<Record<string, string>>;
-  /** Of all that stands before it; null, or absent in what earlier versions wrote: it is not signed. */
+  /** Signature of all fields above; null, or missing in what earlier versions wrote, if the copy is not signed. */
   readonly signature?: string | null;
 }
 
@@ -24,7 +27,7 @@ export type ReadCopy =
   | { readonly kind: 'intact'; readonly copy: FoundCopy & { readonly lane: LaneId } }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** Writes `copy` into the new folder `target`; throws Error with a reason for a person when it cannot be kept. */
+/** Writes `copy` into the new folder `target`; throws an Error with a reason for people if the copy cannot be kept. */
 export async function writeStateFolder(target: string, copy: PartialCopy, sign: Sign): Promise<void> {
   const { lane, sequence, document, transcript } = copy;
   if (document !== null && Buffer.byteLength(document) > MAX_STATE_BYTES)
@@ -41,7 +44,10 @@ export async function writeStateFolder(target: string, copy: PartialCopy, sign: 
   for (const [path, content] of contents) await writeFile(join(target, path), content);
 }
 
-/** Reads back what `writeStateFolder` wrote; anything missing, added, changed, linked or oversize refuses the whole. */
+/**
+ * Reads what `writeStateFolder` wrote; refuses the whole copy if anything is missing, added, changed, linked or too
+ * large.
+ */
 export async function readStateFolder(source: string, sign: Sign): Promise<ReadCopy> {
   try {
     const contents = await readFiles(source, MAX_FOLDER_BYTES);
@@ -78,11 +84,14 @@ const DOCUMENT_NAME = 'state.json';
 const TRANSCRIPT_NAME = 'transcript';
 const MANIFEST_NAME = 'manifest.json';
 const MAX_MANIFEST_BYTES = 64 * 1024;
-/** Earlier versions kept transcripts as they are, in up to 200 files. */
+/** Maximum size of a copy's folder; earlier versions kept transcripts unsealed, in up to 200 files. */
 const MAX_FOLDER_BYTES = MAX_STATE_BYTES + MAX_MANIFEST_BYTES + Math.max(MAX_CLOSED_BYTES, MAX_SESSION_BYTES);
 const MAX_FILES = 200;
 
-/** All files below `root` by their `/` path; throws when there is anything but plain files with plain names, or too much. */
+/**
+ * Reads all files below `root` by their `/` path; throws if there is anything but plain files with plain names, or too
+ * much.
+ */
 async function readFiles(root: string, maxBytes: number): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
   let bytes = 0;
@@ -90,7 +99,7 @@ async function readFiles(root: string, maxBytes: number): Promise<Map<string, Bu
     for (const name of await readdir(join(root, folder))) {
       const path = folder === '' ? name : `${folder}/${name}`;
       if (!PLAIN_NAME.test(name) || name.includes('..')) throw new Error('it contains a file with an unsafe name');
-      // lstat, not stat: a link is refused, never followed; a pipe is never opened.
+      // With `lstat`, a link is refused and never followed, and a pipe is never opened.
       const entry = await lstat(join(root, path));
       if (entry.isDirectory()) {
         await visit(path);

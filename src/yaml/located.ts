@@ -1,27 +1,30 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 
-/** Line and column from 1. */
+/** A position in a text; line and column count from 1. */
 interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** YAML as plain data, and where in the text its values stand; or all that keeps it from being read. */
+/** YAML as plain data with the positions of its values in the text, or all problems that keep it from being read. */
 export type LocatedYaml =
   | {
       readonly kind: 'data';
       readonly data: unknown;
-      /** Where the value at a path stands, or the key that leads to it; of one that is not there, what is nearest. */
+      /**
+       * Returns the position of the value at a path, or of the key that leads to it; for a missing value, the nearest
+       * position.
+       */
       readonly at: (path: readonly PropertyKey[], of: 'key' | 'value') => Position;
-      /** A name that is there twice keeps a file from being read. */
+      /** Always empty, because a repeated name keeps a file from being read. */
       readonly repeated: readonly never[];
     }
   | { readonly kind: 'malformed'; readonly problems: readonly (Position & { readonly message: string })[] };
 
-/** Problems beyond these are not listed: most follow from the first. */
+/** Maximum number of problems that are listed; most of them follow from the first. */
 const MAX_PROBLEMS = 10;
 
-/** Reads one YAML document of a bounded length; never throws. */
+/** Parses one YAML document of a bounded length; never throws. */
 export function parseLocatedYaml(text: string): LocatedYaml {
   const lines = new LineCounter();
   const positionOf = (offset: number): Position => {
@@ -44,7 +47,7 @@ export function parseLocatedYaml(text: string): LocatedYaml {
     const data = document.toJS({ maxAliasCount: 100 }) as unknown;
     return { kind: 'data', data, at: (path, of) => positionOf(offsetOf(document, path, of)), repeated: [] };
   } catch (error) {
-    // Aliases that multiply without end.
+    // The library throws for aliases that multiply without end.
     return malformed(error instanceof Error ? error.message : 'it is not YAML', 0);
   }
 }

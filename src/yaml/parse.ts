@@ -1,14 +1,14 @@
 import { parseDocument } from 'yaml';
 
-/** YAML as plain data; or where and why it cannot be read, as a sentence. */
+/** YAML as plain data, or where and why it cannot be read, as a sentence. */
 type ParsedYaml =
   | { readonly kind: 'data'; readonly data: unknown }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** Longer ones are refused by GitHub, which takes workflow files of up to 500 KB. */
+/** Maximum length of a document; GitHub accepts workflow files of up to 500 KB. */
 const MAX_CHARS = 512 * 1024;
 
-/** Reads one YAML document; never throws. */
+/** Parses one YAML document; never throws. */
 export function parseYaml(text: string): ParsedYaml {
   if (text.length > MAX_CHARS) return { kind: 'unreadable', why: 'it is longer than GitHub allows.' };
   try {
@@ -18,7 +18,7 @@ export function parseYaml(text: string): ParsedYaml {
     const line = text.slice(0, error.pos[0]).split('\n').length;
     return { kind: 'unreadable', why: `line ${String(line)}: ${error.message}` };
   } catch (error) {
-    // Aliases that multiply without end.
+    // The library throws for aliases that multiply without end.
     return { kind: 'unreadable', why: error instanceof Error ? error.message : 'it is not YAML.' };
   }
 }

@@ -7,30 +7,33 @@ interface ChangedRule {
   readonly to: string;
 }
 
-/** What a setting of another Ralph amounts to here. */
+/** The meaning of another Ralph's setting here. */
 type Meaning =
-  /** The text of the input; `note`: what is different about it here, as a sentence. */
+  /** The text of the input; `note` says as a sentence what is different here, or is null. */
   | { readonly kind: 'input'; readonly text: string; readonly note: string | null }
-  /** What the action does in any case. */
+  /** The action does this in any case. */
   | { readonly kind: 'as-always' }
-  /** `note`: a sentence for a person who would miss it; null: nobody would. */
+  /** The setting has no effect. `note` is a sentence for people who would miss it, or null if nobody would. */
   | { readonly kind: 'none'; readonly note: string | null }
-  /** A predicate. */
+  /** The value cannot be used; `why` is a predicate. */
   | { readonly kind: 'unusable'; readonly why: string };
 
 /** A setting of another Ralph. */
 export interface Key {
   readonly name: string;
-  /** Other names of it; in the environment alone. */
+  /** Other names of the setting, which count in the environment only. */
   readonly aliases: readonly string[];
-  /** The input that it sets; null: none. */
+  /** The input that the setting sets, or null. */
   readonly input: string | null;
   readonly meaning: (value: string) => Meaning;
-  /** Which variables of the environment are this setting: those of its name and with the prefix `RALPH_`, only the latter since anybody may have one of its name, or none. */
+  /**
+   * The environment variables that are this setting: those with its name or with the prefix `RALPH_`; only those with
+   * the prefix, because other programs may use the name; or no variable.
+   */
   readonly variables: 'named' | 'prefixed' | 'none';
 }
 
-/** Every setting that has a meaning here, or of which somebody must hear that it has none. */
+/** All settings that have a meaning here, or about which people must learn that they have no meaning. */
 export const KEYS: readonly Key[] = [
   named('PROJECT_NAME'),
   named('PROJECT_TYPE'),
@@ -51,7 +54,7 @@ export const KEYS: readonly Key[] = [
   key('TASK_SOURCES', 'task-sources', taskSources),
   same('GITHUB_TASK_LABEL', 'task-label'),
   same('OPTIONAL_SECTIONS', 'optional-sections'),
-  // Both make `verify`, in this order.
+  // The two settings together form `verify`, in this order.
   key('TEST_COMMAND', 'verify', (value) => inputText(commandOf(value))),
   key('QUALITY_GATES', 'verify', (value) => inputText(value.split(';').map(commandOf).filter(Boolean).join('\n'))),
   key(
@@ -99,16 +102,16 @@ export const KEYS: readonly Key[] = [
 
 const NAMES = KEYS.map(({ name }) => name);
 
-/** The setting of that name, or of its variant for one run (`RALPH_MAX_CALLS_PER_HOUR`) in the environment; undefined: there is none. */
+/** Returns the setting of that name, or undefined if there is no such setting. */
 export function keyOf(name: string): Key | undefined {
   return KEYS.find((known) => known.name === name);
 }
 
-/** The name that was meant, if one is near; null: there is none. */
+/** Returns the name of the setting that was probably meant, or null if no name is near. */
 export function meantBy(name: string): string | null {
   const plain = name.replace(/^RALPH_/, '');
   if (keyOf(plain) !== undefined) return plain;
-  // What two letters tell apart may be the name of something else.
+  // A short name that differs in two letters may be the name of something else.
   return name.length < 8 ? null : (NAMES.find((known) => nearest(plain, [known.toLowerCase()]) !== null) ?? null);
 }
 
@@ -120,17 +123,17 @@ function alsoCalled(alias: string, known: Key): Key {
   return { ...known, aliases: [alias] };
 }
 
-/** A setting that means here what it means there. */
+/** Creates a setting that means the same here as in other Ralphs. */
 function same(name: string, input: string): Key {
   return key(name, input, inputText);
 }
 
-/** A setting that is shown with its file. */
+/** Creates a setting that is shown with its file. */
 function named(name: string): Key {
   return { ...key(name, null, () => ({ kind: 'as-always' })), variables: 'none' };
 }
 
-/** Other programs may have a variable of this name. */
+/** Returns the setting for its prefixed variable only, because other programs may have a variable of its name. */
 function anybodys(known: Key): Key {
   return { ...known, variables: 'prefixed' };
 }
@@ -156,7 +159,10 @@ function oneOf(texts: Readonly<Record<string, string>>): Key['meaning'] {
   };
 }
 
-/** The program that another Ralph starts. The action installs its own, which the CLI's usual names stand for. */
+/**
+ * Returns the meaning of the program that another Ralph starts. The CLI's usual names mean the one that the action
+ * installs itself.
+ */
 function agentCommand(value: string): Meaning {
   const command = value.trim();
   if (/^(?:claude|npx (?:-y |--yes )?@anthropic-ai\/claude-code(?:@latest)?)$/.test(command))
@@ -182,7 +188,7 @@ function allowedTools(value: string): Meaning {
   };
 }
 
-/** Where other Ralphs take tasks from, as it is called here. */
+/** The task sources of other Ralphs, with their names here. */
 const SOURCES: Readonly<Record<string, readonly string[]>> = {
   local: ['plan', 'prd'],
   github: ['issues'],
@@ -204,12 +210,15 @@ function taskSources(value: string): Meaning {
     : inputText([...new Set(names.flatMap((name) => SOURCES[name] ?? []))].join(','));
 }
 
-/** One line of `verify`. */
+/** Returns a command as one line of `verify`. */
 function commandOf(text: string): string {
   return text.replace(/\s*\n\s*/g, ' ').trim();
 }
 
-/** The agent's allow rules of another Ralph, in the form that works here; each once. `Bash(git add *)` → `Bash(git add:*)`, and `Bash(*)` → `Bash`. */
+/**
+ * Returns the agent's allow rules of another Ralph in the form that works here, without duplicates: `Bash(git add *)` →
+ * `Bash(git add:*)`, and `Bash(*)` → `Bash`.
+ */
 function toolRulesHere(text: string): { readonly rules: readonly string[]; readonly changed: readonly ChangedRule[] } {
   const pairs = listField()
     .parse(text)

@@ -1,23 +1,29 @@
-/** A line of a settings file that sets something. `line`: where it begins, from 1. */
+/** A line of a settings file that sets something; `line` is its first line, from 1. */
 interface RcEntry {
   readonly key: string;
   readonly value: string;
   readonly line: number;
 }
 
-/** What is wrong with a line, as a predicate: `is shell code …`. */
+/** The problem of a line, as a predicate: `is shell code …`. */
 interface RcProblem {
   readonly line: number;
   readonly why: string;
 }
 
-/** What a settings file says, in its order; and its problems, as many as anybody reads. Of a key that is set twice the last one counts. */
+/**
+ * The entries of a settings file in their order, and its problems up to a limit. If a key is set twice, the last entry
+ * counts.
+ */
 export interface ParsedRc {
   readonly entries: readonly RcEntry[];
   readonly problems: readonly RcProblem[];
 }
 
-/** Parses `KEY=VALUE` lines as bash would read them, quotes and comments included, and runs nothing: what only a shell could answer is a problem with its line. Never throws. */
+/**
+ * Parses `KEY=VALUE` lines as bash would read them, including quotes and comments, and runs nothing: what only a shell
+ * could answer is a problem of its line. Never throws.
+ */
 export function parseRc(text: string): ParsedRc {
   const scan: Scan = { text: text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n'), at: 0, line: 1, known: new Map() };
   const entries: RcEntry[] = [];
@@ -39,10 +45,10 @@ export function parseRc(text: string): ParsedRc {
   return { entries, problems };
 }
 
-/** A text with so many is no settings file: the rest of it is not read. */
+/** Maximum number of problems: a text with more is not a settings file, and its rest is not read. */
 const MAX_PROBLEMS = 100;
 
-/** Where the reading is. `known`: what the lines before have set. */
+/** The position of the parser; `known` contains what the lines before have set. */
 interface Scan {
   readonly text: string;
   at: number;
@@ -53,7 +59,7 @@ interface Scan {
 const NOT_TEXT = 'has bytes that are not UTF-8: save the file as UTF-8';
 
 class Unreadable extends Error {
-  /** null: the line that was being read. */
+  /** The line of the problem, or null for the line that was being read. */
   readonly line: number | null;
 
   constructor(why: string, line: number | null) {
@@ -62,7 +68,7 @@ class Unreadable extends Error {
   }
 }
 
-/** One line, or several where a value in quotes goes on; null: it is blank or a comment. */
+/** Parses one line, or several if a value in quotes continues; returns null for a blank line or a comment. */
 function parseStatement(scan: Scan): Omit<RcEntry, 'line'> | null {
   skipBlanks(scan);
   const character = scan.text[scan.at];
@@ -137,14 +143,17 @@ function inDoubleQuotes(scan: Scan, key: string): string {
       return value;
     }
     if (character === '\\') value += escaped(scan, /[$`"\\]/);
-    // Within double quotes a `$` before a quote is a `$`.
+    // Within double quotes, a `$` before a quote is literal.
     else if (character === '$' && /["']/.test(scan.text[scan.at + 1] ?? '')) value += take(scan);
     else if (/[$`]/.test(character)) value += expanded(scan, key);
     else value += take(scan);
   }
 }
 
-/** A backslash and what it stands before: a line end is joined, one of `special` is itself, before anything else the backslash stays. */
+/**
+ * Reads a backslash and the next character: a line end is dropped, one of `special` loses its backslash, and before
+ * anything else the backslash stays.
+ */
 function escaped(scan: Scan, special: RegExp): string {
   scan.at += 1;
   const character = scan.text[scan.at];
@@ -154,7 +163,7 @@ function escaped(scan: Scan, special: RegExp): string {
   return special.test(character) ? taken : `\\${taken}`;
 }
 
-/** What a `$` or a backquote begins. */
+/** Reads what a `$` or a backquote begins; throws Unreadable if only a shell could answer it. */
 function expanded(scan: Scan, key: string): string {
   const rest = restOfLine(scan);
   if (rest.startsWith('$(') || rest.startsWith('`'))
@@ -164,7 +173,7 @@ function expanded(scan: Scan, key: string): string {
     );
   const [whole, braced, fallback, plain] = /^\$(?:\{(\w+)(?::?-([^{}$`\\"']*))?\}|([A-Za-z_]\w*))/.exec(rest) ?? [];
   if (whole === undefined) {
-    // `$'…'`, `${#x}`, the old arithmetic `$[1+1]` and the like are the shell's; a lone `$` is a `$`.
+    // `$'…'`, `${#x}`, the old arithmetic `$[1+1]` and similar forms need a shell; a lone `$` is literal.
     if (/^\$(?:[{['"]|[0-9@*#?!$-])/.test(rest))
       throw new Unreadable('has an expansion that only a shell can make: write the value itself', null);
     return take(scan);
@@ -173,7 +182,7 @@ function expanded(scan: Scan, key: string): string {
   const name = braced ?? plain ?? '';
   const known = scan.known.get(name) ?? '';
   if (known !== '') return known;
-  // `KEY="${KEY:-value}"`: the environment comes first in any case, so here only the value is left.
+  // In `KEY="${KEY:-value}"` the environment comes first in any case, so only the value is needed here.
   if (name === key && fallback !== undefined) return fallback;
   throw new Unreadable(
     `refers to ${name}, which no line above sets. Variables of the environment are not read into a setting, since they may be secrets: write the value itself`,
@@ -182,7 +191,7 @@ function expanded(scan: Scan, key: string): string {
 }
 
 function unclosed(scan: Scan, { quote, line }: { readonly quote: string; readonly line: number }): Unreadable {
-  // What follows is in quotes that nobody closed: none of it is known to be a setting.
+  // The rest is in quotes that nobody closed, so nothing in it is known to be a setting.
   scan.at = scan.text.length;
   return new Unreadable(`begins a value with ${quote} that is never closed`, line);
 }
@@ -194,14 +203,14 @@ function take(scan: Scan): string {
   return character;
 }
 
-/** Whether there were any. */
+/** Skips blanks and tells whether there were any. */
 function skipBlanks(scan: Scan): boolean {
   const [blanks = ''] = match(scan, /[ \t]*/y) ?? [];
   scan.at += blanks.length;
   return blanks !== '';
 }
 
-/** To the line behind this one. */
+/** Moves to the beginning of the next line. */
 function skipLine(scan: Scan): void {
   const end = scan.text.indexOf('\n', scan.at);
   if (end === -1) scan.at = scan.text.length;
@@ -211,7 +220,7 @@ function skipLine(scan: Scan): void {
   }
 }
 
-/** As much of it as an expansion may take. */
+/** Returns the rest of the line, up to the length that an expansion may have. */
 function restOfLine({ text, at }: Scan): string {
   const [line = ''] = text.slice(at, at + 2_000).split('\n', 1);
   return line;
@@ -226,7 +235,7 @@ function countLines(text: string): number {
   return text.split('\n').length - 1;
 }
 
-/** Of the first character that no UTF-8 stands for. */
+/** Returns the line of the first bytes that are not UTF-8. */
 function lineOf(text: string): number {
   return countLines(text.slice(0, text.indexOf('\uFFFD')).replace(/\r\n?/g, '\n')) + 1;
 }

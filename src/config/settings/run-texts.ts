@@ -14,24 +14,27 @@ import {
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** Settings files of other Ralphs; of several the first one counts, as for those that know both. */
+/** Settings files of other Ralphs; if there are several, the first one counts, as in those Ralphs that know both. */
 const SETTINGS_FILES = ['.ralph/.ralphrc', '.ralphrc'];
 
-/** Their paths from the root, for a run that works in this folder. */
+/** Returns the paths of the settings files from the root, for a run that works in this folder. */
 export function settingsPaths(within: Folder): readonly string[] {
   return SETTINGS_FILES.map((path) => fromRoot(within, path));
 }
 
-/** What the environment and the base branch say, as far as it is known. */
+/** The settings in the environment and on the base branch, as far as they are known. */
 interface RunSettings {
   readonly read: ReadSettings;
-  /** Settings files behind the one that counts. */
+  /** Settings files that do not count, because another one comes first. */
   readonly others: readonly SettingsFile[];
   /** See `Config`. */
   readonly unknown: string | null;
 }
 
-/** Reads what sets a run up beside its inputs. `files`: of the base branch, by their paths from its root; `null`: nobody knows what they say there. `within`: where the run works. */
+/**
+ * Reads what configures a run besides its inputs. `files` are the base branch's, by their paths from its root, or null
+ * if they are unknown. `within` is the folder in which the run works.
+ */
 export function readRunSettings(
   environment: Texts,
   files: { readonly texts: Readonly<Record<string, string>>; readonly unread: Readonly<Record<string, string>> } | null,
@@ -49,7 +52,10 @@ export function readRunSettings(
 const UNKNOWN =
   '`.ralphrc` counts as it is on the base branch, which this checkout does not have, so it was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
 
-/** The inputs' texts with these settings. `defaults`: those of action.yml; where there are no settings, none are needed. */
+/**
+ * Returns the inputs' texts with these settings. `defaults` are those of action.yml; they are not needed without
+ * settings.
+ */
 export function textsWith(
   given: Texts,
   { read, others, unknown }: RunSettings,
@@ -64,7 +70,7 @@ export function textsWith(
   return { ...settled, counting, problems: read.problems, settings: { found: read.found, lines, unknown } };
 }
 
-/** The same with settings that were read before: by the gate's job, or by main. */
+/** Returns the inputs' texts with settings that were read before, by the gate's job or by main. */
 export function textsWithFound(
   given: Texts,
   found: readonly FoundSetting[],
@@ -74,12 +80,12 @@ export function textsWithFound(
   return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: [] };
 }
 
-/** A step with the action as its workflow has it, and what the base branch and action.yml say. */
+/** A step with the action as its workflow has it, with the contents of the base branch and of action.yml. */
 interface SettingsQuestion {
   readonly workflow: string;
   readonly inputs: Readonly<Record<string, string>>;
   readonly environment: Readonly<Record<string, string>>;
-  /** null: nobody knows what the base branch has. */
+  /** The settings files of the base branch, or null if they are unknown. */
   readonly files: {
     readonly texts: Readonly<Record<string, string>>;
     readonly unread: Readonly<Record<string, string>>;
@@ -87,10 +93,10 @@ interface SettingsQuestion {
   readonly defaults: Readonly<Record<string, string>>;
 }
 
-/** Inputs that say who and where somebody is, and not how a run works. */
+/** Inputs that say who and where somebody is, not how a run works. */
 const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, 'phase', 'handoff-path', 'handoff-digest'];
 
-/** Answers what a step would run with; an expression counts as given. */
+/** Returns the settings that a step would run with; an expression counts as given. */
 export function answerSettings({ workflow, inputs, environment, files, defaults }: SettingsQuestion): AnsweredSettings {
   const given = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
   const run = readRunSettings(environment, files, workingFolderOf(inputs));

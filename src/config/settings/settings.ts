@@ -3,14 +3,17 @@ import { firstLines, firstNames, oneLine } from '../../core/text/phrase.ts';
 import { KEYS, keyOf, meantBy, type Key } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 
-/** A settings file of another Ralph, as the base branch has it. `why`: it cannot be read, as a predicate. */
+/** A settings file of another Ralph, as the base branch has it; `why` says as a predicate why it cannot be read. */
 export type SettingsFile =
   | { readonly kind: 'text'; readonly path: string; readonly text: string }
   | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment and the settings file say, and what is to be said of it. `problems` are lines for a person. */
+/**
+ * The settings in the environment and in the settings file, with what has to be reported about them. `problems` are
+ * lines for people.
+ */
 export interface ReadSettings {
   readonly found: readonly FoundSetting[];
   readonly problems: readonly string[];
@@ -18,9 +21,9 @@ export interface ReadSettings {
   readonly environment: ReadPlace;
 }
 
-/** What the environment or a file holds beside what counts. */
+/** The contents of the environment or of a file besides the settings that count. */
 interface ReadPlace {
-  /** Settings whose meaning is what the action does in any case, or that are shown. */
+  /** Settings that the action follows in any case, or that are only shown. */
   readonly asAlways: readonly string[];
   readonly meaningless: readonly string[];
   readonly notes: readonly string[];
@@ -28,22 +31,25 @@ interface ReadPlace {
 
 interface ReadFile extends ReadPlace {
   readonly path: string;
-  /** As the project calls itself there, with its type; empty: it does not. */
+  /** The project's name and type in the file; empty if the file does not state them. */
   readonly project: string;
   readonly repeated: readonly string[];
 }
 
-/** At most so many problems of a file are reported. */
+/** Maximum number of problems of a file that are reported. */
 const MAX_PROBLEMS = 20;
 
-/** What a value says, and where it stands. */
+/** The value of a setting and its place. */
 interface Given {
   readonly key: Key;
   readonly value: string;
   readonly place: Place;
 }
 
-/** Reads the settings of other Ralphs: the environment before the file. Runs nothing, and shows no value that it has no meaning for. */
+/**
+ * Reads the settings of other Ralphs; the environment comes before the file. Runs nothing, and shows no value that has
+ * no meaning here.
+ */
 export function readSettingsOfOthers(environment: Environment, file: SettingsFile | null): ReadSettings {
   const parsed = file?.kind === 'text' ? parseRc(file.text) : { entries: [], problems: [] };
   const path = file?.path ?? '';
@@ -59,7 +65,7 @@ export function readSettingsOfOthers(environment: Environment, file: SettingsFil
       entry === undefined
         ? []
         : [{ key, value: entry.value, place: { key: key.name, file: { path, line: entry.line } } }];
-    // Of what sets an input only one counts; of everything else each place has its say.
+    // Only one place counts for a setting that sets an input; any other setting is reported for each place.
     return key.input !== null && variable !== undefined ? ofVariable : [...ofVariable, ...ofEntry];
   });
   const meant = given.map((one) => ({ ...one, meaning: one.key.meaning(one.value.trim()) }));
@@ -115,7 +121,10 @@ export function readSettingsOfOthers(environment: Environment, file: SettingsFil
   };
 }
 
-/** The variable that has the setting: that of this run alone comes first. An empty one is none. */
+/**
+ * Returns the variable of the setting; the one for this run alone (`RALPH_…`) comes first. An empty variable does not
+ * count.
+ */
 function variableOf(
   environment: Environment,
   { name, aliases, variables }: Key,
@@ -126,7 +135,10 @@ function variableOf(
     .find(({ value }) => value.trim() !== '');
 }
 
-/** Variables for one run (`RALPH_…`) that are no setting and close to one. Of others of that prefix nobody knows whose they are. */
+/**
+ * Returns variables for one run (`RALPH_…`) that are not settings but close to one. Other variables with that prefix
+ * may belong to anybody.
+ */
 function misspeltIn(environment: Environment): readonly { readonly name: string; readonly near: string }[] {
   const names = Object.keys(environment).filter(
     (name) =>
@@ -142,7 +154,7 @@ function misspeltIn(environment: Environment): readonly { readonly name: string;
     .slice(0, MAX_PROBLEMS);
 }
 
-/** Settings that make one input together become one, in the order of the table. */
+/** Joins settings that form one input together, in the order of the table. */
 function byInput(settings: readonly (Given & { readonly text: string })[]): readonly FoundSetting[] {
   const inputs = [...new Set(settings.flatMap(({ key }) => key.input ?? []))];
   return inputs.flatMap((input) => {
@@ -157,7 +169,7 @@ function repeatedIn(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 
-/** `.ralphrc:12: MAX_CALLS_PER_HOUR`, or `MAX_CALLS_PER_HOUR of the environment`. */
+/** Returns the name of a place: `.ralphrc:12: MAX_CALLS_PER_HOUR`, or `The variable MAX_CALLS_PER_HOUR`. */
 export function placeName({ key, file }: Place): string {
   return file === null ? `The variable ${key}` : `${file.path}:${String(file.line)}: ${key}`;
 }
@@ -170,14 +182,17 @@ function shownKey(key: string): string {
   return oneLine(key, 60);
 }
 
-/** The inputs' texts with what counts of the settings, by input. */
+/** The inputs' texts with the settings that count, by input. */
 export interface Settled {
   readonly texts: Readonly<Record<string, string | undefined>>;
-  /** Those that count. */
+  /** The settings that count. */
   readonly settings: readonly FoundSetting[];
 }
 
-/** Puts settings in place of inputs that are not given. An input that has its default's text counts as not given; `defaults`: those of action.yml. */
+/**
+ * Puts settings in place of inputs that are not given. An input with its default's text counts as not given; `defaults`
+ * are those of action.yml.
+ */
 export function settleInputs(
   given: Readonly<Record<string, string | undefined>>,
   found: readonly FoundSetting[],
@@ -188,7 +203,10 @@ export function settleInputs(
   return { texts: { ...given, ...Object.fromEntries(settings.map(({ input, text }) => [input, text])) }, settings };
 }
 
-/** What is said of the settings in the log and the summary: one line for the file, one for the environment, then what is different here. Empty: there are none. */
+/**
+ * Returns the lines about the settings for the log and the summary: one for the file, one for the environment, then
+ * what is different here. Empty if there are no settings.
+ */
 export function describeSettings(read: ReadSettings, counting: readonly FoundSetting[]): readonly string[] {
   const places = counting.flatMap(({ places: of }) => of);
   const overruled = read.found.filter((one) => !counting.includes(one)).flatMap(({ places: of }) => of);
@@ -214,7 +232,7 @@ function environmentLine(
   return [`Environment: ${[`${settingsCount(used.length)} used${names}`, ...others].join(', ')}.`];
 }
 
-/** What is not used of a place, and why. */
+/** Describes the settings of a place that are not used, and why. */
 function otherParts(overruled: readonly string[], meaningless: readonly string[]): readonly string[] {
   return [
     ...(overruled.length === 0

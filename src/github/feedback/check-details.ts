@@ -7,7 +7,7 @@ import { UserError } from '../../errors.ts';
 import { type Client, type ForgeOptions, type Octokit, usualPace } from '../client.ts';
 import { fetchFor } from '../proxied-fetch.ts';
 
-/** An archive that cannot be read; the message says so in a sentence. */
+/** An error for an archive that cannot be read; its message is a sentence. */
 class UnreadableArchive extends Error {
   constructor(why: string) {
     super(`The log of the job is an archive that cannot be read: ${why}.`);
@@ -15,40 +15,40 @@ class UnreadableArchive extends Error {
   }
 }
 
-/** The signature of an entry: `PK` and two more. */
+/** The signature of an entry: `PK` and two more bytes. */
 const SIGNATURE = 0x04034b50;
 
 const HEADER_BYTES = 30;
 
 const METHODS = { stored: 0, deflated: 8 };
 
-/** Sizes follow the content instead of coming before it. */
+/** The flag for sizes that follow the content instead of coming before it. */
 const SIZES_FOLLOW = 1 << 3;
 
 const ENCRYPTED = 1;
 
 interface Source {
-  /** The next `count` bytes, which stay; fewer at the end. */
+  /** Returns the next `count` bytes without removing them, or fewer at the end. */
   peek(count: number): Promise<Buffer>;
   skip(count: number): Promise<void>;
   next(count: number): AsyncGenerator<Uint8Array>;
   rest(): AsyncGenerator<Uint8Array>;
 }
 
-/** Of a log: beyond it, its end is not worth the time. */
+/** Maximum size of a log; the end of a larger log is not worth the time. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
 const MEBIBYTE = 1024 * 1024;
 
 interface Kept extends Pick<ForgeOptions, 'apiUrl' | 'pace'> {
-  /** Where GitHub says that the log is; null: it said nothing. */
+  /** The address of the log as GitHub states it, or null if GitHub does not. */
   readonly address: string | null;
 }
 
-/** Beyond them an annotation says the same again. */
+/** Maximum number of annotations; further ones repeat what these say. */
 const MOST_ANNOTATIONS = 50;
 
-/** A failed check is looked at once; what cannot be read is missing, and said to be. */
+/** Options without retries: a failed check is looked at once, and what cannot be read is reported as missing. */
 const once = { request: { retries: 0 } };
 
 interface Job extends LogWindow {
@@ -56,7 +56,10 @@ interface Job extends LogWindow {
   readonly step: string | null;
 }
 
-/** Job, step, annotations and the end of the log of a failed check; never throws for what GitHub does not give. */
+/**
+ * Reads the job, the step, the annotations and the end of the log of a failed check; never throws for what GitHub does
+ * not provide.
+ */
 export async function detailsOf(
   client: Client,
   { of, id, app }: CheckNow,
@@ -74,12 +77,12 @@ export async function detailsOf(
     step: job.got?.step ?? null,
     annotations: annotations.got ?? [],
     log: log.got?.text ?? null,
-    // The same permission may be why two of them are missing.
+    // Two parts may be missing for the same reason, such as a permission.
     missing: missing.length === 0 ? null : [...new Set(missing)].join(' '),
   };
 }
 
-/** What was read, or why it was not. */
+/** Returns what was read, or why it could not be read. */
 async function tried<T>(read: () => Promise<T>): Promise<{ readonly got: T | null; readonly missing: string | null }> {
   try {
     return { got: await read(), missing: null };
@@ -123,7 +126,7 @@ type Step = NonNullable<
   Awaited<ReturnType<Octokit['rest']['actions']['getJobForWorkflowRun']>>['data']['steps']
 >[number];
 
-/** Steps after it fail because of it; one that ran out of time was cancelled. */
+/** Returns the first failed step: later steps fail because of it. A step that ran out of time was cancelled. */
 function failedStep(steps: readonly Step[]): Step | null {
   const first = (conclusion: string): Step | undefined => steps.find((step) => step.conclusion === conclusion);
   return first('failure') ?? first('cancelled') ?? null;
@@ -139,7 +142,10 @@ interface Log {
   readonly missing: string | null;
 }
 
-/** GitHub says where the log is kept, which is elsewhere: there it is read without the token. */
+/**
+ * Reads the end of a job's log. GitHub answers with the log's address on another server, where it is read without the
+ * token.
+ */
 async function readLog(
   { ask }: Client,
   {
@@ -162,13 +168,16 @@ async function readLog(
   return { text: tail.end(), missing };
 }
 
-/** Hands a log over piece by piece, without the token; null when it came whole, or why not, as a sentence. */
+/**
+ * Passes a log on piece by piece, downloaded without the token; returns null if the log is complete, or a sentence that
+ * says why it is not.
+ */
 async function downloadLog(
   { address, apiUrl, pace = usualPace }: Kept,
   take: (text: string) => void,
 ): Promise<string | null> {
   const url = URL.parse(address ?? '');
-  // What GitHub encrypts does not go on in the clear.
+  // A log that GitHub serves encrypted must not be downloaded unencrypted.
   if (url === null || (url.protocol !== 'https:' && url.protocol !== new URL(apiUrl).protocol))
     return 'GitHub does not say where the log of the job is.';
   try {
@@ -198,7 +207,7 @@ async function read(body: AsyncIterable<Uint8Array>, take: (text: string) => voi
   return null;
 }
 
-/** The address is as good as a key for as long as it holds, so that no message may carry it. */
+/** Explains a failed download without the log's address, which is as good as a key while it is valid. */
 function whyBroken(error: unknown, limitMs: number): string {
   if (error instanceof UnreadableArchive) return error.message;
   if (!(error instanceof Error)) throw error;
@@ -209,7 +218,10 @@ function whyBroken(error: unknown, limitMs: number): string {
   return `The log of the job could not be downloaded: ${sentence(cut(words, 200))}`;
 }
 
-/** The bytes as they are or, where they are a zip archive, those of its first entry: the log of one job. Nothing is held but what comes next. */
+/**
+ * Yields the bytes unchanged or, for a zip archive, those of its first entry, which is the log of one job. Only the
+ * next bytes are held in memory.
+ */
 async function* unpacked(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = createSource(bytes);
   const start = await source.peek(HEADER_BYTES);
@@ -227,7 +239,7 @@ async function* unpacked(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   else throw new UnreadableArchive('it is packed in an unusual way');
 }
 
-/** What follows the compressed content, such as the archive's table, is left alone. */
+/** Yields decompressed content; what follows the compressed content, such as the archive's table, is ignored. */
 async function* inflated(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const inflate = createInflateRaw();
   const packed = Readable.from(bytes, { objectMode: false });
@@ -248,7 +260,7 @@ function createSource(bytes: AsyncIterable<Uint8Array>): Source {
   const chunks = bytes[Symbol.asyncIterator]();
   let held: Buffer = Buffer.alloc(0);
 
-  /** false: there is no more. */
+  /** Reads another chunk; returns false at the end. */
   async function more(): Promise<boolean> {
     const next = await chunks.next();
     if (next.done === true) return false;

@@ -3,28 +3,27 @@ import { cut, flatten, sentence } from '../../core/text/phrase.ts';
 import { graphqlAnswerOf, isGraphqlWeather } from '../graphql/weather.ts';
 import { type CommitAnswer, type RunAnswer, shown, type StatusAnswer, type SuiteAnswer } from './pull-request-query.ts';
 
-/** What the token may not read of the checks of a pull request. */
+/** The parts of a pull request's checks that the token may not read. */
 export interface RefusedParts {
-  /** Why checks cannot be read, as a sentence; null: they can. */
+  /** A sentence that says why checks cannot be read, or null if they can. */
   readonly checks: string | null;
-  /** The same of commit statuses. */
+  /** A sentence that says why commit statuses cannot be read, or null if they can. */
   readonly statuses: string | null;
-  /** True if the checks could not be read for now only. */
+  /** True if the checks are unreadable only for now. */
   readonly isForNow: boolean;
 }
 
-/** Nothing was refused. */
 const nothingRefused: RefusedParts = { checks: null, statuses: null, isForNow: false };
 
-/** Every way in which a part of the checks can be refused takes these: a run of a workflow is read with `actions`. */
+/** The permissions that each part takes: a workflow run is read with `actions`. */
 const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses: read'] } as const;
 
 type Part = keyof typeof NEEDED;
 
-/** Of what an app says of a check; GitHub takes 64 KiB of it. */
+/** Maximum length of what an app says about a check; GitHub accepts 64 KiB. */
 const MAX_SUMMARY_CHARS = 4_000;
 
-/** All checks of a commit, the oldest first. */
+/** Returns all checks of a commit, oldest first. */
 export function checksOf(commit: CommitAnswer | null): readonly CheckNow[] {
   const suites = shown(commit?.checkSuites).flatMap(ofSuite);
   const statuses = (commit?.status?.contexts ?? []).map(ofStatus);
@@ -35,7 +34,10 @@ export function checksOf(commit: CommitAnswer | null): readonly CheckNow[] {
   );
 }
 
-/** A suite without a check of its own is one only where a workflow stands behind it: GitHub makes an empty one for every app that might check something. */
+/**
+ * Returns the checks of a suite. A suite without checks counts as one only if it belongs to a workflow: GitHub creates
+ * an empty suite for every app that might check something.
+ */
 function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
   const { workflowRun: run, app, status, conclusion } = suite;
   const workflow =
@@ -44,7 +46,7 @@ function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
       : { path: run.file?.path ?? null, name: run.workflow.name, run: run.databaseId ?? 0, event: run.event };
   const runs = new Map([...shown(suite.runs), ...shown(suite.failed)].map((one, index) => [idOf(one) ?? -index, one]));
   const checks = [...runs.values()].map((one) => ofRun(one, app?.slug ?? null, workflow));
-  // GitHub lets a person approve a run before it makes the run's jobs.
+  // GitHub lets a person approve a run before it creates the run's jobs.
   if (run === null || (checks.length > 0 && conclusion !== 'ACTION_REQUIRED')) return checks;
   const ofAll: CheckNow = {
     of: 'workflow',
@@ -80,7 +82,7 @@ function ofRun(run: RunAnswer, app: string | null, workflow: CheckNow['workflow'
   };
 }
 
-/** GitHub keeps the newest of each context. */
+/** Returns a commit status as a check; GitHub keeps only the newest of each context. */
 function ofStatus({ context, state, description, targetUrl: url, createdAt }: StatusAnswer): CheckNow {
   return {
     of: 'status',
@@ -97,7 +99,7 @@ function ofStatus({ context, state, description, targetUrl: url, createdAt }: St
   };
 }
 
-/** Where GraphQL says no number, the address of a job ends in it. */
+/** Returns the id of a check run. If GraphQL gives no number, the address of a job ends in it. */
 function idOf({ databaseId, detailsUrl }: RunAnswer): number | null {
   return databaseId ?? (Number(/\/job\/(\d{1,15})$/.exec(detailsUrl ?? '')?.[1] ?? 0) || null);
 }
@@ -107,7 +109,10 @@ function resultOf(status: string, conclusion: string | null): CheckNow['result']
   return status === 'WAITING' ? 'waiting' : 'running';
 }
 
-/** What says nothing of the change does not count: a check that was cancelled, or that GitHub gave up after two weeks. */
+/**
+ * The result of each conclusion. A check that was cancelled, or that GitHub gave up after two weeks, says nothing about
+ * the change and does not count.
+ */
 const conclusions: Readonly<Record<string, CheckNow['result']>> = {
   SUCCESS: 'passed',
   NEUTRAL: 'passed',
@@ -120,7 +125,10 @@ const conclusions: Readonly<Record<string, CheckNow['result']>> = {
   STALE: 'skipped',
 };
 
-/** `EXPECTED`: a rule of the branch asks for it, and nothing has reported it. */
+/**
+ * The result of each status. `EXPECTED` means that a rule of the branch requires the status and nothing has reported
+ * it.
+ */
 const statusResults: Readonly<Record<string, CheckNow['result']>> = {
   SUCCESS: 'passed',
   FAILURE: 'failed',
@@ -129,7 +137,10 @@ const statusResults: Readonly<Record<string, CheckNow['result']>> = {
   EXPECTED: 'waiting',
 };
 
-/** GraphQL answers with data and errors at once where a token may read only some of it. Throws where anything but checks was refused, or all. */
+/**
+ * Returns the data of an answer and the parts that were refused: GraphQL answers with data and errors at once if a
+ * token may read only some of the query. Throws if anything but checks was refused, or everything.
+ */
 export async function besideRefused<Answer extends { readonly repository: object }>(
   answer: Promise<Answer>,
 ): Promise<{ readonly data: Answer; readonly refused: RefusedParts }> {
@@ -153,7 +164,7 @@ export async function besideRefused<Answer extends { readonly repository: object
   }
 }
 
-/** What the field at the end of this path belongs to; null: to neither. */
+/** Returns the part that the field at the end of this path belongs to, or null if it belongs to neither. */
 function partAt(path: readonly unknown[]): Part | null {
   if (path.includes('checkSuites') || path.includes('statusCheckRollup')) return 'checks';
   return path.includes('status') ? 'statuses' : null;

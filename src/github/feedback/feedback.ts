@@ -16,10 +16,10 @@ import {
 } from './pull-request-query.ts';
 import { mergeabilityOf, readStanding } from './standing.ts';
 
-/** What is open beyond so many pull requests, the oldest changes, waits until others are merged. */
+/** Maximum number of open pull requests that are read; those with the oldest changes wait until others are merged. */
 const MAX_READ = 200;
 
-/** Pull requests per page; GitHub is asked again for small pages if it fails on large ones. */
+/** Number of pull requests per page; GitHub is asked again for small pages if it fails on large ones. */
 const PAGE = 50;
 
 const SMALL_PAGE = 10;
@@ -73,7 +73,7 @@ type FeedbackMethods = Pick<
   | 'resolveThread'
 >;
 
-/** What people and CI say of a pull request, and answers to it. */
+/** Creates methods that read what people and CI say about a pull request, and that answer them. */
 export function createFeedback(
   client: Client,
   options: Pick<ForgeOptions, 'apiUrl' | 'log' | 'pace'>,
@@ -98,14 +98,14 @@ export function createFeedback(
           pull_number: number,
           comment_id: replyTo,
           body: fitBody(body),
-          // GitHub may have written it before it failed, and a thread gets one answer.
+          // GitHub may have written the answer before it failed, and a thread gets only one answer.
           request: { retries: 0 },
         });
         return { id: data.id };
       }),
 
     resolveThread: (thread) =>
-      // GitHub asks for the right to push as well.
+      // GitHub requires the right to push as well.
       ask(
         { doing: 'resolve a thread of a review', needs: ['pull-requests: write', 'contents: write'] },
         async (octokit) => {
@@ -118,23 +118,26 @@ export function createFeedback(
   };
 }
 
-/** Checks of the commits before one, the oldest commit first; empty where they cannot be read. */
+/** Returns the checks of the commits before a commit, oldest commit first; empty if they cannot be read. */
 async function checksBefore({ ask }: Client, tip: string): Promise<readonly CheckNow[]> {
   try {
-    // They are of use without statuses.
+    // The checks are useful without statuses.
     const { data } = await ask(
       { doing: 'read earlier checks of the base branch', needs: ['checks: read', 'actions: read'] },
       async (octokit, at) => besideRefused(octokit.graphql<EarlierChecksAnswer>(EARLIER_CHECKS_QUERY, { ...at, tip })),
     );
     return commitsBefore(data.repository.object ?? {}).flatMap(checksOf);
   } catch (error) {
-    // Then what fails is worked on, as if it had never run there.
+    // Without earlier checks, a failed check is worked on as if it had never run on the base branch.
     if (!(error instanceof UserError)) throw error;
     return [];
   }
 }
 
-/** The open pull requests of this repository whose branch begins with `prefix`. One request where there are at most 50 open ones in all. */
+/**
+ * Returns the open pull requests of this repository whose branch begins with `prefix`. Sends one request if at most 50
+ * pull requests are open.
+ */
 function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly WaitingPullRequest[]> {
   return ask({ doing: 'look at the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {
     const found: WaitingPullRequest[] = [];

@@ -38,13 +38,16 @@ const DISARM = 'disablePullRequestAutoMerge(input: { pullRequestId: $id }) { pul
 
 const DEQUEUE = 'dequeuePullRequest(input: { id: $id }) { mergeQueueEntry { id } }';
 
-/** Until GitHub is asked once more whether the pull request conflicts. */
+/** Seconds until GitHub is asked again whether the pull request conflicts. */
 const COMPUTES_SECONDS = 2;
 
-/** Pages of threads beyond the first: 500 threads in all. */
+/** Number of pages of threads beyond the first: 500 threads in total. */
 const MORE_PAGES = 4;
 
-/** Reads what people and CI say of the open pull request of a branch; null: there is none. */
+/**
+ * Creates a function that reads what people and CI say about the open pull request of a branch, and returns null if
+ * there is no such pull request.
+ */
 export function readPullRequest(
   { ask }: Client,
   { log, pace = usualPace }: Pick<ForgeOptions, 'log' | 'pace'>,
@@ -70,7 +73,7 @@ export function readPullRequest(
         const threads = await allThreads(octokit, at, read);
         const mergeable = mergeabilityOf(pull.mergeable);
         if (mergeable !== 'unknown') return toPullRequest({ pull, threads, refused, mergeable });
-        // The first question makes GitHub compute it, which takes a moment.
+        // The first query makes GitHub compute the mergeability, which takes a moment.
         await setTimeout(COMPUTES_SECONDS * pace.secondMs);
         const again = await readStanding(octokit, at, branch).catch(keepUnknown);
         return toPullRequest({ pull, threads, refused, mergeable: again?.mergeable ?? mergeable });
@@ -78,13 +81,13 @@ export function readPullRequest(
     );
 }
 
-/** The second question decides nothing: what is unknown stays so. */
+/** Ignores a failure of the second query, which decides nothing: an unknown mergeability stays unknown. */
 function keepUnknown(error: unknown): null {
   if (isWorthSmaller(error)) return null;
   throw error;
 }
 
-/** A pull request as GitHub answers. `page`: size of a page of threads. */
+/** A pull request as GitHub returned it; `page` is the size of a page of threads. */
 interface ReadPull {
   readonly pull: PullAnswer;
   readonly refused: RefusedParts;
@@ -102,7 +105,10 @@ async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string):
   });
 }
 
-/** What people say is read in small pages, the checks of head and base each by themselves: where those fail, the rest counts. */
+/**
+ * Reads what people say in small pages, and the checks of head and base in queries of their own: if those fail, the
+ * rest counts.
+ */
 async function readInParts(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
   const variables = { ...at, branch: `refs/heads/${branch}` };
   return besideUnknown(async (lacking) => {
@@ -129,7 +135,7 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
       const [first] = graphqlAnswerOf(error).errors ?? [];
       const words = first?.message ?? (error instanceof Error ? error.message : '');
       const why = sentence(`GitHub answers: ${cut(flatten(words), 300)}`);
-      // What a server does not know, it does not know tomorrow.
+      // A field that a server does not know today stays unknown, so this failure is lasting.
       const isForNow = first === undefined || !isUnknownField(first);
       return { found: {}, refused: { checks: why, statuses: null, isForNow } };
     }
@@ -137,12 +143,15 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
 }
 
 interface Threads {
-  /** Not resolved; the newest, oldest first. */
+  /** The newest unresolved threads, oldest first. */
   readonly open: readonly ThreadNow[];
   readonly more: number;
 }
 
-/** GitHub cannot leave out what is resolved, so that a long review may hide an open thread behind resolved ones. */
+/**
+ * Reads the unresolved threads. GitHub cannot leave out resolved ones, so an open thread of a long review may come
+ * pages later.
+ */
 async function allThreads(
   octokit: Octokit,
   at: RepositoryName,
@@ -199,7 +208,7 @@ function toPullRequest({
   };
 }
 
-/** null: nothing of it was submitted yet. */
+/** Converts a thread; returns null if nothing in it was submitted yet. */
 function toThread(answer: ThreadAnswer): ThreadNow | null {
   const [first] = shown(answer.first).flatMap(toComment);
   if (first === undefined) return null;
@@ -222,7 +231,10 @@ function startOf({ comments: [first] }: ThreadNow): number {
   return first?.at ?? 0;
 }
 
-/** A person's own comments can be seen by their token before they are submitted. What is hidden has no text. */
+/**
+ * Converts a comment. A person's token also sees their own comments before they are submitted, which are left out. A
+ * hidden comment has no text.
+ */
 function toComment(answer: CommentAnswer): readonly ThreadComment[] {
   const id = numberOf(answer.fullDatabaseId);
   if (id === null || answer.state === 'PENDING') return [];
@@ -259,18 +271,21 @@ const reviewStates = {
   PENDING: 'pending',
 } as const;
 
-/** A number with 64 bits comes as text. */
+/** Parses a number with 64 bits, which comes as text; returns null if it is not a valid id. */
 function numberOf(text: string | null): number | null {
   const number = Number(text ?? Number.NaN);
   return Number.isSafeInteger(number) && number > 0 ? number : null;
 }
 
-/** Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off: as far as it is none of that. Where auto-merge stays on, the pull request is ready again as it was. */
+/**
+ * Removes a pull request from the merge queue, makes it a draft and switches its auto-merge off, as far as necessary.
+ * If auto-merge cannot be switched off, the pull request becomes ready again as before.
+ */
 export async function freeHead(client: Client, number: number, standing: Standing): Promise<void> {
   const { id, isDraft, autoMerge, isQueued } = standing;
   const name = `pull request #${String(number)}`;
   if (isQueued) await change(client, { doing: `remove ${name} from the merge queue`, mutation: DEQUEUE, id });
-  // A draft cannot be merged: from here on nobody is faster than the rest of this.
+  // A draft cannot be merged, so from here on nobody can merge before the rest is done.
   if (!isDraft) await change(client, { doing: `make ${name} a draft again`, mutation: DRAFT, id });
   if (!autoMerge) return;
   try {
@@ -281,13 +296,13 @@ export async function freeHead(client: Client, number: number, standing: Standin
   }
 }
 
-/** Draft → ready for review. */
+/** Marks a draft as ready for review. */
 export function markReady(client: Client, number: number, id: string): Promise<void> {
   const doing = `mark pull request #${String(number)} as ready for review`;
   return change(client, { doing, mutation: READY, id });
 }
 
-/** Ready for review → draft. */
+/** Turns a pull request that is ready for review into a draft. */
 export function makeDraft(client: Client, number: number, id: string): Promise<void> {
   return change(client, { doing: `make pull request #${String(number)} a draft again`, mutation: DRAFT, id });
 }

@@ -1,14 +1,14 @@
 import { ACCOUNT_FRAGMENT, type Actor } from '../client.ts';
 import { standing, withoutLacking, type Lacking, type StandingAnswer } from './standing.ts';
 
-/** Of threads that are not resolved; and the most of a page. */
+/** Maximum number of unresolved threads, and of threads per page. */
 export const MOST_THREADS = 100;
-/** Threads and reviews per page after a query for all of them failed. */
+/** Number of threads and reviews per page after a query for all of them failed. */
 export const SMALL_PAGE = 20;
 
 const THREADS = `totalCount pageInfo { hasPreviousPage startCursor } nodes { ...Thread }`;
 
-/** GitHub's numbers of comments have outgrown `databaseId`, which has 32 bits. */
+/** The fields of threads. GitHub's numbers of comments have outgrown `databaseId`, which has 32 bits. */
 const THREAD_FRAGMENTS = `fragment Thread on PullRequestReviewThread {
   id isResolved isOutdated path line startLine originalLine diffSide startDiffSide
   first: comments(first: 1) { nodes { ...Said } }
@@ -19,7 +19,7 @@ fragment Said on PullRequestReviewComment {
 }
 ${ACCOUNT_FRAGMENT}`;
 
-/** The most of one commit: a workflow run, or what another app checks, is a suite. */
+/** Maximum number of suites of one commit; a suite is a workflow run, or the checks of another app. */
 const SUITES = 50;
 
 const suite = (runs: string) => `checkSuites(first: ${String(SUITES)}) {
@@ -30,7 +30,7 @@ const suite = (runs: string) => `checkSuites(first: ${String(SUITES)}) {
 }
 status { contexts { context state description targetUrl createdAt } }`;
 
-/** Failed ones are asked for by themselves: a large matrix has more jobs than a page. */
+/** The checks of the head. Failed ones are requested separately, because a large matrix has more jobs than a page. */
 const HEAD_FRAGMENT = `fragment Head on Commit {
   ${suite(`runs: checkRuns(first: 100, filterBy: { checkType: ALL }) { nodes { ...Run summary } }
     failed: checkRuns(first: 50, filterBy: { checkType: ALL, conclusions: [FAILURE, TIMED_OUT, STARTUP_FAILURE] }) { nodes { ...Run summary } }`)}
@@ -43,7 +43,7 @@ const BASE_FRAGMENT = `fragment Base on Commit {
 
 const RUN_FRAGMENT = `fragment Run on CheckRun { databaseId name status conclusion startedAt completedAt detailsUrl title }`;
 
-/** Whose checks a query asks for: those of the head, or those of the base branch's commit. */
+/** The commit whose checks a query requests: the head, or the base branch's commit. */
 export type ChecksPart = 'head' | 'base';
 
 const CHECKS: Readonly<Record<ChecksPart, string>> = {
@@ -51,7 +51,10 @@ const CHECKS: Readonly<Record<ChecksPart, string>> = {
   base: 'baseRef { target { oid ...Base } }',
 };
 
-/** A branch of this repository is asked for its pull request: a fork may have a branch of the same name. */
+/**
+ * Builds a query about the pull request of a branch of this repository, because a fork may have a branch of the same
+ * name.
+ */
 const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String!, $branch: String!) {
   repository(owner: $owner, name: $repo) {
     ref(qualifiedName: $branch) {
@@ -67,7 +70,7 @@ const said = (lacking: Lacking, page: number) =>
           reviewThreads(last: ${String(page)}) { ${THREADS} }
           reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }`;
 
-/** All of it at once. */
+/** Builds the query for everything at once. */
 export const pullRequestQuery = (lacking: Lacking): string =>
   withoutLacking(
     `${ofPullRequest(`${said(lacking, MOST_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
@@ -78,14 +81,14 @@ ${THREAD_FRAGMENTS}`,
     lacking,
   );
 
-/** The same without checks, in smaller pages. */
+/** Builds the query for everything but checks, in smaller pages. */
 export const saidQuery = (lacking: Lacking): string =>
   withoutLacking(
     `${ofPullRequest(`${said(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`,
     lacking,
   );
 
-/** Nothing but the checks of one commit. */
+/** Builds the query for the checks of one commit only. */
 export const checksQuery = (part: ChecksPart, lacking: Lacking): string =>
   withoutLacking(
     `${ofPullRequest(`number isCrossRepository ${CHECKS[part]}`)}
@@ -94,7 +97,7 @@ ${RUN_FRAGMENT}`,
     lacking,
   );
 
-/** Threads before those that are known, in pages of this size. */
+/** Builds the query for threads before the known ones, in pages of this size. */
 export const threadsQuery = (page: number, lacking: Lacking): string =>
   withoutLacking(
     `query ($owner: String!, $repo: String!, $number: Int!, $before: String!) {
@@ -106,21 +109,24 @@ ${THREAD_FRAGMENTS}`,
     lacking,
   );
 
-/** So many commits before the tip of a base branch may say how a check stands there. */
+/** Number of commits before the tip of a base branch that are searched for the state of a check. */
 const EARLIER_COMMITS = 5;
 
-/** Of a merge the first parent: others are commits of pull requests. */
+/**
+ * Builds the fields of earlier commits. Of a merge only the first parent is read, because others are commits of pull
+ * requests.
+ */
 const before = (more: number): string =>
   `parents(first: 1) { nodes { ...Base ${more === 1 ? '' : before(more - 1)} } }`;
 
-/** Checks of the commits before one. */
+/** The query for the checks of the commits before one. */
 export const EARLIER_CHECKS_QUERY = `query ($owner: String!, $repo: String!, $tip: GitObjectID!) {
   repository(owner: $owner, name: $repo) { object(oid: $tip) { ... on Commit { ${before(EARLIER_COMMITS)} } } }
 }
 ${BASE_FRAGMENT}
 ${RUN_FRAGMENT}`;
 
-/** A commit with those before it, as deep as was asked. */
+/** A commit with the commits before it, as deep as was requested. */
 interface EarlierCommit extends CommitAnswer {
   readonly parents?: Nodes<EarlierCommit>;
 }
@@ -129,7 +135,7 @@ export interface EarlierChecksAnswer {
   readonly repository: { readonly object: Pick<EarlierCommit, 'parents'> | null };
 }
 
-/** The commits before it, the oldest first. */
+/** Returns the commits before a commit, oldest first. */
 export function commitsBefore({ parents }: Pick<EarlierCommit, 'parents'>): readonly CommitAnswer[] {
   return shown(parents).flatMap((parent) => [...commitsBefore(parent), parent]);
 }
@@ -149,7 +155,7 @@ export interface ThreadsAnswer {
   readonly repository: { readonly pullRequest: { readonly reviewThreads: ThreadPage } };
 }
 
-/** A list of GraphQL has null for an entry that it could not show, and a list that was refused is null itself. */
+/** A list in GraphQL: an entry that could not be shown is null, and a list that was refused is null itself. */
 export interface Nodes<T> {
   readonly nodes: readonly (T | null)[] | null;
 }
@@ -162,7 +168,7 @@ export interface PullAnswer extends StandingAnswer {
   readonly mergeable: 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
   readonly baseRefName: string;
   readonly baseRefOid: string;
-  /** null: the base branch was deleted. */
+  /** The base branch, or null if it was deleted. */
   readonly baseRef: { readonly target: (CommitAnswer & { readonly oid: string }) | null } | null;
   readonly commits: Nodes<{ readonly commit: CommitAnswer }>;
   readonly reviewThreads: ThreadPage;
@@ -219,7 +225,7 @@ export interface SuiteAnswer {
   readonly createdAt: string;
   readonly url: string;
   readonly app: { readonly slug: string } | null;
-  /** null: no workflow of GitHub Actions. */
+  /** The workflow run, or null if the suite does not belong to GitHub Actions. */
   readonly workflowRun: {
     readonly databaseId: number | null;
     readonly url: string;
@@ -240,7 +246,7 @@ export interface RunAnswer {
   readonly completedAt: string | null;
   readonly detailsUrl: string | null;
   readonly title: string | null;
-  /** Asked of the head only. */
+  /** The summary, which is requested for the head only. */
   readonly summary?: string | null;
 }
 
@@ -252,7 +258,7 @@ export interface StatusAnswer {
   readonly createdAt: string;
 }
 
-/** The entries that GitHub could show. */
+/** Returns the entries that GitHub could show. */
 export function shown<T>(list: Nodes<T> | null | undefined): readonly T[] {
   return (list?.nodes ?? []).filter((node) => node !== null);
 }

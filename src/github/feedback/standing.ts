@@ -2,12 +2,15 @@ import type { PullRequestNow, Standing } from '../../core/feedback/pull-request-
 import { ACCOUNT_FRAGMENT, type Actor, type Octokit, type RepositoryName, toAccount } from '../client.ts';
 import { graphqlAnswerOf, unknownNameIn } from '../graphql/weather.ts';
 
-/** Fields of a pull request that an older Enterprise server may not know: without them it has no auto-merge, or no merge queue. */
+/**
+ * Fields of a pull request that an older Enterprise server may not know; without them the pull request counts as one
+ * without auto-merge or merge queue.
+ */
 const OPTIONAL = { autoMergeRequest: 'autoMergeRequest { enabledAt }', isInMergeQueue: 'isInMergeQueue' } as const;
 
-/** Other fields and arguments that came later than most, and what is asked instead. */
+/** Other fields and arguments that older servers may not know, with what replaces them. */
 const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
-  // Numbers with 32 bits, which a younger server has outgrown.
+  // The numbers of `databaseId` have 32 bits, which only younger servers have outgrown.
   fullDatabaseId: [/\bfullDatabaseId\b/g, 'fullDatabaseId: databaseId'],
   file: [/\bfile \{ path \}/g, ''],
   startDiffSide: [/\bstartDiffSide\b/g, ''],
@@ -15,7 +18,7 @@ const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
   conclusions: [/\bfailed: checkRuns\([^)]*\) \{ nodes \{[^}]*\} \}/g, ''],
 };
 
-/** The query without what the server does not know. */
+/** Returns the query without what the server does not know. */
 export function withoutLacking(query: string, lacking: Lacking): string {
   return [...lacking].reduce((text, name) => {
     const replaced = Object.hasOwn(REPLACED, name) ? REPLACED[name] : undefined;
@@ -23,11 +26,11 @@ export function withoutLacking(query: string, lacking: Lacking): string {
   }, query);
 }
 
-/** The fields that this server turned out not to know. */
+/** The fields that this server does not know. */
 export type Lacking = ReadonlySet<string>;
 const nothingLacks: Lacking = new Set();
 
-/** What people have decided of a pull request, for a query that holds `ACCOUNT_FRAGMENT`. */
+/** Returns the fields of what people have decided about a pull request, for a query with `ACCOUNT_FRAGMENT`. */
 export function standing(lacking: Lacking): string {
   const known = Object.entries(OPTIONAL).filter(([name]) => !lacking.has(name));
   return `id isDraft reviewDecision ${known.map(([, field]) => field).join(' ')}
@@ -70,7 +73,7 @@ const decisions = {
   REVIEW_REQUIRED: 'review-required',
 } as const;
 
-/** Asks with all fields, and where the server does not know some of them, once more without those. */
+/** Asks with all fields and, if the server does not know some of them, once more without those. */
 export async function besideUnknown<T>(ask: (lacking: Lacking) => Promise<T>): Promise<T> {
   try {
     return await ask(nothingLacks);
@@ -106,7 +109,10 @@ interface HeadAnswer {
   };
 }
 
-/** What people have decided of the open pull request of a branch, and whether it can be merged; null: there is none. One request. */
+/**
+ * Reads what people have decided about the open pull request of a branch, and whether it can be merged; returns null if
+ * there is no such pull request. Sends one request, or two to a server that does not know all fields.
+ */
 export async function readStanding(
   octokit: Octokit,
   at: RepositoryName,

@@ -1,4 +1,4 @@
-/** One error of GraphQL, as its answer lists it. */
+/** An error of GraphQL, as an answer lists it. */
 export interface GraphqlError {
   readonly type?: string;
   readonly message?: string;
@@ -6,13 +6,13 @@ export interface GraphqlError {
   readonly extensions?: { readonly code?: unknown } | null;
 }
 
-/** The answer to a GraphQL request: errors, beside what data there is. */
+/** The answer to a GraphQL request: errors, and the data that could be read. */
 export interface GraphqlAnswer {
   readonly data?: unknown;
   readonly errors?: readonly GraphqlError[];
 }
 
-/** True if GitHub's servers failed at the query, which is not the caller's fault and passes. */
+/** Tells whether GitHub's servers failed at the query, which is temporary and not the caller's fault. */
 export function isGraphqlWeather({ type, message, extensions }: GraphqlError): boolean {
   const code = typeof extensions?.code === 'string' ? extensions.code : '';
   return WEATHER_TYPES.test(type ?? '') || WEATHER_TYPES.test(code) || WEATHER_WORDS.test(message ?? '');
@@ -23,14 +23,14 @@ const WEATHER_TYPES =
 const WEATHER_WORDS =
   /\bsomething went wrong\b|\btimed ?out\b|\btimeout\b|\bresource limits?\b.*\bexceeded\b|\bcouldn't respond to your request in time\b|\btemporarily unavailable\b|\binternal (?:server )?error\b/i;
 
-/** True if GitHub refused the query for its size: the same query has no chance, a smaller one does. */
+/** Tells whether GitHub refused the query for its size: a smaller query may succeed, but not the same one. */
 export function isTooLarge({ type, message, extensions }: GraphqlError): boolean {
   return [type, extensions?.code, message].some(
     (text) => typeof text === 'string' && /RESOURCE_LIMITS_EXCEEDED|\bresource limits?\b/i.test(text),
   );
 }
 
-/** The errors and the data of a failed GraphQL request, whichever part of Octokit threw. */
+/** Returns the errors and the data of a failed GraphQL request, whichever part of Octokit threw. */
 export function graphqlAnswerOf(error: unknown): GraphqlAnswer {
   const { errors, data, response } = (error instanceof Error ? error : {}) as {
     readonly errors?: unknown;
@@ -41,7 +41,7 @@ export function graphqlAnswerOf(error: unknown): GraphqlAnswer {
   return graphqlAnswerIn(response?.data);
 }
 
-/** The errors and the data in the body of an answer; neither, where it is of another kind. */
+/** Returns the errors and the data in the body of an answer, or neither if the body is of another kind. */
 export function graphqlAnswerIn(body: unknown): GraphqlAnswer {
   if (typeof body !== 'object' || body === null || !('errors' in body) || !Array.isArray(body.errors)) return {};
   return { errors: body.errors.filter(isError), data: 'data' in body ? body.data : undefined };
@@ -51,7 +51,10 @@ function isError(one: unknown): one is GraphqlError {
   return typeof one === 'object' && one !== null;
 }
 
-/** True if a read has a chance when it is made again in smaller parts: a server that failed or was too slow, a query that was too large, a field that the server does not know. */
+/**
+ * Tells whether a read may succeed in smaller parts: the server failed or was too slow, the query was too large, or the
+ * server does not know a field.
+ */
 export function isWorthSmaller(error: unknown): boolean {
   const { errors = [] } = graphqlAnswerOf(error);
   if (errors.length > 0) return errors.some((one) => isGraphqlWeather(one) || isUnknownField(one));
@@ -59,16 +62,16 @@ export function isWorthSmaller(error: unknown): boolean {
     readonly name?: string;
     readonly response?: { readonly status?: number };
   };
-  // Without an answer the connection broke, or the time was up.
+  // Without an answer, the connection broke or the time limit was reached.
   return name === 'HttpError' && (response?.status === undefined || response.status >= 500);
 }
 
-/** True if the server is older than the query. */
+/** Tells whether the server is older than the query. */
 export function isUnknownField({ message = '' }: GraphqlError): boolean {
   return unknownNameIn(message) !== null;
 }
 
-/** The field, argument or type that the server says it does not know; null: the error is another one. */
+/** Returns the field, argument or type that the server says it does not know, or null for any other error. */
 export function unknownNameIn(message: string): string | null {
   const found = /^(?:Field '(\w+)' doesn't exist on type|.* doesn't accept argument '(\w+)'|No such type (\w+)\b)/;
   const [, field, argument, type] = found.exec(message) ?? [];

@@ -2,7 +2,7 @@ import { namesOf, sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { Forge, ForgeAdapter, Wished, Wishes, WishWrites } from '../../ports/forge.ts';
 
-/** Each wish in words, for the sentence about those that were refused. */
+/** Each wish in words, for the sentence about refused wishes. */
 const WORDS: { readonly [Write in keyof WishWrites]: (...asked: Parameters<WishWrites[Write]>) => string } = {
   replyInThread: (number) => `an answer in a thread of #${String(number)}`,
   resolveThread: () => 'marking a thread as resolved',
@@ -18,13 +18,16 @@ const WORDS: { readonly [Write in keyof WishWrites]: (...asked: Parameters<WishW
     target.kind === 'issue' ? `a reaction on #${String(target.number)}` : `a reaction on comment ${String(target.id)}`,
 };
 
-/** Wishes that GitHub refused for one reason. `why`: the whole explanation of the first. */
+/** Wishes that GitHub refused for one reason; `why` is the whole explanation of the first refusal. */
 interface Refused {
   readonly what: Set<string>;
   readonly why: string;
 }
 
-/** The forge as a run gets it: no wish rejects, whatever goes wrong in it, and what was refused is remembered by its reason. */
+/**
+ * Creates a run's forge from an adapter: no wish rejects, whatever goes wrong, and refused wishes are remembered by
+ * their reason.
+ */
 export function withWishes(adapter: ForgeAdapter): Forge {
   const refused = new Map<string, Refused>();
 

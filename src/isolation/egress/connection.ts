@@ -7,13 +7,15 @@ import { connect as connectTls } from 'node:tls';
 import { isForbiddenAddress, parseAddress } from '../../core/isolation/addresses.ts';
 import { type EgressRules, isModelHost, isPublicHost, nameOfTarget, type Target } from '../../core/isolation/hosts.ts';
 
-/** What the proxy needs of the machine's network. */
+/** The parts of the machine's network that the proxy uses. */
 export interface Network {
-  /** Every address of a name; rejects where there is none. */
+  /** Resolves a name to all of its addresses; rejects if there are no addresses. */
   resolve(host: string): Promise<readonly string[]>;
-  /** A connection on its way, each of whose directions ends for itself. */
+  /** Starts a connection, whose two directions end independently. */
   dial(to: { readonly address: string; readonly port: number }): Socket;
-  /** The machine's own addresses, public ones too: what listens on all of them is not meant for the agent. */
+  /**
+   * Returns the machine's own addresses, including public ones: what listens on all of them is not meant for the agent.
+   */
   ownAddresses(): readonly string[];
 }
 
@@ -23,15 +25,18 @@ export const machineNetwork: Network = {
   ownAddresses: () => Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address) ?? []),
 };
 
-/** A connection that is wanted. `page`: for one request of plain http, else a tunnel. */
+/** A requested connection: for one request of plain HTTP (`page`), or for a tunnel. */
 export interface Wanted {
   readonly target: Target;
   readonly use: 'page' | 'tunnel';
-  /** Whoever wanted it is gone. */
+  /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
 }
 
-/** `proxy`: the connection ends at this proxy, which takes requests for pages by their whole address. */
+/**
+ * The result of opening a connection. `proxy` is the proxy at which the connection ends and which takes absolute URLs,
+ * or null if the connection reaches the target.
+ */
 export type Opened =
   | { readonly kind: 'open'; readonly socket: Socket; readonly proxy: URL | null }
   | { readonly kind: 'private' }
@@ -39,7 +44,7 @@ export type Opened =
 
 interface Ways {
   readonly network: Network;
-  /** The proxy that the action's own connections to this address take; null: they go straight there. */
+  /** Returns the proxy that the action's own connections to this address use, or null if they are direct. */
   readonly upstreamFor: (url: URL) => URL | null;
   readonly connectTimeoutMs: number;
 }
@@ -51,7 +56,7 @@ export async function openConnection(ways: Ways, { target, use, signal: left }: 
   try {
     const proxy = ways.upstreamFor(new URL(`${use === 'page' ? 'http' : 'https'}://${nameOfTarget(target)}`));
     if (proxy === null) return await openDirect(ways.network, target, signal);
-    // Where names lead is seen by that proxy alone.
+    // Only the proxy resolves names, so only literal addresses can be checked here.
     if (parseAddress(target.host) !== null && isForbiddenAddress(target.host)) return { kind: 'private' };
     const socket = await openProxy(ways.network, proxy, signal);
     if (use === 'page') return { kind: 'open', socket, proxy };
@@ -61,15 +66,15 @@ export async function openConnection(ways: Ways, { target, use, signal: left }: 
   }
 }
 
-/** Value of `Proxy-Authorization` for a proxy whose URL has a user name; null: it has none. */
+/** Returns the value of `Proxy-Authorization` for a proxy whose URL has credentials, otherwise null. */
 export function proxyAuthorization(proxy: URL): string | null {
-  // The class of URLs that @actions/http-client gives has decoded them already.
+  // The URL class of @actions/http-client has decoded the credentials already; this one has not.
   const { username, password } = new URL(proxy.href);
   if (username === '' && password === '') return null;
   return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
 }
 
-/** Asked once, checked, and dialled by the very address that was checked: a second answer might be another one. */
+/** Resolves a name once and dials the very address that was checked, because a second lookup may return another one. */
 async function openDirect(network: Network, target: Target, signal: AbortSignal): Promise<Opened> {
   const { host, port } = target;
   const answers = parseAddress(host) === null ? await unlessAborted(network.resolve(host), signal) : [host];
@@ -125,7 +130,7 @@ async function openTunnel({ socket, proxy, target, signal }: ThroughProxy): Prom
   }
 }
 
-/** For its whole life an error of a socket is nothing but its end. */
+/** Waits until a socket is ready. Its errors, now and later, only end the socket. */
 async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<Socket> {
   socket.on('error', () => undefined);
   try {
@@ -137,7 +142,7 @@ async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal:
   }
 }
 
-/** A question to a name server cannot be taken back, but nobody needs to wait for it. */
+/** Rejects as soon as `signal` aborts: a DNS lookup cannot be cancelled, but nobody has to wait for it. */
 async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => {
@@ -168,35 +173,35 @@ function codeOf(error: unknown): string {
 
 export const HTTPS_PORT = 443;
 
-/** What comes of a request: its connection, or an answer of our own. */
+/** The result of a request: its connection, or an answer from the proxy itself. */
 export type Admitted = Extract<Opened, { kind: 'open' }> | { readonly kind: 'answered'; readonly answer: Answer };
 
-/** What every request passes. */
+/** The checks that every request passes. */
 export interface Gate {
-  /** Decides on what is wanted, and opens it. */
+  /** Decides whether a connection is allowed, and opens it. */
   readonly admit: (wanted: Wanted) => Promise<Admitted>;
-  /** Counts a connection to a target that was used for another one; `stranger`: see `strangerIn`. */
+  /** Counts a connection to a target that was used for another host. `stranger` comes from `strangerIn`. */
   readonly refuse: (target: Target, stranger: string) => Answer;
 }
 
-/** What the proxy itself answers: one line. */
+/** An answer from the proxy itself: one line of text. */
 interface Answer {
   readonly status: 400 | 403 | 502;
   readonly text: string;
 }
 
-/** For a request that cannot be read, or that no proxy passes on. */
+/** The answer to a request that cannot be parsed or that proxies do not forward. */
 export const UNREADABLE: Answer = {
   status: 400,
   text: 'The proxy of ralph-action takes CONNECT host:port, and requests for http:// URLs without a user name or an upgrade.',
 };
 
-/** For a target that may be reached and is not. */
+/** Returns the answer for an allowed target that cannot be reached. */
 export function unreachable(target: Target, why: string): Answer {
   return { status: 502, text: `The proxy of ralph-action cannot reach ${nameOfTarget(target)}: ${why}.` };
 }
 
-/** For a target that may not be reached, or, though it `isAllowed`, leads to no public address. */
+/** Returns the answer for a target that is not allowed, or that `isAllowed` but has no public address. */
 export function refusal(rules: EgressRules, target: Target, isAllowed: boolean): Answer {
   return {
     status: 403,
@@ -209,7 +214,7 @@ export function refusal(rules: EgressRules, target: Target, isAllowed: boolean):
   }
 }
 
-/** Refuses a connection to an allowed target that asks for another host. */
+/** Returns the answer to a connection to an allowed target that names another host. */
 export function misuse(target: Target, stranger: string): Answer {
   return {
     status: 403,
@@ -217,7 +222,7 @@ export function misuse(target: Target, stranger: string): Answer {
   };
 }
 
-/** Headers of an answer of our own. */
+/** Returns the headers of an answer from the proxy itself. */
 function headersOf({ status, text }: Answer): Readonly<Record<string, string>> {
   return {
     ...(status === 403 ? { 'x-proxy-error': 'blocked-by-ralph' } : {}),
@@ -227,19 +232,19 @@ function headersOf({ status, text }: Answer): Readonly<Record<string, string>> {
   };
 }
 
-/** The answer to a request that has a response. */
+/** Sends an answer to a request that has a response object. */
 export function reply(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, headersOf(answer));
   response.end(`${answer.text}\n`);
 }
 
-/** The answer to CONNECT, which has only its socket. */
+/** Sends an answer to CONNECT, which has only a socket. */
 export function endWith(client: Socket, answer: Answer, lingerMs: number): void {
   const { status, text } = answer;
   const reason = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }[status];
   const lines = Object.entries(headersOf(answer)).map(([name, value]) => `${name}: ${value}\r\n`);
   client.setTimeout(lingerMs, () => client.destroy());
   client.end(`HTTP/1.1 ${String(status)} ${reason}\r\n${lines.join('')}\r\n${text}\n`);
-  // Read to its end: closing a socket with unread bytes would take the answer back.
+  // Read the rest, because closing a socket with unread bytes would discard the answer.
   client.resume();
 }

@@ -33,32 +33,35 @@ interface Forwarding {
 
 interface Tunnel {
   readonly request: IncomingMessage;
-  /** What the client sent right after its request. */
+  /** Bytes that the client sent right after its request. */
   readonly head: Buffer;
   readonly lingerMs: number;
-  /** How long a client may take to say whom it talks to. */
+  /** Maximum time for a client to name its target. */
   readonly openingMs: number;
 }
 
 interface Ways extends Gate {
-  /** Whether what goes through a tunnel to this target must name it. */
+  /** Tells whether the traffic of a tunnel to this target must name the target. */
   readonly mustName: (target: Target) => boolean;
-  /** Takes over a client that sends plain requests through its tunnel. */
+  /** Takes over a client that sends plain HTTP requests through its tunnel. */
   readonly servePages: (client: Socket, begun: { readonly target: Target; readonly said: Buffer }) => void;
 }
 
-/** Ten times as much as programs send. */
+/** Maximum size of the bytes in which a client names its target: ten times what programs send. */
 const MAX_OPENING_BYTES = 32 * 1024;
 
-/** TLS for `unrecognized_name`, as a fatal alert. */
+/** The TLS alert `unrecognized_name`, as a fatal one. */
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 
-/** Answers CONNECT: opens a tunnel, or says why not. Nothing of the client's reaches the target before it has named it. */
+/**
+ * Answers CONNECT: opens a tunnel, or says why not. The target receives nothing from the client before the client has
+ * named it.
+ */
 export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunnel, ways: Ways): Promise<void> {
   const client = request.socket;
   const left = new AbortController();
   client.once('close', () => left.abort());
-  // The target of the request counts; a Host header may name whatever it likes.
+  // Only the target of the request counts; a Host header may contain anything.
   const target = parseTarget(request.url ?? '', null);
   const admitted: Admitted =
     target === null
@@ -77,7 +80,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
   }
   const said = await openingOf(client, { head, openingMs });
   const opening = readOpening(said);
-  // Who said nothing has asked for nothing.
+  // A client that sent nothing did not ask for another host.
   const stranger = said.length === 0 ? null : strangerIn(opening.kind === 'more' ? { kind: 'other' } : opening, target);
   if (said.length === 0 || stranger !== null) {
     remote.destroy();
@@ -96,7 +99,10 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
   joinSockets(client, remote, lingerMs);
 }
 
-/** What a client sends until it can be told what it is, or it stops. Nothing more is read then. */
+/**
+ * Reads what a client sends until its protocol is known, the client ends, or the time is over. The client is paused
+ * afterwards.
+ */
 async function openingOf(
   client: Socket,
   { head, openingMs }: { readonly head: Buffer; readonly openingMs: number },
@@ -112,7 +118,7 @@ async function openingOf(
   const look = (chunk: Buffer): void => {
     chunks.push(chunk);
     length += chunk.length;
-    // A byte at a time costs no more than all at once.
+    // Parsing starts only when enough bytes are there, so that single bytes cost no more than one chunk.
     if (length < needed) return;
     const opening = readOpening(Buffer.concat(chunks));
     if (opening.kind !== 'more' || opening.needed > MAX_OPENING_BYTES) stop();
@@ -127,7 +133,10 @@ async function openingOf(
   return Buffer.concat(chunks);
 }
 
-/** Bytes pass both ways until both sides have ended; each side's end reaches the other, and what was sent before it. */
+/**
+ * Passes bytes in both directions until both sides have ended. The end of a side reaches the other side after
+ * everything sent before it.
+ */
 export function joinSockets(client: Socket, remote: Socket, lingerMs: number): void {
   for (const [one, other] of [
     [client, remote],
@@ -141,12 +150,15 @@ export function joinSockets(client: Socket, remote: Socket, lingerMs: number): v
       else other.destroySoon();
       other.setTimeout(lingerMs, () => other.destroy());
     });
-    // It may be gone before anybody listens.
+    // The socket may have closed before the listeners were attached.
     if (one.destroyed) other.destroy();
   }
 }
 
-/** Answers a request for a page: passes it on, or says why not. `inTunnel`: what the tunnel leads to in which it came; null: it came to the proxy. */
+/**
+ * Forwards a request for a page, or answers why not. `inTunnel` is the target of the tunnel that the request came
+ * through, or null if it came to the proxy directly.
+ */
 export async function passPage(
   { request, response, inTunnel }: Exchange & { readonly inTunnel: Target | null },
   { admit, refuse }: Gate,
@@ -181,7 +193,7 @@ export async function passPage(
   }
 }
 
-/** One request on a connection of its own; a redirect is passed back as it is. */
+/** Forwards one request on a connection of its own; a redirect is passed back unchanged. */
 async function forward(
   { request, response }: Exchange,
   { socket, proxy, page, framing, signal }: Forwarding,
@@ -205,7 +217,7 @@ async function forward(
   if (framing === null) onward.end();
   else request.pipe(onward);
   const [answer] = (await once(onward, 'response', { signal: ended.signal })) as [IncomingMessage];
-  // A body that breaks off must not look like a whole one.
+  // A body that breaks off must not look complete.
   answer.on('error', () => response.destroy());
   response.writeHead(
     answer.statusCode ?? 502,
@@ -215,7 +227,10 @@ async function forward(
   answer.pipe(response);
 }
 
-/** Our own parser has taken the body apart; what is packed on its way for one connection would arrive packed. */
+/**
+ * Returns how the body is framed when it is forwarded. Node removes only the framing `chunked`; with any other coding
+ * the body would stay encoded, so it is refused.
+ */
 function framingOf({ method = '', headers }: IncomingMessage): Framing | 'unreadable' {
   const coding = headers['transfer-encoding'];
   if (coding !== undefined) return coding.trim().toLowerCase() === 'chunked' ? { kind: 'chunked' } : 'unreadable';

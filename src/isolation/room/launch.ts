@@ -4,18 +4,24 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { RoomProgram } from '../../ports/room.ts';
 
-/** A variable of a shell; programs take no others from one. */
+/** Matches names of variables that a shell passes on to programs. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Files that set up one program each, in a folder of ours that the room's user can read. An environment never stands on a command line, where every user sees it. */
+/**
+ * Files that set up one program each, in a folder that the room's user can read. They keep the environment off the
+ * command line, which every user can see.
+ */
 interface Launches {
-  /** Writes one and returns its path; `guard`: commands that stop it where it is not in its room. */
+  /** Writes a file and returns its path. `guard` contains commands that stop the program outside of its room. */
   write(program: RoomProgram, guard: string): string;
-  /** Removes all that were written. */
+  /** Removes all files that were written. */
   clear(): void;
 }
 
-/** Opens these ports (0: any) on 127.0.0.1 of the network that this process is in, hands them to its parent, and ends when that hangs up. */
+/**
+ * Opens these ports (0: any) on 127.0.0.1 of this process's network, passes the sockets to the parent process, and ends
+ * when the parent disconnects.
+ */
 export async function listenForParent(ports: readonly number[]): Promise<void> {
   const hungUp = once(process, 'disconnect');
   for (const port of ports) {
@@ -29,7 +35,7 @@ export async function listenForParent(ports: readonly number[]): Promise<void> {
       });
     });
   }
-  // A socket may still be on its way.
+  // A socket may still be in transit.
   await hungUp;
 }
 
@@ -56,7 +62,7 @@ export function createLaunches(folder: string): Launches {
   };
 }
 
-/** As one word of a shell, whatever is in it. */
+/** Returns a text as one word of a shell, whatever it contains. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -23,26 +23,32 @@ import { KEEP, STAND_IN } from './scripts.ts';
 
 /** Namespaces that live as long as the process that keeps them. */
 interface Namespaces {
-  /** Leads a program of root's into them. */
+  /** The command that runs a program as root in the namespaces, to be put before the program. */
   readonly way: readonly string[];
   readonly withTree: NonNullable<Foundation['withTree']>;
-  /** Sockets that listen on 127.0.0.1 there, in the order of the ports that were asked for. */
+  /** Sockets that listen on 127.0.0.1 in the namespaces, in the order of the requested ports. */
   readonly listeners: readonly Listener[];
-  /** What of the machine is open or closed to it that should not be, as sentences. */
+  /** Sentences about what is open or closed to the namespaces on this machine and should not be. */
   readonly gaps: readonly string[];
   readonly lost: () => string | null;
-  /** Ends them, with all that is in them. */
+  /** Ends the namespaces and everything in them. */
   end(): Promise<void>;
 }
 
 const START_MS = 15_000;
 const END_MS = 3_000;
-/** Ends with 97 what is not in the room of this user: the process that kept it may have ended, and its id be another's. */
+/**
+ * Returns shell commands that exit with 97 outside of this user's room: the process that kept the room may have ended,
+ * and its id may belong to another process.
+ */
 export function guardOf(uid: number): string {
   return `read -r ralph_room 2> /dev/null < /run/ralph-room; [ "$ralph_room" = ${String(uid)} ] || exit 97\n`;
 }
 
-/** Namespaces of processes, files, network and the like, made by root: no user namespace is needed. Throws Unavailable. */
+/**
+ * Creates namespaces of mounts, processes, IPC, host name and network as root, without a user namespace. Throws
+ * Unavailable.
+ */
 export async function buildNamespaces(
   { root, record, uid, runFolder }: Pick<Foundation, 'root' | 'record' | 'uid' | 'runFolder'>,
   options: RoomOptions,
@@ -93,7 +99,7 @@ export async function buildNamespaces(
   }
 }
 
-/** The first process of the namespaces; it ends with its input, and so when this process does, however that happens. */
+/** Starts the first process of the namespaces. It ends with its input, and so with this process, however that ends. */
 async function startKeeper(
   root: Root,
   args: readonly string[],
@@ -107,7 +113,7 @@ async function startKeeper(
   const { file, args: given } = root.command([
     'unshare',
     ...['--mount', '--propagation', 'private', '--pid', '--ipc', '--uts', '--net', '--fork', '--kill-child=KILL', '--'],
-    // bash collects processes whose parents have ended; the plain shell of small images does not, but will do.
+    // bash reaps processes whose parents have ended; the plain shell of small images does not, but suffices.
     root.program(existsSync('/bin/bash') ? 'bash' : 'sh'),
     '-c',
     withPath(KEEP),
@@ -180,7 +186,7 @@ async function listenIn(
   });
 }
 
-/** What the room's user shall see of this machine. */
+/** Returns what the room's user sees of this machine. */
 function planOf(
   { checkout, hidden, visible, worker, environment }: RoomOptions,
   { folder, uid, runFolder }: { readonly folder: string; readonly uid: number; readonly runFolder: string },
@@ -208,7 +214,7 @@ function planOf(
     }),
     disks: disksIn(readText('/proc/self/mountinfo')).filter((path) => realFolder(path).length > 0),
     hidden: closed,
-    // What is not hidden is there already, and what is closed may be opened.
+    // Other folders are visible anyway. Those that are hidden, replaced or closed to other users have to be mounted.
     readOnly: shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path) || isClosed(path)),
     handed: [`${folder}/inbox`],
     writable: [`${folder}/home`, `${folder}/session`, `${folder}/trees`],
@@ -217,17 +223,20 @@ function planOf(
   };
 }
 
-/** Programs of the action and of the agent. */
+/** Returns the folders of the action's and the agent's programs. */
 function ownFolders({ visible, worker }: Pick<RoomOptions, 'visible' | 'worker'>): readonly string[] {
   return [...visible, dirname(worker.file), ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname)];
 }
 
-/** A folder that only its owner, or a group, may look into. */
+/** Tells whether a folder cannot be listed and entered by everybody; a missing folder counts as closed. */
 function isClosed(path: string): boolean {
   return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o005) !== 0o005;
 }
 
-/** A folder on the way to another that lets nobody else pass: in the room an empty one stands in its place. */
+/**
+ * Returns the outermost folder above a path that other users cannot pass, if any. In the room an empty folder replaces
+ * it.
+ */
 function closedAbove(path: string): readonly string[] {
   const above = dirname(path);
   if (above === path) return [];
@@ -236,12 +245,15 @@ function closedAbove(path: string): readonly string[] {
   return isClosed ? [above] : outer;
 }
 
-/** Below what the room has of its own. */
+/** Tells whether a path is below a folder of which the room has its own version. */
 function isOwn(path: string): boolean {
   return ['/tmp', '/var/tmp', '/run', '/dev/shm'].some((folder) => isWithin(path, folder));
 }
 
-/** Where the tools of PATH are: a folder `bin` with what stands beside it, but for one in the home folder itself. */
+/**
+ * Returns the folders of the tools on PATH: for a folder `bin` the folder around it, unless that is the home folder or
+ * a private folder in it.
+ */
 export function toolFolders(environment: RoomOptions['environment']): readonly string[] {
   const home = environment['HOME'] ?? '';
   const paths = (environment['PATH'] ?? '').split(':').filter((path) => path.startsWith('/'));
@@ -253,7 +265,7 @@ export function toolFolders(environment: RoomOptions['environment']): readonly s
   return [...ofPath, ...installFolders(environment)].filter((path) => path !== home);
 }
 
-/** Folders that hold nothing but installed tools. */
+/** Returns the folders that contain nothing but installed tools. */
 function installFolders(environment: RoomOptions['environment']): readonly string[] {
   const home = environment['HOME'] ?? '';
   const named = ['RUSTUP_HOME', 'NVM_DIR', 'JAVA_HOME', 'GOROOT', 'DOTNET_ROOT', 'ANDROID_HOME', 'pythonLocation'];
@@ -263,7 +275,7 @@ function installFolders(environment: RoomOptions['environment']): readonly strin
   ];
 }
 
-/** The folder's real path; none where there is no such folder. */
+/** Returns the folder's real path, or an empty list if the path is not a folder. */
 export function realFolder(path: string): readonly string[] {
   try {
     const real = realpathSync(path);
@@ -273,7 +285,7 @@ export function realFolder(path: string): readonly string[] {
   }
 }
 
-/** Empty where there is no such file. */
+/** Returns a file's text without trailing whitespace, or an empty string if it cannot be read. */
 export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8').trimEnd();

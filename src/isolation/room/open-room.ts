@@ -18,28 +18,31 @@ import { findRoot, type Root, Unavailable } from './root.ts';
 import { CLOSED_TO, LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
 import { processesOf, sealOfPrograms } from './seal.ts';
 
-/** Passes connections on until it is closed. */
+/** A relay that forwards connections until it is closed. */
 interface Relay {
   close(): void;
 }
 
 const MAX_CONNECTIONS = 256;
 
-/** How long a connection stays whose other half is over and that carries nothing. */
+/** Idle time after which a half-closed connection is closed. */
 const LINGER_MS = 60_000;
 
-/** A room that stands. */
+/** A room in which programs can run. */
 export interface OpenedRoom {
   readonly level: FailedLevel['level'];
   readonly room: Room;
   readonly uid: number;
-  /** What of the machine is open or closed to it that should not be, as sentences. */
+  /** Sentences about what is open or closed to the room on this machine and should not be. */
   readonly gaps: readonly string[];
-  /** A server is reached from the room at 127.0.0.1 and this port. At most two of them. */
+  /** Makes a server reachable from the room at 127.0.0.1 and returns the port there; for at most two servers. */
   listen(server: Server): Promise<number>;
-  /** Leaves these ports and nothing else of the network, whatever was left before; false: nothing here can do that. */
+  /**
+   * Limits the room's network to these ports, whatever was allowed before; returns false if this machine cannot do
+   * that.
+   */
   limitNetwork(ports: readonly number[]): Promise<boolean>;
-  /** Ends all that is in it and removes it; returns what is left. */
+  /** Ends everything in the room and removes it; returns what is left. */
   close(): Promise<RoomRemains>;
 }
 
@@ -47,7 +50,10 @@ const TRIED_UIDS = 40;
 
 const SERVERS = 2;
 
-/** Opens a room; throws Unavailable where this machine cannot have one of that level. What cannot be removed then stays on record. */
+/**
+ * Opens a room; throws Unavailable if this machine cannot have a room of that level. What cannot be removed in that
+ * case stays on record.
+ */
 export async function openRoom(level: 'namespace' | 'user', options: RoomOptions): Promise<OpenedRoom> {
   const root = await findRoot(options.environment);
   const { runFolder, places } = options;
@@ -55,22 +61,22 @@ export async function openRoom(level: 'namespace' | 'user', options: RoomOptions
     throw new Unavailable(
       `${places.rooms} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`,
     );
-  // A record names one room.
+  // A record describes only one room.
   const earlier = remainsSentence(await removeRoom(runFolder, options));
   if (earlier !== null) throw new Unavailable(`a room of this run is still there. ${earlier}`);
-  // What others left keeps nobody from working.
+  // What other runs left does not stop this run.
   await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
   try {
     const foundation = await found(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
-    // Whatever is left is said where the run ends, by what stays on record.
+    // What is left stays on record, and the end of the run reports it.
     await removeRoom(runFolder, options).catch(() => undefined);
     throw error instanceof Unavailable ? error : new Unavailable(messageOf(error));
   }
 }
 
-/** A user id of its own, and folders. */
+/** Reserves a user id and creates the room's folders. */
 async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Foundation> {
   const folder = join(realpathSync(places.rooms), `ralph-room-${randomBytes(4).toString('hex')}`);
   const planned = plannedRoom(runFolder, folder);
@@ -85,7 +91,7 @@ async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Fo
   return { root, runFolder, uid, record, way: [], withTree: null, guard: '', lost: () => null };
 }
 
-/** User ids that nobody has here. Two runs that begin at once try others first. */
+/** Returns user ids that are unused on this machine. Two runs that begin at once start with different ids. */
 function candidates(runFolder: string): readonly string[] {
   const known = readText('/etc/passwd');
   const { first, last } = ROOM_UIDS;
@@ -98,7 +104,7 @@ function candidates(runFolder: string): readonly string[] {
 
 async function openNamespaces(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {
   const { localPorts } = options;
-  // Named ones first: a free one may not be taken before.
+  // Requested ports come first, because a free port could take one of them.
   const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
   const room = roomOf({ ...foundation, ...namespaces, guard: guardOf(foundation.uid) });
   const free = [...namespaces.listeners];
@@ -113,7 +119,7 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
       if (listener === undefined) throw new Error(`a room has ${String(SERVERS)} sockets`);
       return await listenOn(server, listener);
     },
-    // Nothing else is there.
+    // The room's network contains nothing else.
     limitNetwork: () => Promise.resolve(true),
     close: async () => {
       await namespaces.end();
@@ -164,7 +170,7 @@ function gapsOfPrograms(): readonly string[] {
       ];
 }
 
-/** Takes over a socket that listens, or opens one on 127.0.0.1. */
+/** Makes a server listen on an existing socket, or on a new one on 127.0.0.1 (0). */
 async function listenOn(server: Server, at: Listener | 0): Promise<number> {
   if (at === 0) server.listen(0, '127.0.0.1');
   else server.listen(at);
@@ -173,7 +179,7 @@ async function listenOn(server: Server, at: Listener | 0): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Takes over a socket that listens, and passes each of its connections on to a port of this machine's 127.0.0.1. */
+/** Takes over a listening socket and forwards its connections to a port on this machine's 127.0.0.1. */
 function relayTo(port: number, at: Listener): Relay {
   const open = new Set<Socket>();
   const keep = (socket: Socket): void => {

@@ -15,18 +15,21 @@ import { startOfProcess } from '../tries.ts';
 
 const FILE = 'room.json';
 
-/** Where a run keeps the record of its room: in its own folder, which the room's user does not reach. */
+/** The place of a room's record: the run's own folder, which the room's user cannot reach. */
 export interface RecordPlace {
   readonly runFolder: string;
 }
 
-/** Written before what it names is made, so that a kill at any instant leaves nothing unknown. The room has a copy, for other runs. */
+/**
+ * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing unknown.
+ * The room gets a copy for other runs.
+ */
 export function writeRoomRecord({ runFolder }: RecordPlace, record: RoomRecord): void {
   write(runFolder, record);
   writeRoomCopy(record);
 }
 
-/** Says it to other runs alone. */
+/** Writes only the copy in the room, for other runs. */
 export function writeRoomCopy(record: RoomRecord): void {
   if (existsSync(record.folder)) write(record.folder, record);
 }
@@ -37,7 +40,7 @@ function write(folder: string, record: RoomRecord): void {
   renameSync(next, join(folder, FILE));
 }
 
-/** null: the run has no room, or none that can be read. */
+/** Reads the record of the run's room; returns null if there is no room or the record is unreadable. */
 export function readRoomRecord({ runFolder }: RecordPlace): RoomRecord | null {
   try {
     const parsed = roomRecord.safeParse(tryJson(readFileSync(join(runFolder, FILE), 'utf8')));
@@ -51,18 +54,18 @@ export function removeRoomRecord({ runFolder }: RecordPlace): void {
   rmSync(join(runFolder, FILE), { force: true });
 }
 
-/** Also of one that was made without root. */
+/** Tells whether the run has a room, including a room made without root. */
 export function hasRoomRecord({ runFolder }: RecordPlace): boolean {
   return [FILE, 'sandbox.json'].some((name) => existsSync(join(runFolder, name)));
 }
 
-/** A room on this machine, as its copy of the record says; `changedAt`: in ms since 1970. */
+/** A room on this machine, according to its copy of the record; `changedAt` is in ms since 1970. */
 export interface KnownRoom {
   readonly record: RoomRecord;
   readonly changedAt: number;
 }
 
-/** The rooms that runs of this user made. What others put there says nothing. */
+/** Returns the rooms that runs of this user made; files of other users are ignored. */
 export function roomsIn(rooms: string, owner: number): readonly KnownRoom[] {
   return readdirSync(rooms, { withFileTypes: true }).flatMap((entry) => {
     const folder = join(rooms, entry.name);
@@ -72,13 +75,15 @@ export function roomsIn(rooms: string, owner: number): readonly KnownRoom[] {
       const record = copy.isFile() && copy.uid === owner ? readRoomRecord({ runFolder: folder }) : null;
       return record?.folder === folder ? [{ record, changedAt: copy.mtimeMs }] : [];
     } catch {
-      // Nothing that a run left as a room.
+      // The folder is not a room that a run left.
       return [];
     }
   });
 }
 
-/** How other runs tell that this one lives; null: this machine does not say it. */
+/**
+ * Returns the data by which other runs can check whether this process lives, or null if this machine does not show it.
+ */
 function thisProcess(): RunProcess | null {
   const started = startOfProcess('self');
   const place = placeOfProcesses();
@@ -88,7 +93,7 @@ function thisProcess(): RunProcess | null {
   return { pid: process.pid, started, ...place, parent };
 }
 
-/** A record of a room, before anything is known but its folder. */
+/** Returns the record of a room of which only the folder is known so far. */
 export function plannedRoom(runFolder: string, folder: string): RoomRecord {
   const own = thisProcess();
   return {
@@ -103,7 +108,7 @@ export function plannedRoom(runFolder: string, folder: string): RoomRecord {
   };
 }
 
-/** Where this process is counted; null: not known. */
+/** Returns the process namespace and the boot to which this process belongs, or null if they are unknown. */
 export function placeOfProcesses(): Pick<RunProcess, 'namespace' | 'boot'> | null {
   try {
     return {

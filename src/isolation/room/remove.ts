@@ -16,16 +16,16 @@ import { endProcessesOf, giveBack, keptPatterns, openClosed, type RoomOptions } 
 import { findRoot, type Root } from './root.ts';
 import { CLOSE, REMOVE, TAKE_AGAIN } from './scripts.ts';
 
-/** Where the conversation is in the folder of a run that has no room any more. */
+/** Folder of the session in the folder of a run that no longer has a room. */
 const SESSION = 'agent';
-/** From SIGTERM to SIGKILL for what nobody waits for any more. */
+/** Time from SIGTERM to SIGKILL for processes that nobody waits for. */
 const GRACE_MS = 500;
 
 type Places = RoomOptions['places'];
 
 /**
- * Ends every process of a run's room, gives back what belonged to its user, and removes the room; returns what is left,
- * which then stays on record. Does nothing where a run has none. Safe to repeat, also after a kill half-way.
+ * Ends every process of a run's room, gives back what belonged to its user, and removes the room. Returns what is left,
+ * which then stays on record. Does nothing if the run has no room. Safe to repeat, also after a kill halfway.
  */
 export async function removeRoom(
   runFolder: string,
@@ -35,12 +35,15 @@ export async function removeRoom(
   if (record === null) return NO_REMAINS;
   const root = await findRoot(environment);
   const remains = await removeRecorded(record, { root, places, session: join(runFolder, SESSION) });
-  // Whoever looks next finds nothing left to do.
+  // The next caller finds nothing left to remove.
   if (isGone(remains)) removeRoomRecord({ runFolder });
   return remains;
 }
 
-/** Removes what killed runs of this user left on this machine that nobody else removes; what cannot be is left to the next run. `rootFor`: asked where there is something that only root can remove. */
+/**
+ * Removes rooms that killed runs of this user left on this machine; what cannot be removed is left to the next run.
+ * Calls `rootFor` only if something needs root.
+ */
 export async function removeAbandoned(
   rootFor: () => Promise<Root>,
   { places }: Pick<RoomOptions, 'places'>,
@@ -70,20 +73,20 @@ async function removeRecorded(
   const { folder, given, opened, userName } = record;
   const uid = record.uid ?? idTakenFor(folder, places);
   if (uid === null) {
-    // Only we have been in it.
+    // Only the runner's user has been in the room.
     rmSync(folder, { recursive: true, force: true });
     return NO_REMAINS;
   }
   const holder = holderOf(uid, places);
   if (record.run !== null && holder !== folder) {
-    // It goes last: the id may be another room's by now.
+    // The folder is removed last; the id may already belong to another room.
     if (!existsSync(folder)) return NO_REMAINS;
     if (holder !== null)
       return { processes: [], things: [`the folder ${folder}, whose user ${uid} is another room's`] };
     await root.run(TAKE_AGAIN, [String(uid), folder, places.reservations]);
   }
   const processes = await endProcessesOf(root, uid, GRACE_MS);
-  // Who is still there must not find what is ours.
+  // A process that is left must not find files of the runner.
   if (processes.length > 0) return { processes, things: [] };
   const things: string[] = [];
   const attempt = async (what: string, act: () => string | Promise<string>): Promise<void> => {
@@ -112,12 +115,15 @@ async function removeRecorded(
   return { processes, things };
 }
 
-/** The folder of the room that has a user id; null: none, or one of a main that made folders in this place. */
+/**
+ * Returns the folder of the room that has a user id. Returns null if there is no such room, or if an earlier version
+ * reserved the id with a folder instead of a link.
+ */
 function holderOf(uid: number, { reservations }: Places): string | null {
   return linkAt(join(reservations, `ralph-room-${uid}`));
 }
 
-/** The user id that was taken for a room; null: none was. */
+/** Returns the user id that was reserved for a room, or null. */
 function idTakenFor(folder: string, { reservations }: Places): number | null {
   const name = readdirSync(reservations).find(
     (entry) => /^ralph-room-\d+$/.test(entry) && linkAt(join(reservations, entry)) === folder,

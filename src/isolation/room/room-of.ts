@@ -13,57 +13,63 @@ import { type Root, SYSTEM_PATH } from './root.ts';
 import { CHANGE_OWNER, KILL_EACH, OPEN_UP, REACH, REFRESH, SIGNAL } from './scripts.ts';
 import { processesOf, sealOfPrograms } from './seal.ts';
 
-/** What a room is made for. */
+/** The folders, ports and programs of the machine that a room uses. */
 export interface RoomOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The run's private folder. */
   readonly runFolder: string;
-  /** The runner's checkout, which is not there: a tree stands at its place. */
+  /** The runner's checkout, which the room does not show: a tree takes its place. */
   readonly checkout: string;
-  /** Folders of the runner that are not there, but for what is named otherwise. */
+  /** Folders of the runner that the room does not show, except for what other options name. */
   readonly hidden: readonly string[];
-  /** Folders that are there read-only although they lie in hidden ones. */
+  /** Folders that the room shows read-only although they are in hidden folders. */
   readonly visible: readonly string[];
-  /** Ports of this machine's 127.0.0.1 that are reached from the room at the same place. */
+  /** Ports on this machine's 127.0.0.1 that the room reaches at the same address. */
   readonly localPorts: readonly number[];
-  /** Program and first arguments of our worker. */
+  /** The program and the first arguments of the action's worker. */
   readonly worker: { readonly file: string; readonly args: readonly string[] };
-  /** Where rooms are made, and where user ids are taken; in tests folders of their own. */
+  /** The folder of the rooms and the folder in which user ids are reserved; tests use folders of their own. */
   readonly places: { readonly rooms: string; readonly reservations: string };
 }
 
-/** What a room stands on. */
+/** The user, the record and the commands on which a room is built. */
 export interface Foundation {
   readonly root: Root;
   readonly runFolder: string;
-  /** The room's user. */
+  /** The user id of the room's user. */
   readonly uid: number;
-  /** As it stands on disk. */
+  /** The record as it is on disk. */
   record: RoomRecord;
-  /** Put before what is started, as root: it leads into the namespaces, or nowhere. */
+  /** The command that leads root into the namespaces, to be put before a program; empty if there are no namespaces. */
   readonly way: readonly string[];
-  /** The same with a mount of its own: a tree stands at `place`, which is the checkout's. null: there are no mounts. */
+  /**
+   * Like `way`, with a private mount that shows a tree at `place`, the path of the checkout; null if there are no
+   * mounts.
+   */
   readonly withTree: { readonly place: string; readonly way: (tree: string) => readonly string[] } | null;
-  /** Shell commands that stop a program which is not where it should be. */
+  /** Shell commands that stop a program outside of its room. */
   readonly guard: string;
-  /** Why nothing can run in it any more, as a sentence; null: it is there. */
+  /** Returns as a sentence why nothing can run in the room any longer, or null while the room exists. */
   readonly lost: () => string | null;
 }
 
 const POLL_MS = 25;
 
-/** SIGKILL is sent again to what was forked in the meantime, for this long after the last one that ended. */
+/** Time after the last process that ended in which SIGKILL is sent again, to processes forked in the meantime. */
 const KILL_FOR_MS = 3_000;
 
 const KILL_EVERY_MS = 200;
 
-/** A tree may have a hundred thousand files. */
+/** Maximum time for changing owners; a tree may have a hundred thousand files. */
 const CHANGE_MS = 120_000;
 
-/** Of the room's user; a fork without end stops here. */
+/** Maximum number of processes of the room's user, which stops a fork bomb. */
 const MAX_PROCESSES = 4096;
 
-/** A user without groups, capabilities or set-uid programs, whose processes end with the one that started them, and whose programs are sealed as far as this machine can do it. */
+/**
+ * Returns the command that runs a program as a user without groups, capabilities or set-uid programs. The processes end
+ * with the one that started them, and are sealed as far as this machine can do that.
+ */
 function asUser(root: Root, uid: number): readonly string[] {
   const id = String(uid);
   return [
@@ -74,7 +80,7 @@ function asUser(root: Root, uid: number): readonly string[] {
   ];
 }
 
-/** The port over what was founded. */
+/** Creates the room's port from its foundation. */
 export function roomOf(foundation: Foundation): Room {
   const { root, runFolder, uid, way, withTree, guard, lost } = foundation;
   const { folder } = foundation.record;
@@ -140,7 +146,7 @@ export function roomOf(foundation: Foundation): Room {
       const taken = given.filter((known) => known.path === path);
       if (taken.length === 0) return false;
       for (const known of taken) await changing(path, giveBack(root, uid, known));
-      // The agent's own folder is read and cleared by us; a tree keeps the modes that it has.
+      // The action reads and clears the session's folder; a tree keeps its modes.
       if (path === folders.session) await changing(path, root.run(OPEN_UP, [path]));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeRoomRecord({ runFolder }, foundation.record);
@@ -149,7 +155,10 @@ export function roomOf(foundation: Foundation): Room {
   };
 }
 
-/** What the room's user has of something that was given goes to us, and the thing itself to whom it was taken from. Rooms of earlier versions were given checkouts, all of which (`all`) may be another user's. */
+/**
+ * Gives files of the room's user below a path to the runner's user, and the path itself to its previous owner. Rooms of
+ * earlier versions were given checkouts that may belong entirely (`all`) to another user.
+ */
 export function giveBack(root: Root, uid: number, { path, all, ...top }: RoomRecord['given'][number]): Promise<string> {
   const { uid: toUser, gid: toGroup } = all === true ? top : root.owner;
   const owner = `${String(toUser)}:${String(toGroup)}`;
@@ -158,12 +167,15 @@ export function giveBack(root: Root, uid: number, { path, all, ...top }: RoomRec
   });
 }
 
-/** What is not removed with other things of the room's user, as patterns of `find`. */
+/** Returns `find` patterns of what is kept when other files of the room's user are removed. */
 export function keptPatterns({ folder, given }: RoomRecord): readonly string[] {
   return [folder, ...given.map(({ path }) => path)].map((path) => path.replace(/[\\*?[\]]/g, '\\$&'));
 }
 
-/** Ends every process of a user: SIGTERM, and SIGKILL after `graceMs` until nothing is left. Returns what is left all the same. */
+/**
+ * Ends every process of a user: sends SIGTERM, then SIGKILL after `graceMs` until no process is left. Returns the
+ * processes that could not be ended.
+ */
 export async function endProcessesOf(root: Root, uid: number, graceMs: number): Promise<readonly string[]> {
   if (processesOf(uid).length === 0) return [];
   await signal(root, uid, 'TERM');
@@ -176,7 +188,7 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
     left = processesOf(uid)
   ) {
     await signal(root, uid, 'KILL');
-    // As root, too: the one above runs as the very user, whose processes could be faster and end it.
+    // Root kills as well: the signal above is sent by a process of the same user, which the others could end first.
     await root
       .run(
         KILL_EACH,
@@ -193,18 +205,21 @@ async function signal(root: Root, uid: number, name: 'TERM' | 'KILL'): Promise<v
   await root.run(SIGNAL, [String(uid), name]).catch(() => undefined);
 }
 
-/** Lets the room's user come to its programs, and closes the folder of the checkout, the job's temporary folder and the runner's home to it; throws Unavailable where that cannot be done. */
+/**
+ * Lets the room's user reach its programs, and closes the folder of the checkout, the job's temporary folder and the
+ * runner's home folder to that user. Throws Unavailable if that is impossible.
+ */
 export async function makeReachable(foundation: Foundation, options: RoomOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;
   const { checkout, visible, worker, environment, places } = options;
   const programs = [...visible, worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))].filter(existsSync);
   const above = [...new Set(programs.flatMap((path) => waysTo(dirname(realpathSync(path))).toReversed()))];
-  // Read before the permissions are: a run that is not seen any more has given them back.
+  // The records are read before the permissions, because a run whose record is gone has restored them.
   const others = otherRooms(foundation, places);
   const open = [environment['RUNNER_TEMP'], environment['HOME'], dirname(checkout)].flatMap((path) =>
     openToOthers(path, root.owner.uid, others),
   );
-  // All that might be changed is on record before any of it is.
+  // Everything that may change is on record before anything changes.
   foundation.record = {
     ...foundation.record,
     opened: above.slice(0, 100).map((path) => ({ path, isPlain: false })),
@@ -212,7 +227,8 @@ export async function makeReachable(foundation: Foundation, options: RoomOptions
   };
   writeRoomRecord({ runFolder }, foundation.record);
   for (const { path } of open) {
-    // Who only passes through sees nothing of it. Another run's room may have to.
+    // A user who can only pass through does not see what is in the folder. The user of another run's room may have to
+    // pass.
     const isPassed = modeBefore(path, others) !== null && (statSync(path).mode & 0o001) !== 0;
     chmodSync(path, above.includes(path) || isPassed ? 0o711 : 0o700);
   }
@@ -226,7 +242,10 @@ export async function makeReachable(foundation: Foundation, options: RoomOptions
   writeRoomRecord({ runFolder }, foundation.record);
 }
 
-/** A folder of ours that others may look into, or could before another room closed it: the runner keeps the files there by which a job is steered. */
+/**
+ * Returns a folder of the runner, with its mode, if others may look into it or could before another room closed it.
+ * Such folders contain the files that steer a job.
+ */
 function openToOthers(
   path: string | undefined,
   uid: number,
@@ -237,12 +256,12 @@ function openToOthers(
   if (found?.isDirectory() !== true || (found.uid !== uid && uid !== 0) || realpathSync(path) === '/') return [];
   const real = realpathSync(path);
   const before = modeBefore(real, others);
-  // An access list shows that others pass through as a right of the group.
+  // The group's right to pass is not counted: it shows only that an access list lets others pass.
   if (before === null && (found.mode & 0o067) === 0) return [];
   return [{ path: real, mode: before ?? found.mode & 0o7777 }];
 }
 
-/** The rooms that other runs of this user have on this machine. */
+/** Returns the rooms of this user's other runs on this machine. */
 function otherRooms(
   { root, record }: Pick<Foundation, 'root' | 'record'>,
   places: RoomOptions['places'],
@@ -252,16 +271,18 @@ function otherRooms(
     .filter(({ folder }) => folder !== record.folder);
 }
 
-/** Gives folders the permissions back that they had, unless another run's room still needs them closed; then it does this. */
+/**
+ * Restores the permissions of folders, except for those that another run's room needs closed: that room restores them.
+ */
 export function openClosed({ root, record }: Pick<Foundation, 'root' | 'record'>, places: RoomOptions['places']): void {
-  // Of two that end at once, one sees that the other does.
+  // Of two rooms that end at once, at least one sees that the other is leaving.
   writeRoomCopy({ ...record, isLeaving: true });
   const isKept = (path: string): boolean => isKeptClosed(path, otherRooms({ root, record }, places));
   for (const { path, mode } of record.closed) {
     const shut = statSync(path, { throwIfNoEntry: false })?.mode;
     if (shut === undefined || isKept(path)) continue;
     chmodSync(path, mode);
-    // A room that was made meanwhile may have closed it before this.
+    // A room made in the meantime may have closed the folder before this change.
     if (isKept(path)) chmodSync(path, shut & 0o711);
   }
 }

@@ -5,37 +5,52 @@ import { oneLine } from '../../core/text/phrase.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Why something cannot be had here, as a clause: `sudo asks for a password`. */
+/** An error of a machine that lacks something; the message is a clause: `sudo asks for a password`. */
 export class Unavailable extends Error {}
 
-/** Programs that are run as root. */
+/** The ability to run programs as root. */
 export interface Root {
-  /** User and group to whom everything is given back. */
+  /** The user and the group to whom everything is given back. */
   readonly owner: { readonly uid: number; readonly gid: number };
-  /** Absolute path of a program of the system: what sudo looks through may have folders that everybody can write. Throws Unavailable. */
+  /**
+   * Returns the absolute path of a system program, because sudo may search folders that everybody can write. Throws
+   * Unavailable.
+   */
   program(name: string): string;
-  /** What to start so that `argv` runs as root, in an environment of its own. Programs behind the first are named by `program`. */
+  /**
+   * Returns the command that runs `argv` as root, in an environment of its own. Programs after the first need paths
+   * from `program`.
+   */
   command(argv: readonly [string, ...string[]]): { readonly file: string; readonly args: readonly string[] };
-  /** Runs a shell script as root, for a time, and returns what it prints; throws Unavailable with its last words. */
+  /**
+   * Runs a shell script as root with a time limit and returns its output; throws Unavailable with its last line of
+   * stderr.
+   */
   run(script: string, args: readonly string[], how?: Partial<ScriptRun>): Promise<string>;
 }
 
 interface ScriptRun {
-  /** A program before it that leads somewhere else. */
+  /** A command, put before the script, that runs it elsewhere, such as in a namespace. */
   readonly way: readonly string[];
   readonly timeoutMs: number;
 }
 
-/** Where the programs of a system are; folders that a runner's image leaves open to everybody are not among them. */
+/** The folders of the system's programs, without folders that a runner's image leaves writable for everybody. */
 export const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
-/** A machine under load takes its time, and a run must not hang on this. */
+/** Maximum time for a script: a busy machine is slow, but a run must not hang. */
 const SCRIPT_MS = 30_000;
 const SUDO_MS = 5_000;
-/** What runs as root ends by itself, before we would end a sudo that we may not: its programs would go on. */
+/**
+ * Time by which a program of root is ended earlier, by its own `timeout`: this user may not end sudo, and ending sudo
+ * would leave its programs running.
+ */
 const EARLIER_MS = 1_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
-/** Root itself, or a sudo that asks for no password; throws Unavailable where there is neither. */
+/**
+ * Returns root access by this process or by a sudo that asks for no password; throws Unavailable if there is no such
+ * access.
+ */
 export async function findRoot(environment: Environment): Promise<Root> {
   if (process.platform !== 'linux') throw new Unavailable(`this works on Linux only, and this is ${process.platform}`);
   const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
@@ -48,7 +63,7 @@ export async function findRoot(environment: Environment): Promise<Root> {
   };
   if (uid !== 0) {
     await runAs(command(['true']), SUDO_MS);
-    // Whoever cannot see the processes of another user cannot say that none is left.
+    // A user who cannot see the processes of others cannot verify that no process is left.
     if (!canSeeOthers()) throw new Unavailable("/proc hides other users' processes (hidepid)");
   }
   const program = (name: string): string => found(name, surroundings);
@@ -65,7 +80,7 @@ export async function findRoot(environment: Environment): Promise<Root> {
   };
 }
 
-/** A script that finds the programs of the system, whatever sudo sets. */
+/** Returns a script that finds the system's programs, whatever PATH sudo sets. */
 export function withPath(script: string): string {
   return `PATH=${SYSTEM_PATH}; export PATH\n${script}`;
 }
@@ -78,7 +93,7 @@ function canSeeOthers(): boolean {
   }
 }
 
-/** Absolute path of a program of the system. */
+/** Returns the absolute path of a system program; throws Unavailable if it is missing. */
 function found(name: string, environment: Environment): string {
   const path = trustedProgram(name, environment);
   if (path === null) throw new Unavailable(`\`${name}\` is not installed`);

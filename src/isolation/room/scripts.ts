@@ -1,8 +1,11 @@
 import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
 
-/** Shell scripts that run as root. Every value comes in as an argument; what they print is read by us. */
+/** Shell scripts that run as root. All values are arguments, and the action reads the output. */
 
-/** OWNER ROOM RESERVATIONS UIDS…: takes the first free user id for a folder, a link to which keeps it from others, and fills the folder; prints the id. */
+/**
+ * Reserves the first free user id for a room's folder with a link that keeps others from taking it, fills the folder
+ * and prints the id. Arguments: OWNER ROOM RESERVATIONS UIDS…
+ */
 export const PREPARE = `
 set -eu
 umask 077
@@ -30,16 +33,17 @@ chmod 0700 "$room/home" "$room/session" "$room/root" "$room/stage"
 echo "$uid"
 `;
 
-/** UID ROOM RESERVATIONS: takes an id for a room that had it before the machine started again. */
+/** Reserves a user id again for a room that had it before the machine restarted. Arguments: UID ROOM RESERVATIONS */
 export const TAKE_AGAIN = `
 ln -sn "$2" "$3/ralph-room-$1"
 `;
 
 /**
- * UID STAGE UNSHARE RUNNER TAKEN COUNT PATH…: for perl, mounts each of the first COUNT paths at the folder of its number in the
- * stage, with its owners as they are and no group but the room's: the kernel lets nobody write through such a mount to what has
- * another group, to sockets and pipes neither, whenever they are made. In those with a number in TAKEN (with commas between), what is
- * the runner's is the room's. Prints the numbers of those whose file systems can do that.
+ * A perl program that mounts each of the first COUNT paths at the folder of its number in STAGE. Owners stay as they
+ * are, and only the room's group is mapped: the kernel then lets nobody write through the mount to files, sockets and
+ * pipes of other groups, whenever they are created. In paths whose numbers TAKEN lists, separated by commas, files of
+ * the runner belong to the room. Prints the numbers of the paths whose file systems support this. Arguments: UID STAGE
+ * UNSHARE RUNNER TAKEN COUNT PATH…
  */
 const MAP_OWNERS = `
 my ($uid, $stage, $unshare, $runner, $taken, $count, @paths) = @ARGV;
@@ -84,9 +88,10 @@ for my $number (0 .. $count - 1) {
 `;
 
 /**
- * UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…(path target): makes the room's file system and stays as its first process; ends with
- * its input. Prints its process id, and those PATHs whose owners are not mapped, each in a
- * line behind `open` where the room comes to its sockets all the same, else `other`.
+ * Creates the room's file system and stays as its first process until its input ends. Prints its process id, then a
+ * line for each PATH whose owners are not mapped: `open` and the path if the room reaches the sockets in it, otherwise
+ * `other` and the path. Arguments: UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…, where each link is its
+ * path and its target
  */
 export const KEEP = `
 set -eu
@@ -136,7 +141,7 @@ echo "$pid$open"
 while read -r line; do :; done
 `;
 
-/** FOLDER PATH PROGRAM…: the program finds the folder in the place of the path, which it must not reach. */
+/** Runs a program that finds FOLDER in the place of PATH, which it must not reach. Arguments: FOLDER PATH PROGRAM… */
 export const STAND_IN = `
 set -eu
 mount --no-mtab --bind -- "$1" "$2"
@@ -144,7 +149,10 @@ shift 2
 exec "$@"
 `;
 
-/** FROM TO TOP PATH: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group). Links themselves, not what they lead to. */
+/**
+ * Gives what user FROM owns in PATH to TO, and PATH itself to TOP (user:group). Links are changed themselves, not their
+ * targets. Arguments: FROM TO TOP PATH
+ */
 export const CHANGE_OWNER = `
 set -eu
 from=$1 to=$2 top=$3 path=$4
@@ -154,12 +162,15 @@ chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
 chown -h "$top" "$path"
 `;
 
-/** PATH: its owner may read and change all of it, whatever modes were set. */
+/** Lets the owner of PATH read and change all of it, whatever modes were set. Argument: PATH */
 export const OPEN_UP = `
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
 `;
 
-/** $uid, PATTERN…: removes what a user left in the machine's temporary folders, but for what is found under the patterns, and in its memory. */
+/**
+ * Removes what user $uid left in the machine's temporary folders and in its shared memory, except for what matches the
+ * patterns. Arguments: PATTERN…
+ */
 const EMPTY_TEMPORARY = `
 left=$#
 while [ $left -gt 0 ]; do
@@ -177,7 +188,10 @@ for kind in shm:-m msg:-q sem:-s; do
 done
 `;
 
-/** UID HOME PATTERN…: empties temporary folders as above, and makes the home of a clean verification. Starts with the room's guard. */
+/**
+ * Empties the temporary folders and creates the home folder of a clean verification. Runs after the room's guard.
+ * Arguments: UID HOME PATTERN…
+ */
 export const REFRESH = `
 uid=$1 home=$2; shift 2
 ${EMPTY_TEMPORARY}
@@ -187,18 +201,24 @@ mkdir -m 0700 "$home"
 chown "$uid:$uid" "$home"
 `;
 
-/** UID SIGNAL: to every process of a user. As that user: the kernel then finds all of them in one pass, however fast they fork. */
+/**
+ * Sends a signal to every process of a user, as that user: the kernel then finds all of them in one pass, however fast
+ * they fork. Arguments: UID SIGNAL
+ */
 export const SIGNAL = `
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
 `;
 
-/** PID…: ends processes one by one. */
+/** Kills processes one by one. Arguments: PID… */
 export const KILL_EACH = `
 for pid; do kill -KILL "$pid" 2> /dev/null; done
 :
 `;
 
-/** UID PATH…: lets a user pass through folders that are closed to others; prints those that were changed, each behind `plain` where it had no access list but for rooms, else `listed`. */
+/**
+ * Lets a user pass through folders that are closed to others. Prints each changed folder, after `plain` if only rooms
+ * were on its access list, otherwise after `listed`. Arguments: UID PATH…
+ */
 export const REACH = `
 set -eu
 uid=$1; shift
@@ -215,7 +235,7 @@ for path; do
 done
 `;
 
-/** UID PATH…: prints those that a user cannot read. */
+/** Prints the paths that a user cannot read. Arguments: UID PATH… */
 export const CLOSED_TO = `
 uid=$1; shift
 for path; do
@@ -223,14 +243,17 @@ for path; do
 done
 `;
 
-/** UID NAME HOME: gives a user id a name, where that is possible; programs that ask for their user's name want one. */
+/** Gives a user id a name where possible, because some programs ask for their user's name. Arguments: UID NAME HOME */
 export const NAME_USER = `
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0
 echo named
 `;
 
-/** UID PORTS: a user reaches these ports on loopback (empty: none) and nothing else, by whichever firewall is here. Exits with 3 where there is none. Replaces what it did before. */
+/**
+ * Limits a user's network to these ports on loopback (empty: no port), with whichever firewall the machine has, and
+ * replaces earlier limits. Exits with 3 if there is no firewall. Arguments: UID PORTS
+ */
 export const LIMIT_NETWORK = `
 set -eu
 uid=$1 ports=$2 accept=
@@ -264,7 +287,10 @@ done
 echo iptables
 `;
 
-/** UID KIND PATH…: lets a user pass through these folders no more; prints what is left, one a line. A list that the rooms alone needed goes with the last of them. */
+/**
+ * Takes back a user's right to pass through folders and prints what is left, one per line. An access list that only
+ * rooms needed is removed with the last of them. Arguments: UID KIND PATH…
+ */
 export const CLOSE = `
 uid=$1; shift
 entries() { getfacl -cnp -- "$1" 2> /dev/null; }
@@ -282,9 +308,10 @@ done
 `;
 
 /**
- * RESERVATIONS UID NAME REMAINS ROOM SESSION PATTERN…: removes all that a room is made of, but for the conversation, which
- * goes to SESSION (empty: nowhere), and what is found under the patterns; prints what is left, one a line. Where anything is,
- * or REMAINS is not empty, the room's copy of the record and its user id stay. Safe to repeat.
+ * Removes everything of a room except for the session, which moves to SESSION (empty: it is removed), and for what
+ * matches the patterns; prints what is left, one per line. If anything is left, or REMAINS is not empty, the room's
+ * copy of the record and its user id stay. Safe to repeat. Arguments: RESERVATIONS UID NAME REMAINS ROOM SESSION
+ * PATTERN…
  */
 export const REMOVE = `
 reservations=$1 uid=$2 name=$3 remains=$4 room=$5 session=$6; shift 6

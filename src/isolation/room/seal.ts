@@ -4,15 +4,15 @@ import { oneLine } from '../../core/text/phrase.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { SYSTEM_PATH } from './root.ts';
 
-/** A process of a user; `name` is what it calls itself. */
+/** A process of a user, with the name that it gives itself. */
 interface UserProcess {
   readonly pid: number;
   readonly name: string;
 }
 
 /**
- * CLOSE KEYCTL PRCTL FILTER PROGRAM…: the program runs without what was inherited behind the first three descriptors, with
- * a session keyring of its own, and under the filter. What the kernel refuses of it is found by the probe.
+ * Runs a program without inherited descriptors above 2, with a session keyring of its own and under the filter. The
+ * probe finds what the kernel refuses of this. Arguments: CLOSE KEYCTL PRCTL FILTER PROGRAM…
  */
 const SEAL = {
   perl: `
@@ -37,7 +37,9 @@ os.execv(program[0], program)
 `,
 };
 
-/** NUMBER ARGUMENT…: exits with 0 where the kernel takes a call, whatever it then says of the arguments. */
+/**
+ * Exits with 0 if the kernel accepts a system call, whatever it answers to the arguments. Arguments: NUMBER ARGUMENT…
+ */
 const CALL = {
   perl: `
 my @words = map { /^-?\\d+$/ ? $_ + 0 : $_ } @ARGV;
@@ -52,15 +54,15 @@ sys.exit(int(kernel.syscall(*words) < 0 and ctypes.get_errno() in (1, 13, 38, 97
 `,
 };
 
-/** A language of this machine in which system calls can be made. */
+/** An interpreter on this machine that can make system calls. */
 interface Language {
   readonly name: keyof typeof SEAL;
-  /** The command line that seals, to which a program's own is appended. */
+  /** The interpreter and its options, to which the text of a program is appended. */
   readonly argv: readonly [string, ...string[]];
   readonly numbers: CallNumbers;
 }
 
-/** Null: the machine has none. */
+/** Returns the interpreter, or null if this machine has no suitable one. */
 function findLanguage(): Language | null {
   const numbers = callNumbers(process.arch);
   const [perl, python] = ['perl', 'python3'].map((name) => trustedProgram(name, { PATH: SYSTEM_PATH }));
@@ -69,7 +71,10 @@ function findLanguage(): Language | null {
   return python == null ? null : { name: 'python', argv: [python, '-I', '-S', '-c'], numbers };
 }
 
-/** Put before a program that may gain no rights, it takes away what no namespace does; empty: nothing here can do that. */
+/**
+ * Returns the command that takes from a program what namespaces leave to it, to be put before a program that cannot
+ * gain rights; empty if this machine cannot do that.
+ */
 export function sealOfPrograms(): readonly string[] {
   const language = findLanguage();
   const filter = callFilter(process.arch);
@@ -78,16 +83,19 @@ export function sealOfPrograms(): readonly string[] {
   return [...argv, SEAL[name], ...[numbers.close, numbers.keyctl, numbers.prctl].map(String), filter];
 }
 
-/** How the probe makes system calls: what stands before a number and arguments; null: nothing here can do that. */
+/**
+ * Returns the command by which the probe makes a system call, without the call's number and arguments; null if this
+ * machine cannot do that.
+ */
 export function callsOfProbe(): { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null {
   const language = findLanguage();
   return language === null ? null : { argv: [...language.argv, CALL[language.name]], numbers: language.numbers };
 }
 
-/** The processes of a user, in whatever namespace below ours. Those that have ended and wait to be collected are none. */
+/** Returns the processes of a user in this namespace and in those below it, without zombies. */
 export function processesOf(uid: number): readonly UserProcess[] {
   const seen = lookFor(uid);
-  // A single look may miss a child whose parent ended while we looked.
+  // A single look may miss a child whose parent ends in the meantime.
   return seen.length > 0 ? seen : lookFor(uid);
 }
 
@@ -96,7 +104,8 @@ function lookFor(uid: number): readonly UserProcess[] {
     const status = /^\d+$/.test(pid) ? readStatus(pid) : '';
     const [, name = ''] = /^Name:\t(.*)$/m.exec(status) ?? [];
     const [, state = 'Z'] = /^State:\t(\w)/m.exec(status) ?? [];
-    // Real, effective, saved and of the file system: the owner of the folder would be root's where a process hides its memory.
+    // The real, effective, saved and file system ids are compared, because the owner of the folder is root if a process
+    // hides its memory.
     const [, uids = ''] = /^Uid:\t(.*)$/m.exec(status) ?? [];
     const isOurs = uids.split('\t').includes(String(uid)) && !/[ZX]/.test(state);
     return isOurs ? [{ pid: Number(pid), name: oneLine(name, 30) }] : [];
@@ -107,7 +116,7 @@ function readStatus(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/status`, 'utf8');
   } catch {
-    // It has ended in the meantime.
+    // The process has ended in the meantime.
     return '';
   }
 }

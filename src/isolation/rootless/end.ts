@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/phrase.ts';
 import { createPatience, membersOfTree, type ProcessEntry, readProcessTable } from '../../processes/process-tree.ts';
 
-/** Variable of the library's processes in a room; programs in it get an environment without it. */
+/** The variable that tags the library's processes in a room; the room's programs run without it. */
 export const ROOM_TAG = 'RALPH_ROOM';
-/** The same of the worker and its bridges, which stay while programs come and go. */
+/** The variable that tags the worker and its bridges, which stay while programs come and go. */
 export const WORKER_TAG = 'RALPH_ROOM_WORKER';
 
 const POLL_MS = 25;
-/** SIGKILL is sent again for this long after the last one that ended. */
+/** Time after the last process that ended in which SIGKILL is sent again. */
 const KILL_FOR_MS = 2_000;
 
 /**
- * Ends the programs in a room, and with `WORKER_TAG` the worker: SIGTERM, and SIGKILL after `graceMs` until nothing is
- * left. Returns what is left all the same, as words.
+ * Ends the programs in a room or, with `WORKER_TAG`, the worker: sends SIGTERM, then SIGKILL after `graceMs` until no
+ * process is left. Returns the names of the processes that could not be ended.
  */
 export async function endRoom(
   id: string,
@@ -28,7 +28,8 @@ export async function endRoom(
     if (patience.isOver(left.length, now)) return left.map(({ pid }) => `${nameOf(pid)} (${String(pid)})`);
     const isDue = now >= killAt;
     for (const { pid, tagged } of left) {
-      // What carries the room's tag ends by itself after the program in it, and before that it takes the program with it.
+      // A process with the room's tag ends by itself after its program; if it ended earlier, it would end the program
+      // with it.
       if (!isDue && ((tagged && tag === ROOM_TAG) || asked.has(pid))) continue;
       asked.add(pid);
       send(pid, isDue ? 'SIGKILL' : 'SIGTERM');
@@ -38,7 +39,10 @@ export async function endRoom(
   return [];
 }
 
-/** Whoever leaves its parent in a process namespace becomes a child of that namespace's first process: so all descend from what we started. */
+/**
+ * Returns the processes of a room. All of them descend from a tagged one: a process that loses its parent becomes a
+ * child of the first process in its namespace.
+ */
 function inside(variable: string): ProcessEntry[] {
   return membersOfTree({ runTag: null, group: null }, readProcessTable(variable).entries, new Set());
 }
@@ -56,7 +60,7 @@ function read(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch {
-    // It has ended in the meantime, or belongs to somebody else.
+    // The process has ended in the meantime, or it belongs to another user.
     return Buffer.alloc(0);
   }
 }
@@ -65,6 +69,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone.
+    // The process is gone.
   }
 }

@@ -8,12 +8,12 @@ import { type CollectedEnd, describeCollected, runAlone } from '../../processes/
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { Unavailable } from '../room/root.ts';
 
-/** The library that makes a room without root; a program of it runs as this user, so every byte of it is pinned. */
+/** The library that makes a room without root. One of its programs runs as this user, so every byte of it is pinned. */
 export const RUNTIME = '@anthropic-ai/sandbox-runtime';
 
 export const RUNTIME_VERSION = '0.0.83';
 
-/** The library and all that it needs, as package-lock.json of this repository has them; a unit test compares the two. */
+/** The library and its dependencies, as in package-lock.json of this repository; a unit test compares the two. */
 export const RUNTIME_PACKAGES = {
   [RUNTIME]: {
     version: RUNTIME_VERSION,
@@ -44,9 +44,9 @@ export const RUNTIME_PACKAGES = {
 } as const;
 
 interface Installation {
-  /** Kept between runs by whoever names it. */
+  /** The folder of the library, which the caller keeps between runs. */
   readonly folder: string;
-  /** Of this process; npm gets what it needs of it and no key. */
+  /** The environment of this process, from which npm gets what it needs and no key. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runTag: string;
 }
@@ -56,17 +56,21 @@ const INSTALL_MS = 2 * MINUTE_MS;
 const NPM_NEEDS =
   /^(PATH|HOME|USER|LANG|TMPDIR|(https?|no)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|npm_config_(registry|cache|userconfig|globalconfig|cafile))$/i;
 
-/** npm's own waits between tries, 10 s and 60 s, make a runner without a network look hung. */
+/**
+ * Arguments of npm, with short waits between attempts: npm's own, 10 s and 60 s, make a runner without a network look
+ * hung.
+ */
 const NPM_ARGS = [
   ...['ci', '--ignore-scripts', '--no-audit', '--no-fund'],
   ...['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'],
 ];
 
-/** Brings the pinned library into `folder` unless it is there, and returns its `dist/index.js`; throws Unavailable. */
+/** Installs the pinned library in `folder` unless it is there, and returns its `dist/index.js`; throws Unavailable. */
 export async function installSandboxRuntime({ folder, environment, runTag }: Installation): Promise<string> {
   const library = join(folder, 'node_modules', RUNTIME, 'dist', 'index.js');
   if (isInstalledIn(folder)) return library;
-  // Made beside and then moved, so that a second run on this machine sees all of it or nothing.
+  // The library is installed beside the folder and then moved, so that another run on this machine sees all of it or
+  // nothing.
   const staging = `${folder}.${runTag}`;
   await mkdir(staging, { recursive: true });
   try {
@@ -107,7 +111,7 @@ function npmEnvironment(environment: Installation['environment']): Record<string
   );
 }
 
-/** Whether all that is pinned is there, in these versions. */
+/** Tells whether all pinned packages are there in the pinned versions. */
 function isInstalledIn(folder: string): boolean {
   return Object.entries(RUNTIME_PACKAGES).every(([name, { version }]) => {
     const manifest = tryJson(readText(join(folder, 'node_modules', name, 'package.json')));
@@ -127,13 +131,13 @@ function cannotInstall(why: string): Unavailable {
   return new Unavailable(`${RUNTIME} ${RUNTIME_VERSION} cannot be installed (${why})`);
 }
 
-/** npm's first line that is not a code, or how it ended. */
+/** Returns npm's first error line that is not a code, or how npm ended. */
 function reasonOf(end: CollectedEnd, stderr: string): string {
   const said = stderr.split('\n').find((line) => /^npm error (?!code |errno |syscall )\S/.test(line));
   return said === undefined ? `npm ${describeCollected(end)}` : oneLine(said.replace(/^npm error /, ''), 200);
 }
 
-/** The two files from which `npm ci` installs just these packages: name → text. */
+/** Returns the two files from which `npm ci` installs exactly these packages, by name. */
 export function runtimeManifests(): Readonly<Record<string, string>> {
   const root = { name: 'ralph-sandbox-runtime', version: '0.0.0', dependencies: { [RUNTIME]: RUNTIME_VERSION } };
   const packages = Object.fromEntries(

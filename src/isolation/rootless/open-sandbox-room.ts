@@ -26,27 +26,36 @@ import {
   type WorkerRequest,
 } from './sandbox-worker.ts';
 
-/** Folders in which trees are laid, anew each time. */
+/** Names of the folders in which trees are created, again for each use. */
 const TREES: readonly string[] = ['work', 'clean'];
 
-/** The system's programs and settings. Nothing else is there: what other users and services have, and their sockets. */
+/**
+ * The system's programs and settings. Nothing else of the machine is visible: neither files nor sockets of other users
+ * and services.
+ */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix'];
 
-/** What a room of this very user shows, and what of that it hides; paths are real. */
+/** The paths that a room of this very user shows, and those in them that it hides; all paths are real. */
 interface SandboxView {
   readonly visible: readonly string[];
   readonly hidden: readonly string[];
 }
 
 interface SandboxOptions extends RoomOptions {
-  /** Brings the library, once it is known that the rest is there; returns its `dist/index.js`. */
+  /** Provides the library, once everything else is known to be there; returns its `dist/index.js`. */
   readonly runtime: () => Promise<string>;
 }
 
-/** Where the library's bridges end in every room: it has no other ports. What is asked for first is the proxy. */
+/**
+ * The ports at which the library's bridges end in every room; there are no others. The first server that listens is the
+ * proxy.
+ */
 const INSIDE = { proxy: 3128, broker: 1080 } as const;
 
-/** A path of a socket has 107 bytes, of which the library's name and our folder take 43. */
+/**
+ * Maximum length of a room's folder: the path of a socket has 107 bytes, of which the library's name and the folder of
+ * the bridges take 43.
+ */
 const MAX_FOLDER_CHARS = 64;
 
 const TRIAL_MS = 20_000;
@@ -54,17 +63,17 @@ const TRIAL_MS = 20_000;
 const MAX_WORDS_BYTES = 64 * 1024;
 
 /**
- * Opens a room in the library's namespaces, for a user who has neither root nor sudo: it has its own processes, files
- * and network, and this very user. Changes no setting of the machine. Throws Unavailable, and leaves nothing, where that
- * cannot be done.
+ * Opens a room in the library's namespaces, for a user with neither root nor sudo. The room has its own processes,
+ * files and network, but this very user. Changes no setting of the machine. Throws Unavailable, and leaves nothing
+ * behind, if that is impossible.
  */
 export async function openSandboxRoom(options: SandboxOptions): Promise<OpenedRoom> {
   const programs = programsFor(options.environment);
   try {
     const library = await options.runtime();
     return await found(options, { library, programs, filter: true }).catch(async (error: unknown) => {
-      // Ubuntu's profile for bubblewrap keeps the library's filter from its start. Without it sockets with a path can be
-      // made, and none of anybody else's is to be seen.
+      // Ubuntu's profile for bubblewrap keeps the library's filter from starting. Without the filter, programs can make
+      // Unix sockets, but they see no socket of other users.
       if (!messageOf(error).includes(FILTER_PROGRAM)) throw error;
       await removeSandboxRoom(options.runFolder);
       return await found(options, { library, programs, filter: false });
@@ -77,7 +86,7 @@ export async function openSandboxRoom(options: SandboxOptions): Promise<OpenedRo
 
 type Programs = WorkerRequest['programs'];
 
-/** Throws Unavailable where a program is missing, or this is not a user for it. */
+/** Returns the paths of the programs; throws Unavailable if a program is missing, for root, and outside of Linux. */
 function programsFor(environment: RoomOptions['environment']): Programs {
   if (process.platform !== 'linux') throw new Unavailable(`this works on Linux only, and this is ${process.platform}`);
   if (process.getuid?.() === 0) throw new Unavailable('this is for users without root');
@@ -89,7 +98,7 @@ function programsFor(environment: RoomOptions['environment']): Programs {
   return { bwrap: path('bwrap', 'bubblewrap'), socat: path('socat', 'socat'), bash: path('bash', 'bash') };
 }
 
-/** A folder, two sockets, the worker, and a first program. */
+/** Creates the folders, two sockets and the worker of a room, and runs a first program in it. */
 async function found(
   options: SandboxOptions,
   given: Pick<WorkerRequest, 'library' | 'programs' | 'filter'>,
@@ -125,7 +134,7 @@ async function found(
         await takeOver(server, next.listener);
         return next.inside;
       },
-      // Nothing else is there.
+      // The room's network contains nothing else.
       limitNetwork: () => Promise.resolve(true),
       close: async () => {
         await room.end(0);
@@ -148,7 +157,7 @@ function foldersIn(folder: string): SandboxFolders {
   };
 }
 
-/** Throws Unavailable with what was said where no program can be run in it. */
+/** Runs a program in the room; throws Unavailable with the program's words if that fails. */
 async function tryOut(room: OpenedRoom['room']): Promise<void> {
   const { end, stderr } = await collectOutput(
     {
@@ -163,7 +172,7 @@ async function tryOut(room: OpenedRoom['room']): Promise<void> {
   throw new Unavailable(words === '' ? `a program in the sandbox ${describeCollected(end)}` : words);
 }
 
-/** A socket of ours that waits for its server. */
+/** Opens a socket that waits for its server. */
 async function listening(): Promise<Listener> {
   const listener = createServer().listen(0, '127.0.0.1').unref();
   await once(listener, 'listening');
@@ -180,7 +189,10 @@ function portOf(listener: Listener): number {
   return (listener.address() as AddressInfo).port;
 }
 
-/** What is to be seen from a room that is made without root: this user's own rights hold there, so its own files are not shown. */
+/**
+ * Returns what is visible in a room made without root. This user's rights apply there, so this user's own files are not
+ * shown.
+ */
 function sandboxViewOf({ visible, hidden, runFolder, worker, environment }: Omit<RoomOptions, 'places'>): SandboxView {
   const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(realFolder))];
   const shown = real([
@@ -190,14 +202,14 @@ function sandboxViewOf({ visible, hidden, runFolder, worker, environment }: Omit
     ...toolFolders(environment),
   ]);
   return {
-    // Links at the top of a merged /usr stay what they are.
+    // Links at the top of a merged /usr stay links.
     visible: [...SYSTEM.filter((path) => existsSync(path)), ...shown],
-    // Of what is in both, the library shows it.
+    // The library shows a path that is both visible and hidden.
     hidden: real([...hidden, ...ownIn('/opt'), runFolder]).filter((path) => !shown.includes(path)),
   };
 }
 
-/** What is this user's own in a folder of programs, as a runner with its credentials may be. */
+/** Returns the entries of this user in a folder of programs, such as a runner with its credentials. */
 function ownIn(folder: string): readonly string[] {
   const uid = process.getuid?.();
   return (existsSync(folder) ? readdirSync(folder) : [])
@@ -205,7 +217,7 @@ function ownIn(folder: string): readonly string[] {
     .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.uid === uid || existsSync(join(path, '.runner')));
 }
 
-/** The port over a worker that is ready; `id` marks what keeps its programs in the room. */
+/** Creates the room's port from a ready worker. `id` tags the processes that keep programs in the room. */
 function sandboxRoomOf({
   id,
   folders,
@@ -221,7 +233,7 @@ function sandboxRoomOf({
     folders: { home, session, trees, inbox },
     enter: (program) => {
       if (worker.isLost()) return Promise.reject(lost());
-      // Neither arguments nor values stand on a command line of the library's, or in a variable, whose length has a limit.
+      // Arguments and values go into a file, because the library's command line and variables have a maximum length.
       const words = [program.file, ...program.args].map(quoted).join(' ');
       const environment = { ...program.environment, TMPDIR: onDisk(program.environment['TMPDIR'], temporary) };
       const launch = launches.write({ ...program, environment }, `set -- ${words}\n`);
@@ -239,11 +251,11 @@ function sandboxRoomOf({
     },
     refresh: async () => {
       const newHome = join(trees, 'ralph-home');
-      // Settings above a clean clone would be found from there.
+      // Settings in a folder above a clean clone would apply to the clone.
       const strange = (await readdir(trees)).filter((name) => !TREES.includes(name)).map((name) => join(trees, name));
       for (const path of strange) await removeAll(path);
       for (const folder of [temporary, newHome]) {
-        // What its owner may not even enter can be moved within its folder.
+        // A folder that its owner cannot enter can still be moved within its parent folder.
         const old = `${folder}.${randomUUID()}`;
         await rename(folder, old).catch(() => undefined);
         await mkdir(folder, { mode: 0o700 });
@@ -251,13 +263,13 @@ function sandboxRoomOf({
       }
       return newHome;
     },
-    // It is this very user's.
+    // The files belong to this user already.
     give: () => Promise.resolve(),
     takeBack: () => Promise.resolve(false),
   };
 }
 
-/** What programs write into a /tmp of their own is in memory, and gone with them. */
+/** Returns the folder for temporary files: a program's own /tmp is in memory and is lost when the program ends. */
 function onDisk(asked: string | undefined, temporary: string): string {
   return asked === undefined || asked === '/tmp' ? temporary : asked;
 }

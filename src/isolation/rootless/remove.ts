@@ -10,13 +10,15 @@ const CHANGE_MS = 20_000;
 
 const FILE = 'sandbox.json';
 
-/** Where the conversation is in the folder of a run that has no room any more. */
+/** Folder of the session in the folder of a run that no longer has a room. */
 const SESSION = 'agent';
 
-/** From SIGTERM to SIGKILL for what nobody waits for any more. */
+/** Time from SIGTERM to SIGKILL for processes that nobody waits for. */
 const GRACE_MS = 500;
 
-/** Written before what it names is made, so that a kill at any instant leaves nothing unknown. */
+/**
+ * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing unknown.
+ */
 export function writeSandboxRecord(runFolder: string, record: SandboxRecord): void {
   const next = join(runFolder, `${FILE}.next`);
   writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
@@ -24,8 +26,8 @@ export function writeSandboxRecord(runFolder: string, record: SandboxRecord): vo
 }
 
 /**
- * Ends every process of a room that was made without root, and removes the room but for the conversation, which goes to
- * the run's folder; returns the processes that are left, as words. Does nothing where a run has none. Safe to repeat.
+ * Ends every process of a room made without root, and removes the room except for the session, which moves to the run's
+ * folder. Returns the names of processes that could not be ended. Does nothing if the run has no room. Safe to repeat.
  */
 export async function removeSandboxRoom(runFolder: string): Promise<readonly string[]> {
   const record = readRecord(runFolder);
@@ -36,7 +38,7 @@ export async function removeSandboxRoom(runFolder: string): Promise<readonly str
   ];
   keepSession(join(record.folder, 'session'), join(runFolder, SESSION));
   await removeAll(record.folder);
-  // Whoever looks next finds nothing left to do.
+  // The next caller finds nothing left to remove.
   if (left.length === 0) rmSync(join(runFolder, FILE), { force: true });
   return left;
 }
@@ -55,17 +57,17 @@ function namesIn(folder: string): readonly string[] {
 }
 
 function keepSession(from: string, to: string): void {
-  // A room that nothing ran in, such as one of a failed try, keeps nothing; and what was kept stays.
+  // A room in which nothing ran, such as one of a failed attempt, has no session to keep; an earlier session stays.
   if (namesIn(from).length === 0 || namesIn(to).length > 0) return;
   try {
     renameSync(from, to);
   } catch {
-    // Another disk.
+    // The target is on another disk.
     cpSync(from, to, { recursive: true, verbatimSymlinks: true });
   }
 }
 
-/** Removes a folder, also one with subfolders that nobody may enter. Links are not followed. */
+/** Removes a folder, even if subfolders deny access to everybody. Links are not followed. */
 export async function removeAll(path: string): Promise<void> {
   if (!existsSync(path)) return;
   const isGone = await rm(path, { recursive: true, force: true }).then(

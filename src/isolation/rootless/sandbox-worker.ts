@@ -16,48 +16,51 @@ import { sealOfPrograms } from '../room/seal.ts';
 import { quoted } from '../room/launch.ts';
 import { WORKER_TAG } from './end.ts';
 
-/** Folders of a room that is made without root. */
+/** The folders of a room made without root. */
 export interface SandboxFolders extends RoomFolders {
-  /** For temporary files; each program has a /tmp of its own, in memory. */
+  /** The folder for temporary files; each program also has a /tmp of its own in memory. */
   readonly temporary: string;
-  /** Sockets of the library. */
+  /** The folder of the library's sockets. */
   readonly bridges: string;
 }
 
-/** What the worker is asked for; all paths absolute and real. */
+/** A request to the worker; all paths are absolute and real. */
 export interface WorkerRequest {
-  /** `dist/index.js` of the installed library, where nothing in the room can write. */
+  /** `dist/index.js` of the installed library, which nothing in the room can write. */
   readonly library: string;
-  /** Where our process listens on 127.0.0.1. */
+  /** The ports on 127.0.0.1 at which the action listens. */
   readonly ports: { readonly proxy: number; readonly broker: number };
   readonly folders: SandboxFolders;
-  /** What may be read besides the room. */
+  /** Paths that can be read besides the room. */
   readonly visible: readonly string[];
-  /** What is not there although it lies in what may be read, but for what is named otherwise. */
+  /** Paths that are hidden although they are in visible folders, except for what the other options name. */
   readonly hidden: readonly string[];
   readonly programs: { readonly bwrap: string; readonly socat: string; readonly bash: string };
-  /** Whether programs are kept from making sockets with a path, by a filter of system calls. */
+  /** True if a filter of system calls keeps programs from making Unix sockets. */
   readonly filter: boolean;
 }
 
-/** `argv` starts, in the room, the script that its variable RALPH_LAUNCH names. */
+/** The worker's answer. `argv` starts, in the room, the script that the variable RALPH_LAUNCH names. */
 type WorkerAnswer =
   | { readonly kind: 'ready'; readonly argv: readonly string[] }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** Named in a failure that the room can do without. */
+/** The filter program of the library; after a failure that names it, the room is opened without the filter. */
 export const FILTER_PROGRAM = 'apply-seccomp';
 
 interface Library {
   readonly SandboxManager: Pick<typeof SandboxManager, 'initialize' | 'wrapWithSandboxArgv' | 'reset'>;
 }
 
-/** Asked by the first line of standard input: makes the bridges and the command line, says so in one line, and keeps them until the input ends. */
+/**
+ * Reads a request from the first line of standard input, makes the bridges and the command line, prints the answer as
+ * one line, and keeps the bridges until the input ends.
+ */
 export async function sandboxWorker(load: (url: string) => Promise<unknown>): Promise<void> {
   const input = createInterface({ input: process.stdin });
   const over = once(input, 'close');
   const [line] = (await once(input, 'line')) as [string];
-  // The action asks, and nobody else: what it wants is as it is written there.
+  // Only the action sends requests, so their shape is known.
   const request = JSON.parse(line) as WorkerRequest;
   const { SandboxManager: manager } = (await load(pathToFileURL(request.library).href)) as Library;
   const answer = await prepare(manager, request).catch((error: unknown): WorkerAnswer => ({
@@ -80,7 +83,8 @@ async function prepare(
     network: {
       allowedDomains: [],
       deniedDomains: [],
-      // The library puts nothing between its two bridges and these: whatever speaks there is asked.
+      // The library connects its bridges directly to these ports, so that the action's own servers decide about every
+      // connection.
       httpProxyPort: ports.proxy,
       socksProxyPort: ports.broker,
       allowAllUnixSockets: !filter,
@@ -93,7 +97,7 @@ async function prepare(
     },
     bwrapPath: programs.bwrap,
     socatPath: programs.socat,
-    // It looks for names to protect in the folder that it is started in, which is an empty one.
+    // The library searches its start folder for names to protect. That folder is empty, so the search does nothing.
     ripgrep: { command: 'true' },
   });
   const { argv } = await manager.wrapWithSandboxArgv(
@@ -101,7 +105,7 @@ async function prepare(
     programs.bash,
   );
   const words = argv.join(' ');
-  // The library goes on without them and tells nobody.
+  // The library continues without its filter and does not report that.
   if (filter && !words.includes(`${FILTER_PROGRAM} `))
     return { kind: 'failed', why: `${FILTER_PROGRAM} is not there for this kind of processor` };
   return words.includes(' --unshare-net ') && (filter || words.includes(' --disable-userns '))
@@ -109,17 +113,17 @@ async function prepare(
     : { kind: 'failed', why: 'programs in it could make namespaces of their own' };
 }
 
-/** Not a pattern, whatever is in it. */
+/** Marks a path as a literal path, whatever characters it contains. */
 function literal(path: string): { readonly path: string; readonly literal: true } {
   return { path, literal: true };
 }
 
 /** The process that keeps a room's bridges. */
 export interface SandboxWorker {
-  /** Starts, in the room, the script that its variable RALPH_LAUNCH names. */
+  /** The command that starts, in the room, the script that the variable RALPH_LAUNCH names. */
   readonly argv: readonly [string, ...string[]];
   readonly isLost: () => boolean;
-  /** Asks it to end, and waits for that a little. */
+  /** Asks the worker to end, and waits briefly for its end. */
   readonly close: () => Promise<void>;
 }
 
@@ -128,8 +132,9 @@ const START_MS = 20_000;
 const STOP_MS = 1_000;
 
 /**
- * Starts the library in a process of its own: without keys, in an empty folder, since it protects the one that it is
- * started in, and without the run's tag, since it stays when a program ends. It ends with us. Throws Unavailable.
+ * Starts the library in a process of its own: without keys; in an empty folder, because it protects the folder that it
+ * starts in; and without the run's tag, because it stays when a program ends. The process ends with this one. Throws
+ * Unavailable.
  */
 export async function startWorker(
   request: WorkerRequest,
@@ -147,7 +152,7 @@ export async function startWorker(
     cwd: bridges,
     environment: {
       ...{ LC_ALL: 'C', PATH: SYSTEM_PATH, HOME: home, [WORKER_TAG]: id },
-      // The sockets of the bridges lie in the one, and the other is what the library names to programs.
+      // The first folder is for the sockets of the bridges; the second is the one that the library names to programs.
       ...{ TMPDIR: bridges, CLAUDE_CODE_TMPDIR: temporary },
     },
     input,
