@@ -167,7 +167,7 @@ async function claimIt(deps: PublishDeps, state: LaneState, { snapshot }: Restor
     lease: leaseOf(deps, now),
     now,
     named: [],
-    answers: false,
+    purpose: 'notice' as const,
     reserve: <Same>(same: Same): Same => same,
   };
   const claimed = await deps.store.update(claim({ lane, seen, ...asking }));

@@ -40,9 +40,9 @@ export type ClaimAnswer =
   | { readonly kind: 'changed' };
 
 /**
- * A run that asks for a lane which it knows as `seen`. `named`: tasks that a person asks for, which wait no more; `answers`:
- * it answers what people or CI said, which is remembered in case nothing more is heard of it; `reserve`: what becomes of the
- * counters with it.
+ * A run that asks for a lane which it knows as `seen`. `named`: tasks that a person asks for, which wait no more; `purpose`:
+ * who answers what people or CI said is remembered, in case nothing more is heard of it, and who only notifies people reads
+ * nothing of what they asked; `reserve`: what becomes of the counters with it.
  */
 export interface Claiming {
   readonly lane: LaneId;
@@ -50,12 +50,12 @@ export interface Claiming {
   readonly lease: Lease;
   readonly now: number;
   readonly named: readonly TaskId[];
-  readonly answers: boolean;
+  readonly purpose: 'tasks' | 'answers' | 'notice';
   readonly reserve: (budget: Budget) => Budget;
 }
 
 /** Makes the run the only one that works on the lane, and reserves what it may use. */
-export function claim({ lane, seen, lease, now, named, answers, reserve }: Claiming): Change<ClaimAnswer> {
+export function claim({ lane, seen, lease, now, named, purpose, reserve }: Claiming): Change<ClaimAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
@@ -70,8 +70,9 @@ export function claim({ lane, seen, lease, now, named, answers, reserve }: Claim
     if (claimed.kind === 'leased') return refused(claimed);
     const budget = budgetIn(snapshot, now);
     // What was asked before is read by this run: only what is asked from now on is not.
-    const goesOn = answers || record.goesOn !== null ? 'unfinished' : null;
-    const leased = withAsked(withRecord(snapshot, { ...claimed.record, goesOn }), named, now);
+    const isRead = purpose === 'answers' || (purpose === 'tasks' && record.goesOn !== null);
+    const asked: LaneRecord = isRead ? { ...claimed.record, goesOn: 'unfinished' } : claimed.record;
+    const leased = withAsked(withRecord(snapshot, asked), named, now);
     return {
       snapshot: budget.kind === 'newer' ? leased : withBudget(leased, reserve(budget.budget), now),
       message: `${nameOfLane(lane)}: claimed by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,

@@ -16,10 +16,10 @@ export function goesOn(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder & { 
   const parsed = laneIn(snapshot, lane);
   if (!isIssueTask(lane) || parsed.kind !== 'record') return false;
   const { lease, goesOn: reason, restsAt, sequence, document } = parsed.record;
-  if (lease !== null) return !keepsOut(lease, asker, asker.now);
-  if (reason !== null) return true;
-  const state = restsAt === sequence || document === null ? null : parseState(document, lane);
-  return state?.kind === 'state' && isUnfinished(state.state);
+  if (lease !== null && keepsOut(lease, asker, asker.now)) return false;
+  if (reason !== null || restsAt === sequence) return reason !== null;
+  const state = document === null ? null : parseState(document, lane);
+  return lease !== null || (state?.kind === 'state' && isUnfinished(state.state));
 }
 
 /** Whether the lane worked on its issue and neither finished it nor waits for a person, or has something to answer. */

@@ -54,7 +54,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
       {
         ...{ lane: request.id, seen: decided.snapshot, sequence: decided.state.sequence },
         ...{ windows: decided.ownWindows, named: namedBy(request), tasks: reach },
-        answers: request.purpose.kind === 'answers',
+        purpose: request.purpose.kind,
       },
     );
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };

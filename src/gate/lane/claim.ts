@@ -53,7 +53,7 @@ interface Wanted {
   readonly sequence: number;
   /** See `Claiming`. */
   readonly named: readonly TaskId[];
-  readonly answers: boolean;
+  readonly purpose: 'tasks' | 'answers';
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
 
@@ -63,7 +63,7 @@ const nowhere: ReadonlyMap<TaskId, number> = new Map();
 
 /** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when the store does not answer: then nobody knows who else works, or what is left. */
 export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
-  const { lane, seen, named, answers } = wanted;
+  const { lane, seen, named, purpose } = wanted;
   const { config, store } = deps;
   const at = deps.clock.now();
   const { policy } = config;
@@ -71,7 +71,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
   if (config.stateStore === 'none') return { ...unguarded, warnings: [] };
   const updated = await store.update(
     claim({
-      ...{ lane, seen: seen ?? emptySnapshot, lease: leaseOf(deps, at), now: at, named, answers },
+      ...{ lane, seen: seen ?? emptySnapshot, lease: leaseOf(deps, at), now: at, named, purpose },
       reserve: (budget) => reservedFor(deps, wanted, { budget, now: at }),
     }),
   );

@@ -42,7 +42,7 @@ test('20 lanes that claim, reserve, save and settle at once over git all succeed
         lease,
         now,
         named: [],
-        answers: false,
+        purpose: 'tasks',
         reserve: (budget) => reserve(budget, reservation, now),
       }),
     );

@@ -168,7 +168,7 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
       return restored.lane;
     },
     claim: async (lane) => {
-      const asking = { named: [], answers: false, reserve: <Budget>(budget: Budget): Budget => budget };
+      const asking = { named: [], purpose: 'tasks' as const, reserve: <Budget>(budget: Budget): Budget => budget };
       const updated = await state.update(claim({ lane, seen, lease: lease(), now: now(), ...asking }));
       return updated.kind === 'updated' ? updated.answer : { kind: updated.kind, why: updated.why };
     },

@@ -6,7 +6,7 @@ import { leaseOf } from '../sharing/lease-fixtures.ts';
 /** A claim that nobody named a task for, of a run that reserves nothing. */
 export function claimOf(lane: string, change: Partial<Claiming> = {}): ReturnType<typeof claim> {
   return claim({
-    ...{ lane, seen: emptySnapshot, lease: leaseOf('a'), now: noon, named: [], answers: false },
+    ...{ lane, seen: emptySnapshot, lease: leaseOf('a'), now: noon, named: [], purpose: 'tasks' as const },
     reserve: (budget) => budget,
     ...change,
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { initialState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { MAX_WAITING, type WaitingIssue } from '../../../../src/core/sharing/waiting-issues.ts';
-import { release, save, settled } from '../../../../src/core/snapshot/changes.ts';
+import { release, save, settled, type Claiming } from '../../../../src/core/snapshot/changes.ts';
 import { goesOn, withAsked, withNothingToDo, withUnanswered } from '../../../../src/core/snapshot/going-on.ts';
 import { migrated } from '../../../../src/core/snapshot/migration.ts';
 import {
@@ -32,10 +32,18 @@ const asks = (snapshot: Snapshot, lane = LANE, now = noon): boolean =>
 function afterRun(
   snapshot: Snapshot,
   state: LaneState | null,
-  { isPublished = true, answers = false, meanwhile = (now: Snapshot) => now } = {},
+  {
+    isPublished = true,
+    purpose = 'tasks',
+    meanwhile = (now) => now,
+  }: {
+    readonly isPublished?: boolean;
+    readonly purpose?: Claiming['purpose'];
+    readonly meanwhile?: (now: Snapshot) => Snapshot;
+  } = {},
 ): Snapshot {
   const lane = state?.lane ?? LANE;
-  const working = meanwhile(claimOf(lane, { seen: snapshot, answers })(snapshot).snapshot);
+  const working = meanwhile(claimOf(lane, { seen: snapshot, purpose })(snapshot).snapshot);
   if (state === null) return working;
   const run = { before: initialState(lane, noon), after: state, isPublished };
   const copy = { lane, sequence: state.sequence, document: serializeState(state) };
@@ -74,10 +82,11 @@ describe('the lane of an issue goes on', () => {
   test('not while a run has it; whose run was killed, once its claim is over', () => {
     const killed = afterRun(emptySnapshot, null);
     expect([asks(killed), asks(killed, LANE, noon + 2 * HOUR)]).toEqual([false, true]);
+    expect(asks(withNothingToDo(killed, [LANE]), LANE, noon + 2 * HOUR)).toBe(false);
   });
 
   test('whose run ended before it answered, and gave the lane back', () => {
-    const working = afterRun(emptySnapshot, null, { answers: true });
+    const working = afterRun(emptySnapshot, null, { purpose: 'answers' });
     const given = release(LANE, { holder: leaseOf('a'), isUnused: true, now: noon })(working).snapshot;
     expect(asks(given)).toBe(true);
     const idle = release(LANE, { holder: leaseOf('a'), isUnused: true, now: noon })(afterRun(emptySnapshot, null));
@@ -92,6 +101,8 @@ describe('the lane of an issue goes on', () => {
     // The next run has read it when it claims.
     expect(asks(afterRun(asked, { ...done, sequence: 2 }))).toBe(false);
     expect(withUnanswered(asked, LANE)).toBe(asked);
+    // One that only notifies people has not.
+    expect(asks(afterRun(asked, { ...done, sequence: 2 }, { purpose: 'notice' }))).toBe(true);
   });
 
   test('no more once somebody looked and found nothing to do, until a run saves it again', () => {
