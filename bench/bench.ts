@@ -10,7 +10,7 @@ import { measureColdStart } from './cold-start.ts';
 import { measureCiLog } from './ci-log.ts';
 import { measureCommandLine } from './command-line.ts';
 import { measureDecisions } from './decisions.ts';
-import { measureEvidence } from './evidence.ts';
+import { measureEvidence } from './work-tree/evidence.ts';
 import { measureIsolation } from './isolation.ts';
 import type { Row } from './measure.ts';
 import { measureOrchestration } from './orchestration.ts';
@@ -18,7 +18,7 @@ import { measurePublishing } from './publishing.ts';
 import { measureRefState } from './ref-state.ts';
 import { countRequests } from './requests.ts';
 import { measureSeal } from './seal.ts';
-import { measureTree } from './tree.ts';
+import { measureTree } from './work-tree/tree.ts';
 import { measureTranscript } from './transcript/transcript.ts';
 
 const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
