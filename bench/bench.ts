@@ -10,7 +10,7 @@ import { measureColdStart } from './cold-start.ts';
 import { measureCiLog } from './ci-log.ts';
 import { measureCommandLine } from './command-line.ts';
 import { measureDecisions } from './decisions.ts';
-import { measureEvidence } from './evidence.ts';
+import { measureEvidence } from './work-tree/evidence.ts';
 import { measureIsolation } from './isolation.ts';
 import { measureLightEvent } from './light-event.ts';
 import type { Row } from './measure.ts';
@@ -20,7 +20,7 @@ import { measureRefState } from './ref-state.ts';
 import { countGitProcesses } from './git-processes.ts';
 import { countRequests } from './requests.ts';
 import { measureSeal } from './seal.ts';
-import { measureTree } from './tree.ts';
+import { measureTree } from './work-tree/tree.ts';
 import { measureTranscript } from './transcript/transcript.ts';
 
 const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {

@@ -17,51 +17,25 @@ import { printLane, renderLaneJson } from './status.ts';
 
 /** `ralph pause`, `resume`, `stop`, `retry` and `reset`: orders to a lane. */
 export function createOrderCommands(open: OpenPlaces): readonly Command[] {
-  return [
-    {
-      ...LISTED.pause,
-      help: helpOf('pause', `Pauses the queue or an issue: ${COMMANDS.pause}.`),
-      run: async (args, terminal) =>
-        order({ kind: 'pause', task: null }, await readLaneArguments(args, open), terminal),
+  return ORDERS.map(({ name, usage, does, takes }) => ({
+    ...LISTED[name],
+    help: helpOf(usage, does),
+    run: async (args, terminal) => {
+      const given = await readLaneArguments(args, open, takes);
+      return order(wantedOf(name, given.subject), given, terminal);
     },
-    {
-      ...LISTED.resume,
-      help: helpOf('resume', 'Ends a pause.'),
-      run: async (args, terminal) =>
-        order({ kind: 'resume', task: null }, await readLaneArguments(args, open), terminal),
-    },
-    {
-      ...LISTED.stop,
-      help: helpOf('stop', `Stops the queue or an issue: ${COMMANDS.stop}.`),
-      run: async (args, terminal) => order({ kind: 'stop', task: null }, await readLaneArguments(args, open), terminal),
-    },
-    {
-      ...LISTED.retry,
-      help: helpOf(
-        'retry [TASK]',
-        'Gives failed and blocked tasks all their attempts again; with TASK (its id or its name in\n"ralph tasks": US-003, .ralph/fix_plan.md:4, "#12") only that one.',
-      ),
-      run: async (args, terminal) => {
-        const given = await readLaneArguments(args, open, taskToRetry);
-        return order({ kind: 'retry', task: given.subject === '' ? null : given.subject }, given, terminal);
-      },
-    },
-    {
-      ...LISTED.reset,
-      help: helpOf(
-        'reset circuit|session',
-        'reset circuit: closes the circuit, whatever opened it.\nreset session: starts a new conversation with the agent.',
-      ),
-      run: async (args, terminal) => {
-        const given = await readLaneArguments(args, open, whatToReset);
-        return order(
-          { kind: given.subject === 'circuit' ? 'reset-circuit' : 'reset-session', task: null },
-          given,
-          terminal,
-        );
-      },
-    },
-  ];
+  }));
+}
+
+interface Wanted {
+  readonly kind: OrderGiven['kind'];
+  /** By its id or name; null: not one task alone. */
+  readonly task: string | null;
+}
+
+function wantedOf(name: OrderCommand['name'], subject: string): Wanted {
+  if (name === 'reset') return { kind: subject === 'circuit' ? 'reset-circuit' : 'reset-session', task: null };
+  return { kind: name, task: subject === '' ? null : subject };
 }
 
 const whatToReset: Subject = {
@@ -82,14 +56,35 @@ const taskToRetry: Subject = {
       : null,
 };
 
+interface OrderCommand {
+  readonly name: 'pause' | 'resume' | 'stop' | 'retry' | 'reset';
+  readonly usage: string;
+  readonly does: string;
+  readonly takes: Subject | null;
+}
+
+const ORDERS: readonly OrderCommand[] = [
+  { name: 'pause', usage: 'pause', does: `Pauses the queue or an issue: ${COMMANDS.pause}.`, takes: null },
+  { name: 'resume', usage: 'resume', does: 'Ends a pause.', takes: null },
+  { name: 'stop', usage: 'stop', does: `Stops the queue or an issue: ${COMMANDS.stop}.`, takes: null },
+  {
+    name: 'retry',
+    usage: 'retry [TASK]',
+    does: 'Gives failed and blocked tasks all their attempts again; with TASK (its id or its name in\n"ralph tasks": US-003, .ralph/fix_plan.md:4, "#12") only that one.',
+    takes: taskToRetry,
+  },
+  {
+    name: 'reset',
+    usage: 'reset circuit|session',
+    does: 'reset circuit: closes the circuit, whatever opened it.\nreset session: starts a new conversation with the agent.',
+    takes: whatToReset,
+  },
+];
+
 /** Longer ones make the order unreadable. */
 const MAX_PERSON_CHARS = 100;
 
-async function order(
-  { kind, task: name }: { readonly kind: OrderGiven['kind']; readonly task: string | null },
-  given: LaneArguments,
-  terminal: Terminal,
-): Promise<CommandEnd> {
+async function order({ kind, task: name }: Wanted, given: LaneArguments, terminal: Terminal): Promise<CommandEnd> {
   await refuseUnknownLane(given);
   const task = name === null ? null : await findTask(given, name, terminal.now());
   const { lane, json, sameLane, opened } = given;

@@ -24,6 +24,9 @@ export const runSchema = z.object({
   pushed: z.boolean().nullable().describe('Whether the branch was pushed; null without --push.'),
 });
 
+/** How a run ended. */
+export type EndedRun = Readonly<z.infer<typeof runSchema>>;
+
 /** What a person asks of a run at home. */
 export interface AskedRun {
   readonly folder: string;
@@ -35,24 +38,6 @@ export interface AskedRun {
   /** Whether the branch goes to the remote `origin` at the end. */
   readonly push: boolean;
   readonly json: boolean;
-}
-
-/** How a run ended, as it is printed with `--json`. */
-export interface EndedRun {
-  readonly outcome: string;
-  readonly reason: string;
-  readonly iterations: number;
-  readonly tasksDone: number;
-  readonly tasks: number;
-  readonly branch: string | null;
-  readonly head: string | null;
-  /** null: the cost is not known. */
-  readonly costUsd: number | null;
-  readonly tokens: number;
-  /** An ISO instant; null: nothing is waited for. */
-  readonly resumeAt: string | null;
-  /** Whether the branch was pushed; null: nobody asked for it. */
-  readonly pushed: boolean | null;
 }
 
 /** `failed`: the outcome is one of `fail-on`, or the branch could not be pushed. */

@@ -140,7 +140,7 @@ export function createLaneTrees(
         ...{ workspace: tree, folder, own: quarantine },
         exchange: createExchange({ workspace: tree, checkout: own, own: quarantine, ...ends }),
         restore: createWorkspaceRestorer(tree, (await readConfig(tree)) ?? Buffer.alloc(0)),
-        besideWith: { own: repository, objects: ownObjects() },
+        besideWith: { own: repository, objects: [...ownObjects(), join(tree.gitFolder, 'objects')] },
       });
       return { top, side, quarantine, asFound, files: null, leave: () => removeTree(dirname(top)) };
     },

@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findCredentials } from '../src/git/checkout/credentials/credentials.ts';
-import { createPrivateRepository } from '../src/git/checkout/private-repository.ts';
-import { layTree } from '../src/git/checkout/tree/lay-tree.ts';
-import { findWorkspace, headOf } from '../src/git/checkout/workspace.ts';
+import { findCredentials } from '../../src/git/checkout/credentials/credentials.ts';
+import { createPrivateRepository } from '../../src/git/checkout/private-repository.ts';
+import { layTree } from '../../src/git/checkout/tree/lay-tree.ts';
+import { findWorkspace, headOf } from '../../src/git/checkout/workspace.ts';
 import { createLargeCheckout } from './evidence.ts';
-import { alternate, costOf, ratioRow, spread, type Row } from './measure.ts';
+import { alternate, costOf, ratioRow, spread, type Row } from '../measure.ts';
 
 const GOAL = 2;
 const FILES = 20_000;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { createRepository } from '../src/git/checkout/checkout.ts';
-import { treeFolder } from '../src/git/checkout/tree/tree-folder.ts';
-import { alternate, costOf, ratioRow, type Row } from './measure.ts';
+import { createRepository } from '../../src/git/checkout/checkout.ts';
+import { treeFolder } from '../../src/git/checkout/tree/tree-folder.ts';
+import { alternate, costOf, ratioRow, type Row } from '../measure.ts';
 
 const GOAL = 2;
 const FILES = 100_000;
