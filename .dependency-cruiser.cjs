@@ -126,7 +126,6 @@ module.exports = {
           '^src/(config|report|gate/event)/',
           '^src/entries/main\\.ts$',
           '^src/river/(river|dismissed|recording|run-record)\\.ts$',
-          '^src/publish/report-at-gate\\.ts$',
           '^src/wiring/(connect|guard|handoff|machine|world|settings/run-settings)\\.ts$',
         ],
       },
@@ -134,7 +133,7 @@ module.exports = {
         path: [
           '^src/(markdown|yaml|json|loop)/',
           '^src/gate/(?!event/)',
-          '^src/publish/(?!report-at-gate)',
+          '^src/publish/',
           '^src/river/(flow|salvage|unusable|jobs/)',
           '^src/wiring/(agent|state)\\.ts$',
           '^src/core/(snapshot|lane/state)',

@@ -12,6 +12,7 @@ import { verifiedState, type Work } from '../handover/intake.ts';
 import type { SavedReport, WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { Released } from '../ports/state.ts';
+import type { ReportFrame } from '../report/at-gate.ts';
 import { peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
 import { renderPullRequest } from '../report/pages/pull-request.ts';
 import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, within } from './answers.ts';
@@ -19,7 +20,6 @@ import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, readNotices } from './notifications.ts';
 import { heedPeople, publishBranch, type PublishedBranch } from './publish-branch.ts';
-import type { ReportFrame } from './report-at-gate.ts';
 import { reportOfWork } from './report-of.ts';
 import { keepFirst, type PublishedEnd, saveState } from './save-state.ts';
 

@@ -26,9 +26,9 @@ import type {
   WorkedReport,
 } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
+import { factsOf, reportAtGate, type ReportFrame, settingOfRun } from '../report/at-gate.ts';
 import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
 import { unfinishedCallsLine } from '../report/sentences/spend.ts';
-import { factsOf, reportAtGate, type ReportFrame, settingOf } from './report-at-gate.ts';
 
 /** What the agent said here is not what another branch asks. */
 const unsaid = { question: null, summary: null, recommendation: null };
@@ -46,7 +46,7 @@ export function reportOfWork(
   const used = usedBy(work);
   const report = {
     ...factsOf(frame, work.outcome, work.startedAt),
-    ...settingOf(frame, work.lane.id, {
+    ...settingOfRun(frame, work.lane.id, {
       warnings: [...work.notes.warnings, ...work.warnings, ...unfinishedCallsLine(used.unfinished)],
       found: work.notes.found,
     }),
@@ -117,7 +117,7 @@ export function reportOfEnd(
     return { ...reportAtGate(frame, { outcome, lane: lane?.id ?? QUEUE, notes, startedAt }), findings };
   const report = {
     ...factsOf(frame, outcome, startedAt),
-    ...settingOf(frame, lane?.id ?? state.lane, notes),
+    ...settingOfRun(frame, lane?.id ?? state.lane, notes),
     ...laneFactsOf(frame, { state, tasks, notes }),
     lane: lane?.id ?? state.lane,
     branch: lane?.branch ?? frame.config.branchPrefix + state.lane,

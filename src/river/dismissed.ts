@@ -5,7 +5,7 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { Dismissed, Meaning } from '../gate/event/intent.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Log } from '../ports/machine.ts';
-import { reportAtGate } from '../publish/report-at-gate.ts';
+import { reportAtGate } from '../report/at-gate.ts';
 import type { RiverDeps } from './deps.ts';
 import type { Recording } from './run-loop.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isBranchName } from '../../../../src/core/refusals/refusal.ts';
 
-test.each([
+test.each<readonly [string, boolean]>([
   ['ralph/queue', true],
   ['ralph/issue-1', true],
   ['ünder/strich', true],

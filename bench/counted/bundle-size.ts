@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ACTION_FOLDER } from '../sandbox/sandbox.ts';
-import type { Row } from './measure.ts';
+import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
+import type { Row } from '../measure.ts';
 
 /** Licences count, each text once. */
 const GOAL_MB = 3.6;

@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { events, startSandbox } from '../sandbox/sandbox.ts';
-import type { Behaviour } from '../sandbox/scripted-agent.ts';
-import type { Row } from './measure.ts';
+import { events, startSandbox } from '../../sandbox/sandbox.ts';
+import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import type { Row } from '../measure.ts';
 
 /**
  * What a run starts, and what the stand-in of GitHub answers it with. The children of git itself are not counted, since

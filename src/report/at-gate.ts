@@ -1,11 +1,16 @@
+import type { Config, RunContext } from '../config/config.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { QUEUE, type LaneId } from '../core/tasks/ids.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { ReportAtGate, RunFacts, Setting } from '../handover/report.ts';
-import type { PublishDeps } from './deps.ts';
 
 /** What every report is made with. `now`: an instant. */
-export type ReportFrame = Pick<PublishDeps, 'config' | 'context' | 'redact'> & { readonly now: number };
+export interface ReportFrame {
+  readonly config: Config;
+  readonly context: RunContext;
+  readonly redact: (text: string) => string;
+  readonly now: number;
+}
 
 /** The report of a run that knows nothing of a lane's state. */
 export function reportAtGate(
@@ -22,12 +27,12 @@ export function reportAtGate(
     readonly startedAt: number;
   },
 ): ReportAtGate {
-  const report = { ...factsOf(frame, outcome, startedAt), ...settingOf(frame, lane, notes) };
+  const report = { ...factsOf(frame, outcome, startedAt), ...settingOfRun(frame, lane, notes) };
   return { ...mapTexts(report, frame.redact), findings: [], kind: 'at-gate' };
 }
 
 /** An issue's own lane looks at its issue alone. */
-export function settingOf(
+export function settingOfRun(
   { config }: ReportFrame,
   lane: string,
   { warnings, found }: Pick<Setting, 'warnings' | 'found'>,

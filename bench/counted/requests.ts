@@ -1,16 +1,18 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { events, startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
-import type { Behaviour } from '../sandbox/scripted-agent.ts';
-import type { Row } from './measure.ts';
+import { events, startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import type { Row } from '../measure.ts';
 
 /**
  * HTTP requests of each run as of November 2026. A number may fall and may not rise: a change that needs one more request
  * raises it here and says what it is for. An idle run asks for the issues, all open pull requests of the lanes, and the label
  * names. When everything is done, a run asks 3 times for the state's ref, once for its cache, twice for the branches, and for
- * what the idle run asks for, with the lane's own pull request.
+ * what the idle run asks for, with the lane's own pull request. Of the first run over three issues 40 go to the API, where 45
+ * are allowed.
  */
-const GOALS = { idle: 3, first: 102, done: 10, blocked: 60, stuck: 86, settling: 78 } as const;
+const MOST_OF_API = 45;
+const GOALS = { idle: 3, first: 92, done: 10, blocked: 50, stuck: 76, settling: 68 } as const;
 
 /** Does nothing, and asks. */
 const asks: Behaviour = {
@@ -60,6 +62,12 @@ async function happy({ sandbox, run }: Scene): Promise<readonly Row[]> {
   return [
     row('requests: idle run, no labelled issue', idle, GOALS.idle),
     working('requests: first run over 3 issues', first, GOALS.first),
+    {
+      measure: 'requests: of these to the API',
+      value: String(first.api),
+      goal: `≤ ${String(MOST_OF_API)}`,
+      isMet: first.api <= MOST_OF_API,
+    },
     row('requests: next run, all of them done', again, GOALS.done),
   ];
 }
