@@ -37,13 +37,13 @@ import { gateJob, publishJob } from './jobs/publish-job.ts';
 import { createRecording, type Recording, runLoop } from './run-loop.ts';
 import { giveUp, publishRecorded, salvage } from './salvage.ts';
 
-/** What an ordinary end waits for a busy machine to remove the agent's user, namespaces and folders. */
+/** Maximum time at an ordinary end for a busy machine to remove the agent's user, namespaces and folders, in ms. */
 const CLOSE_MS = 20_000;
 
-/** A cancelled run has 2 s left. */
+/** The same limit for a cancelled run, in ms, of which 2 s are left. */
 const CLOSE_CANCELLED_MS = 1_500;
 
-/** The run has failed already: this is worth so much more of the job's time, in ms. */
+/** Maximum time for the notification of a run that has already failed, in ms. */
 const WITHIN_MS = 30_000;
 
 interface UnusableDeps {
@@ -55,12 +55,12 @@ interface UnusableDeps {
   readonly redact: (text: string) => string;
 }
 
-/** In ms: a link is not worth more. */
+/** Maximum time for finding the link to the log, in ms. */
 const LOG_WITHIN_MS = 10_000;
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** The river: gate → loop → publish, in one job or in three. Whatever happens in it ends in a report, or is handed over; what was finished before a failure is published. */
+/** Runs everything: gate → loop → publish, in one job or in three. Always ends in a report or a hand-over; what was finished before a failure is published. */
 export async function runRiver(deps: RiverDeps): Promise<RunEnd> {
   const recording = createRecording(deps);
   const signal = deps.machine.onCancel((why) => giveUp(deps, recording, why));
@@ -92,7 +92,7 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
 }
 
 async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
-  // Read before anything else: from the checkout as the job made it, before any agent ran.
+  // The prompt is read before anything else, from the checkout as the job made it, before any agent ran.
   const prompt = await deps.machine.readPrompt();
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
@@ -123,7 +123,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
     },
     begun,
   );
-  // A cancelled job has seconds left: post publishes what the loop put on disk.
+  // A cancelled job has only seconds left, so post publishes what the loop put on disk.
   if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };
   return publishRecorded(
@@ -133,10 +133,10 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   );
 }
 
-/** Who ends a run on GitHub after its iteration orders it to. */
+/** On GitHub, a person ends a run after its iteration by an order, so this signal stays unused. */
 const neverAborts = new AbortController().signal;
 
-/** What the gate made of the event. */
+/** The gate's result for the event. */
 type Entered =
   | { readonly kind: 'ended'; readonly report: RunReport }
   | { readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake };
@@ -144,7 +144,7 @@ type Entered =
 async function enter(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<Entered> {
   const { connect } = deps;
   const meaning = meaningOfRun(deps);
-  // Most events of a repository: they end before the code of any adapter is loaded.
+  // Most events of a repository end here, before the code of any adapter is loaded.
   if (meaning.kind !== 'for-us')
     return { kind: 'ended', report: endBeforeLoop(deps, recording, endIntake(dismiss(meaning, deps.log))) };
   const repository = await connect.repository();
@@ -157,7 +157,7 @@ async function enter(deps: RiverDeps, recording: Recording, signal: AbortSignal)
     : { kind: 'work', stages, intake };
 }
 
-/** Where people read the iterations. It is only a link: whatever keeps it from being found, the run's own page has the log as well. */
+/** Returns the page on which people read the iterations. If it cannot be found, the run's own page also has the log. */
 async function findLog({ connect, context, debug }: RiverDeps, { journal }: Work): Promise<string> {
   if (journal.length === 0) return context.logUrl;
   try {
@@ -175,7 +175,7 @@ async function endInGate(
   { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: EndIntake },
 ): Promise<RunReport> {
   const lane = recording.claimed();
-  // The gate gave back what it had claimed; where it could not, this is the second try, and post the third.
+  // The gate gave back its claim. If it could not, this is the second try, and post makes the third.
   if (lane !== null && (await giveBackLane(deps, lane, 'claim')).kind === 'free') recording.released();
   return endBeforeLoop(deps, recording, await publishEnd(publishing, intake));
 }
@@ -186,7 +186,7 @@ function endBeforeLoop(deps: RiverDeps, recording: Recording, intake: EndIntake)
   return reportOfEnd({ config, context, redact, now: clock.now() }, intake, startedAt);
 }
 
-/** Inputs that stop every run are a need like any other, once for each reason. Never throws. */
+/** Notifies people of inputs that stop every run, once for each reason. Never throws. */
 export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Promise<void> {
   await within(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
     deps.log.warning(unnotified(failure, error));
@@ -213,7 +213,7 @@ async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> 
   );
 }
 
-/** Waits until something is closed, for the time that a run has for it; returns what it says, or null: it is left to the post step, which closes it again. */
+/** Waits until `close` has finished, within the time that the run has for it. Returns its message; null also when time ran out, in which case the post step closes it again. */
 export async function closeInTime(close: () => Promise<string | null>, cancelled: AbortSignal): Promise<string | null> {
   const late = Promise.withResolvers<null>();
   const giveUp = (): void => {
