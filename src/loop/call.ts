@@ -60,7 +60,7 @@ interface FailedCall {
   readonly agentRun: AgentRun;
 }
 
-/** What may differ between two calls of the same iteration. */
+/** The parts of a call that may differ within one iteration. */
 export interface CallSetting extends Pick<PromptParts, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'> {
   readonly model: string | null;
   readonly allowedTools: readonly string[] | null;

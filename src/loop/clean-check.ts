@@ -33,7 +33,7 @@ interface Content {
   readonly summary: string | null;
 }
 
-/** What was committed, with the result for each lock file of a merge. */
+/** A commit with the result for each lock file of a merge. */
 export interface Committed extends CommittedIteration {
   readonly lockFiles: readonly LockFile[];
 }
@@ -73,7 +73,7 @@ async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
 /** Runs the verify commands on the base commit before the first call, unless the result is known. Ends the run if a command cannot run at all, or if there is no clean clone to run it in. */
 export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<Advanced> {
   if (!deps.config.policy.verifies) return { work, end: null };
-  // In three jobs, the gate's job has another environment, so this job checks its own.
+  // The gate's job has another environment when a run has three jobs, so this job checks its own.
   const { verifyProblems } = deps.context;
   if (verifyProblems.length > 0)
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };

@@ -218,7 +218,7 @@ async function askForMore(
   const { clock, log, patience } = deps;
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
-  // Without `on-limit: wait` the run waited for the circuit of a step, which does not change what it may use.
+  // The run waited for the circuit of a step if `on-limit` is not `wait`, which does not change what it may use.
   const renewed =
     patience === null || deps.config.policy.onLimit === 'park'
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)

@@ -25,7 +25,7 @@ interface Beginning {
 }
 
 /**
- * What people took back while the run works; each field is null when nothing is known. `task` is how they took back its
+ * The withdrawals by people while the run works; each field is null when nothing is known. `task` is how they took back its
  * issue. `lane` is who closed its pull request or deleted its branch, in words that complete "stopped by …".
  */
 interface TakenBack {

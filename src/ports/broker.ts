@@ -10,7 +10,7 @@ export interface Broker {
   ): Promise<BrokeredCall>;
 }
 
-/** What a provider does with the requests of a call that are not free, whatever the CLI reports. */
+/** The provider's reactions to those requests of a call that are not free, whatever the CLI reports. */
 export type ProviderSign =
   /** A request was sent to the provider, or the provider has answered one. */
   | { readonly kind: 'asked' | 'answered' }

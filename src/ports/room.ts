@@ -31,7 +31,7 @@ export interface Room {
   end(graceMs: number): Promise<readonly string[]>;
   /** Empties the temporary folders of a room without processes and makes a new home, for a verification that must see nothing of the agent's; returns that home. */
   refresh(): Promise<string>;
-  /** Makes the room's user the owner of a folder and of everything of ours in it; links are not followed. */
+  /** Makes the room's user the owner of a folder and of everything in it that we own; links are not followed. */
   give(path: string): Promise<void>;
   /** Takes a folder back, in a room without processes; returns false if it was not given. */
   takeBack(path: string): Promise<boolean>;

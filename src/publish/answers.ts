@@ -112,7 +112,7 @@ async function postAll(
   const { forge, clock, log, stepWithinMs } = deps;
   const now = await within(stepWithinMs, forge.pullRequestNow(branch));
   if (now === null || now.number !== pullRequest.number) {
-    // On a closed pull request nobody waits for an answer.
+    // Nobody waits for an answer on a closed pull request.
     for (const { id } of places) posted.add(id);
     return;
   }

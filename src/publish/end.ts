@@ -78,7 +78,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   await settleConfiguration(deps, intake);
   const { notified, warnings } = await notifyAtGate(deps, intake);
   const unshown = await showOutOfRounds(deps, intake);
-  // Without a stored state it is not known what was done.
+  // The run does not know what was done when no state is stored.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   return {
@@ -152,7 +152,7 @@ async function showOutOfRounds(
   const own = mapTexts(renderPullRequest(report, peoplesChars(pullRequest)), redact);
   try {
     await forge.updatePullRequest(pullRequest.number, withPeoplesText(pullRequest, own));
-    // The status below the pull request's text gets the same news.
+    // The status comment below the pull request's text reports it as well.
     await forge.upsertComment(pullRequest.number, STATUS_MARKER, redact(renderStatusComment(report, null)));
     const called = state.notified.find(({ kind, about }) => kind === 'ready' && about === aboutLane(lane.id));
     // The notification stays in the lane's memory, which this run does not have to itself, so it is settled once more

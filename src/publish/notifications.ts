@@ -310,7 +310,7 @@ async function notify(
   return withNotification(nothingMore, needs, { thread, comment, at: now });
 }
 
-/** Warning when there is no place for a notification. */
+/** The warning when no place for a notification exists. */
 export const NO_THREAD =
   'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on. The job summary says what to do.';
 

@@ -159,7 +159,7 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
-  // What people wrote into the text stays, also while the agent worked.
+  // Text that people wrote stays, also if they wrote it while the agent worked.
   const own = mapTexts(renderPullRequest(report, isOurs ? peoplesChars(newest) : 0), redact);
   const text = isOurs ? withPeoplesText(newest, own) : own;
   if (isOurs) await forge.updatePullRequest(newest.number, text);

@@ -133,7 +133,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   );
 }
 
-/** On GitHub, a person ends a run after its iteration by an order, so this signal stays unused. */
+/** A person ends a run on GitHub by an order, so this signal stays unused. */
 const neverAborts = new AbortController().signal;
 
 /** The gate's result for the event. */

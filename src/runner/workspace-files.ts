@@ -30,7 +30,7 @@ export async function readWorkspaceFile(workspace: string, path: string, maxByte
     const read = await readRegular(real, (size) => Math.min(size, maxBytes));
     return read === null ? null : read.toString('utf8');
   } catch {
-    // For the prompt, an unreadable file or a loop of links is like an absent file.
+    // An unreadable file or a loop of links counts as an absent file for the prompt.
     return null;
   }
 }

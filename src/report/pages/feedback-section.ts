@@ -113,7 +113,7 @@ function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly 
   }
 }
 
-/** Lists the checks that are no tasks but that people must know of. */
+/** Lists the checks that are not tasks but that people must know of. */
 function checkLines(report: WorkedReport): readonly string[] {
   const { checks, baseBranch, headSha, repositoryUrl } = report;
   if (checks === null) return [];

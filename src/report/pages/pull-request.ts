@@ -37,7 +37,7 @@ import { renderHiddenStatus } from './status-json.ts';
 const MAX_BODY_CHARS = 65_000;
 /** Minimum number of characters of our own part, however much people wrote. */
 const MIN_BODY_CHARS = 10_000;
-/** With less room than this, names and text for machines are shortened so that what people must know fits. */
+/** Number of characters below which names and text for machines are shortened, so that what people must know fits. */
 const ENOUGH_CHARS = 35_000;
 
 /** Maximum numbers of tasks described in full, and of tasks named at all. */

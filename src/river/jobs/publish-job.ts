@@ -151,7 +151,7 @@ export async function gateJob(
     session: await giveSession(deps, stages, begun),
     settings: deps.config.settings.found,
   });
-  // From here on the next job must give the lane back.
+  // The next job must give the lane back from here on.
   recording.released();
   recording.tryToRecord('ended');
   log.info(
