@@ -70,7 +70,10 @@ async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
   if (left.length > 0) log.info(`verify changed ${namesOf(left.map(redact))}; put back as it was.`);
 }
 
-/** Runs the verify commands on the base commit before the first call, unless the result is known. Ends the run if a command cannot run at all, or if there is no clean clone to run it in. */
+/**
+ * Runs the verify commands on the base commit before the first call, unless the result is known. Ends the run if a
+ * command cannot run at all, or if there is no clean clone to run it in.
+ */
 export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<Advanced> {
   if (!deps.config.policy.verifies) return { work, end: null };
   // The gate's job has another environment when a run has three jobs, so this job checks its own.
@@ -104,8 +107,8 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
 const BASE_IS_RED: Outcome = { kind: 'blocked', reason: 'base_is_red' };
 
 /**
- * Runs the verify commands on the head in a clean clone, after the agent's processes are gone. In the work that it returns,
- * tasks that failed or could not be verified in time are not done.
+ * Runs the verify commands on the head in a clean clone, after the agent's processes are gone. In the work that it
+ * returns, tasks that failed or could not be verified in time are not done.
  */
 export async function checkHead(
   deps: LoopDeps,

@@ -25,8 +25,8 @@ interface Beginning {
 }
 
 /**
- * The withdrawals by people while the run works; each field is null when nothing is known. `task` is how they took back its
- * issue. `lane` is who closed its pull request or deleted its branch, in words that complete "stopped by …".
+ * The withdrawals by people while the run works; each field is null when nothing is known. `task` is how they took back
+ * its issue. `lane` is who closed its pull request or deleted its branch, in words that complete "stopped by …".
  */
 interface TakenBack {
   readonly task: WithdrawalKind | null;
