@@ -77,7 +77,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     // The state of the issue, and what a person must do, come before how the run ended.
     ...(task === null || needsPerson(report, task) ? [] : [`**This issue:** ${taskWord(task, report)}`]),
     ...stuckIn(report, task),
-    // A failed run leaves its unpublished results off every issue that it worked on.
+    // The results that a failed run could not publish are missing on every issue that it worked on.
     ...(isSettled(report, task) && report.outcome.kind !== 'failed'
       ? [`The run ended: ${describeOutcome(report).title}.`]
       : [headline(report)]),
