@@ -2,7 +2,7 @@
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly kind: 'configuration' | 'infrastructure';
-  /** What failed requests for different things have in common, by which they are reported together; null: nothing is known to be. */
+  /** Reason that failed requests share, by which they are reported together; null when none is known. */
   readonly reason: string | null;
 
   constructor(
@@ -19,17 +19,17 @@ export class UserError extends Error {
 /** `reason` of the UserError for a repository whose issues are switched off. */
 export const ISSUES_SWITCHED_OFF = 'issues-switched-off';
 
-/** What is thrown, as an error. */
+/** Returns the thrown value as an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** What is thrown, as text for a sentence. */
+/** Returns the message of a thrown value, as text for a sentence. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What an error says, on one line. */
+/** Returns the message of an error on one line. */
 export function messageOf(error: unknown): string {
   return textOf(error)
     .trim()

@@ -7,7 +7,7 @@ import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Work } from './intake.ts';
 
-/** What it takes to look at a head before a push, and to free it. `draft`: whether unfinished pull requests are drafts. */
+/** The dependencies of looking at a head before a push, and of freeing it. `draft` is set when unfinished pull requests are drafts. */
 export interface HeadDeps {
   readonly forge: Pick<Forge, 'headNow' | 'freeHead' | 'makeDraft'>;
   readonly config: { readonly draft: boolean };
@@ -15,16 +15,17 @@ export interface HeadDeps {
   readonly log: Log;
 }
 
-/** Whether commits may be pushed now. `feedback`: the memory that knows what they overtake. `why`: a sentence. */
+/** The result of clearing a head: whether commits may be pushed now. `feedback` is the memory that knows what the commits overtake; `why` is a sentence. */
 export type Cleared =
   | { readonly kind: 'clear'; readonly feedback: Feedback }
   | { readonly kind: 'unknown'; readonly why: string }
   | { readonly kind: 'held'; readonly why: string };
 
 /**
- * Looks at the lane's pull request right before a push, since people approve and arm while an agent works. What holds the
- * head is ended first: no commit reaches a head that people approved, or that is about to be merged. A pull request that is
- * ready becomes a draft again before unfinished new work reaches it. One request; none where there is no pull request.
+ * Looks at the lane's pull request right before a push, since people approve and set auto-merge while an agent works.
+ * First ends what holds the head, so that no commit reaches a head that people approved or that is about to be merged.
+ * Makes a ready pull request a draft before unfinished new work reaches it. Takes one request, or none without a pull
+ * request.
  */
 export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   const { lane, state } = work;
@@ -35,7 +36,8 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   try {
     standing = await deps.forge.headNow(lane.branch);
   } catch (error) {
-    // What was a draft as the run began cannot be merged behind its back, unless somebody was very fast.
+    // A pull request that was a draft as the run began cannot have been merged meanwhile, unless somebody was very
+    // fast.
     if (lane.pullRequest.draft) return { kind: 'clear', feedback };
     return { kind: 'unknown', why: messageOf(error) };
   }
@@ -43,7 +45,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   const hold = holdOf(standing);
   if (hold !== null) return free(deps, work, { standing, hold });
   const { approvedBy } = standing;
-  // Nobody can merge a draft by mistake, but the approvers have not seen what comes now.
+  // Nobody can merge a draft by mistake, but the approvers have not seen the new commits.
   if (standing.isDraft && approvedBy.length > 0)
     return {
       kind: 'clear',
@@ -54,7 +56,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   return { kind: 'clear', feedback };
 }
 
-/** The memory once newer commits take the place of what people had decided of; its `at`: when auto-merge was ended last. */
+/** Returns the memory after newer commits have overtaken what people had decided on. Its `at` is the instant at which auto-merge was last ended. */
 export function overtake(feedback: Feedback, hold: Hold, now: number): Feedback {
   const { overtaken: known } = feedback;
   const isArmed = hold.autoMerge || hold.queued;
@@ -92,7 +94,7 @@ async function tryToMakeDraft({ forge, log }: HeadDeps, number: number): Promise
   }
 }
 
-/** Whatever went wrong: onto a head that could not be looked at, or freed, nothing is pushed. */
+/** Returns the message of any error. When the head could not be looked at or freed, nothing is pushed. */
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -9,9 +9,9 @@ export interface SealedPart {
   readonly content: Uint8Array;
 }
 
-/** What a file of several begins with; one that is alone begins with its own. */
+/** The first bytes of a file with several transcripts; a single transcript begins with its own. */
 const MAGIC = new TextEncoder().encode('RALPHTS\u0001');
-/** Behind it the size of the list of parts, in bytes. */
+/** Size of the head in bytes: the magic bytes, then the size of the list of parts. */
 const HEAD_BYTES = MAGIC.length + 4;
 const MAX_LIST_BYTES = 4096;
 
@@ -19,7 +19,7 @@ const listSchema = z
   .array(z.object({ agent: z.enum(AGENT_NAMES), bytes: z.number().int().min(0) }))
   .max(AGENT_NAMES.length);
 
-/** Encrypted transcripts as one file, the first before all others where there is no room for each. One alone is stored as it is, as earlier versions did. */
+/** Packs encrypted transcripts into one file. The first takes precedence when there is no room for all. A single transcript is stored as it is, as in earlier versions. */
 export function packed(parts: readonly SealedPart[]): Uint8Array | null {
   const [first] = parts;
   if (first === undefined) return null;
@@ -40,7 +40,7 @@ export function packed(parts: readonly SealedPart[]): Uint8Array | null {
   return file;
 }
 
-/** An agent's part of a file; one that stands alone may be anybody's, and opens for its own conversation only. null: there is none. */
+/** Returns an agent's part of a file; null when there is none. A single transcript may be any agent's, but opens only for its own conversation. */
 export function sealedOf(file: Uint8Array, agent: AgentName): Uint8Array | null {
   if (!MAGIC.every((byte, at) => file[at] === byte)) return file;
   if (file.length < HEAD_BYTES) return null;
@@ -58,7 +58,7 @@ export function sealedOf(file: Uint8Array, agent: AgentName): Uint8Array | null 
   return null;
 }
 
-/** What a store takes of them. */
+/** Returns the parts that fit into a store. */
 function fitting(parts: readonly SealedPart[]): readonly SealedPart[] {
   return parts.filter((_, at) => at === 0 || sizeOf(parts.slice(0, at + 1)) <= MAX_SESSION_BYTES);
 }

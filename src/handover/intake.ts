@@ -26,7 +26,10 @@ import type { AgentName } from '../ports/agent.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { LaneStart, OpenedLane, Withheld } from '../ports/repository.ts';
 
-/** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved; `claimedAt`: from when the claim and the run's time count), or the end of the run that it decided. Plain data. */
+/**
+ * The gate's hand-over to the loop, or the end of the run that the gate decided; plain data. `policy` is the user's,
+ * limited by what this run reserved. `claimedAt` is the instant from which the claim and the run's time count.
+ */
 export type Intake =
   | {
       readonly kind: 'work';
@@ -36,7 +39,7 @@ export type Intake =
       readonly state: LaneState;
       readonly policy: Policy;
       readonly claimedAt: number;
-      /** What each iteration does; null: it calls the agent. */
+      /** The steps of each iteration; null = an iteration calls the agent. */
       readonly pipeline: Pipeline | null;
       /** Servers of the agent's tools, as the base branch and the inputs name them. */
       readonly mcpServers: readonly McpServer[];
@@ -53,7 +56,7 @@ export type Intake =
       readonly notes: Notes;
     };
 
-/** What nobody is needed for any more since the event, and the thread that may have asked for them; null: nothing. */
+/** Needs that ended with the event, and the thread that may have notified people of them; null when there are none. */
 interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];
@@ -69,7 +72,7 @@ export interface Lane {
   readonly pullRequest: PullRequest | null;
 }
 
-/** What a command is answered, in the thread where it was given; null: in the job's summary and log alone. */
+/** The answer to a command, in the thread where it was given; a null thread means only in the job's summary and log. */
 export interface Answer {
   readonly thread: number | null;
   readonly text:
@@ -79,37 +82,40 @@ export interface Answer {
     | { readonly kind: 'refusal'; readonly why: string };
 }
 
-/** What became of an order; `changed`: it was not so before. */
+/** The effect of an order; `changed` is set when the order changed anything. */
 export interface Receipt {
   readonly order: OrderKind;
   readonly changed: boolean;
 }
 
-/** What people must hear of how the run began. */
+/** Facts that people must know about how the run began. */
 export interface Notes {
-  /** `restored #40 (cache and ref)`, or why there is none. */
+  /** Text such as `restored #40 (cache and ref)`, or why no state was restored. */
   readonly restored: string;
   readonly warnings: readonly string[];
-  /** Issues whose text somebody changed who may not, and which have no notice yet that they wait for the label. */
+  /** Issues whose text was changed by a person without write permission, and that have no notice yet that they wait for the label. */
   readonly notices: readonly ApprovalNotice[];
-  /** The lease of another run; null: the lane is free. */
+  /** The lease of another run; null when the lane is free. */
   readonly claimedBy: Lease | null;
-  /** Files and settings of other Ralphs: what is used and what is not, one line each. */
+  /** Files and settings of other Ralphs, used or unused, one line each. */
   readonly found: readonly string[];
-  /** Of the pull request's head; null: nobody looked. */
+  /** Checks of the pull request's head; null when they were not read. */
   readonly checks: ChecksSummary | null;
-  /** What people had decided of the pull request's head as the run began; null: nothing, or nobody looked. */
+  /** Decisions that people had made on the pull request's head as the run began; null when there are none, or they were not read. */
   readonly held: HeldHead | null;
 }
 
-/** `isDraft`: whether the pull request was a draft then. `refusal`: why the head could not be freed for what is asked of it, as a sentence; null: nobody tried, or it was freed. */
+/**
+ * A head that people have decided on. `isDraft` tells whether the pull request was a draft then. `refusal` is why the
+ * head could not be freed for feedback, as a sentence; null when it was freed or not tried.
+ */
 export interface HeldHead {
   readonly hold: Hold;
   readonly isDraft: boolean;
   readonly refusal: string | null;
 }
 
-/** A run that ends in the gate, before it knows anything of a lane. */
+/** Creates the end of a run in the gate, before it knows a lane. */
 export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
   return {
     kind: 'end',
@@ -125,20 +131,20 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
 
 export type WorkIntake = Extract<Intake, { readonly kind: 'work' }>;
 
-/** What the gate's job hands over to the jobs of the loop and of publishing. Whoever takes it knows its hash from the gate itself. */
+/** The hand-over of the gate's job to the jobs of the loop and of publishing. The receiver knows its hash from the gate itself. */
 export interface HandedIntake {
   readonly version: 1;
   readonly kind: 'intake';
-  /** Under which the lane is claimed and its use reserved. */
+  /** The run tag under which the lane is claimed and usage reserved. */
   readonly runTag: string;
   readonly intake: WorkIntake;
-  /** Tip of the lane's branch, which the gate has made where there was none; null: there is none yet. */
+  /** Tip of the lane's branch, which the gate has created if it did not exist; null when there is none yet. */
   readonly remoteHead: ObjectId | null;
-  /** The task whose issue says that the run is at work; null: none does. */
+  /** The task whose issue says that the run is at work; null when none does. */
   readonly shown: TaskId | null;
-  /** The transcript of the lane's session, encrypted, in a file beside it; null: there is none. */
+  /** The encrypted transcript of the lane's session, in a separate file; null when there is none. */
   readonly session: HandedFile | null;
-  /** What the environment of the gate's job and the base branch's settings file say in place of inputs. */
+  /** Settings in place of inputs, from the environment of the gate's job and the base branch's settings file. */
   readonly settings: readonly FoundSetting[];
 }
 
@@ -158,19 +164,19 @@ const headSchema = z.object({
   settings: z.array(foundSettingSchema).default([]),
 });
 
-/** Reads a parcel whose hash was checked, so that it is what a gate has written; null: not one of this version. */
+/** Parses a parcel whose hash was checked, so that a gate has written it; null when it is not of this version. */
 export function parseHandedIntake(text: string): HandedIntake | null {
   const json = tryJson(text);
   const head = headSchema.safeParse(json);
   return head.success && head.data.version === 1 ? { ...(json as HandedIntake), settings: head.data.settings } : null;
 }
 
-/** Who says what was measured: this job, the job of the loop, or the record on disk that main left to post. */
+/** The source of the isolation facts: this job, the job of the loop, or the record on disk that main left to post. */
 export type IsolationSource = (typeof isolationSources)[number];
 
 export const isolationSources = ['this-job', 'loop-job', 'record'] as const;
 
-/** Work of a run in which nothing was done, as far as it stands. */
+/** Creates the work of a run that has done nothing so far. */
 export function untouchedWork(
   {
     lane,
@@ -210,16 +216,16 @@ export function untouchedWork(
   };
 }
 
-/** What the loop hands to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
+/** The loop's hand-over to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
 export interface Work {
   readonly lane: Lane;
   readonly tasks: readonly Task[];
   readonly notes: Notes;
-  /** State of the lane before this run: what holds if the commits cannot be published. */
+  /** State of the lane before this run, which counts if the commits cannot be published. */
   readonly stateBefore: LaneState;
   readonly state: LaneState;
   readonly journal: readonly JournalEntry[];
-  /** This run's newest verification in a clean clone, of which commit, and after how many iterations; null: there was none. */
+  /** This run's newest verification in a clean clone, its commit, and the number of iterations before it; null when there was none. */
   readonly headVerification: {
     readonly commit: ObjectId;
     readonly after: number;
@@ -227,24 +233,24 @@ export interface Work {
   } | null;
   /** The commit that the lane was at when this run opened it. */
   readonly base: ObjectId;
-  /** Tip of the lane's branch as this run makes it. */
+  /** Tip of the lane's branch on this machine. */
   readonly head: ObjectId;
-  /** Tip of the branch on the remote, as far as this run knows; null: there is none. */
+  /** Tip of the branch on the remote, as far as this run knows; null when there is none. */
   readonly remoteHead: ObjectId | null;
-  /** What holds for `remoteHead`: the state then, and how many iterations had led to it. */
+  /** The state at `remoteHead`, and the number of iterations that had led to it. */
   readonly safe: { readonly state: LaneState; readonly iterations: number };
-  /** Whether this run made commits. */
+  /** Set when this run made commits. */
   readonly hasNewCommits: boolean;
   readonly withheld: readonly Withheld[];
-  /** What a reviewer looks at first, of this run. */
+  /** Changes of this run that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   readonly warnings: readonly string[];
-  /** What was measured of the isolation of all that runs the lane's code; null: the loop has not begun, or nothing was measured. */
+  /** Measured isolation of everything that runs the lane's code; null when the loop has not begun, or nothing was measured. */
   readonly isolation: IsolationFacts | null;
   readonly isolationFrom: IsolationSource;
-  /** The task whose issue says that the run is at work; null: none does. */
+  /** The task whose issue says that the run is at work; null when none does. */
   readonly shown: TaskId | null;
-  /** The run's own bound because of which it did not wait for a limit, as it was to; null: there is none. */
+  /** The run's own limit that kept it from waiting for a usage limit; null when there is none. */
   readonly notWaited: RunBound | null;
   readonly agent: AgentName;
   readonly startedAt: number;
@@ -252,16 +258,16 @@ export interface Work {
   readonly outcome: Outcome;
 }
 
-/** A lane's state as it is stored, at whatever moment of a run. `transcript` is the one that is stored beside it. */
+/** Returns a lane's state as it is stored, at any moment of a run. `transcript` is the one that is stored beside it. */
 export function documentOf(
   state: LaneState,
   { transcript, redact }: { readonly transcript: LaneState['transcript']; readonly redact: (text: string) => string },
 ): string {
-  // Text by text: a secret that is also a word of the form must not destroy the whole.
+  // Texts are redacted one by one, so that a secret that is also a word of the format does not destroy the document.
   return serializeState({ ...mapTexts(state, redact), transcript });
 }
 
-/** The stored transcripts that are still those of a conversation of the state; null: they are of none. */
+/** Returns the stored transcripts if they still belong to a conversation of the state, else null. */
 export function transcriptBefore(before: LaneState, state: LaneState): LaneState['transcript'] {
   const known = new Set(idsOf(before));
   return idsOf(state).some((id) => known.has(id)) ? before.transcript : null;

@@ -21,169 +21,169 @@ import type { Task, ShownProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { AgentName } from '../ports/agent.ts';
 
-/** Everything a reader may see of one run, as much of it as the run got to know. Agent text in it is redacted. */
+/** Everything that a reader may see of one run, as far as the run got. Agent text in it is redacted. */
 export type RunReport = ReportWithoutLane | ReportAtGate | LaneReport;
 
-/** Of a run that had a lane. */
+/** The report of a run that had a lane. */
 export type LaneReport = EndedReport | AnsweredReport | WorkedReport;
 
-/** The run ended before it knew anything of its work: refused, failed at its inputs, cancelled. */
+/** The report of a run that ended before it knew its work: refused, failed at its inputs, or cancelled. */
 export interface ReportWithoutLane extends RunFacts {
   readonly kind: 'without-lane';
 }
 
-/** The gate ended the run before it knew how the lane stands. */
+/** The report of a run that the gate ended before it knew the lane's state. */
 export interface ReportAtGate extends RunFacts, Setting, SetUpFacts {
   readonly kind: 'at-gate';
 }
 
-/** The gate ended the run, knowing how the lane stands. */
+/** The report of a run that the gate ended when it knew the lane's state. */
 export interface EndedReport extends RunFacts, Setting, LaneFacts, SetUpFacts {
   readonly kind: 'ended';
 }
 
-/** The run answered a command: how the lane stands is what it was asked. */
+/** The report of a run that answered a command with the lane's state. */
 export interface AnsweredReport extends RunFacts, Setting, LaneFacts {
   readonly kind: 'answered';
   readonly view: LaneView;
 }
 
-/** The run worked, as far as it got. */
+/** The report of a run that worked, as far as it got. */
 export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly kind: 'worked';
-  /** Tasks that this branch has work of and that are not listed any more: closed by hand, without the label, deleted from their file. */
+  /** Tasks that this branch has work of but that are no longer listed: closed by hand, without the label, or deleted from their file. */
   readonly unlisted: readonly TaskId[];
   /** Iterations of this run, oldest first. */
   readonly iterations: readonly JournalEntry[];
-  /** Of this run. */
+  /** Tokens of this run; `costUsd` is its cost. */
   readonly tokens: number;
   readonly costUsd: number;
-  /** A sentence part for people, e.g. `resumed, 2 h old`. */
+  /** Sentence part for people, e.g. `resumed, 2 h old`. */
   readonly session: string;
-  /** null: not known yet. */
+  /** Result of saving the state; null when it is not known yet. */
   readonly saved: SavedReport | null;
   readonly withheld: readonly WithheldFile[];
-  /** Published files that a reviewer looks at first, of this run. */
+  /** Published files of this run that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
-  /** What the branch holds, over all runs. */
+  /** The change on the branch, over all runs. */
   readonly change: Change;
-  /** What `verify` said of the untouched base; null: not known. */
+  /** Result of `verify` on the untouched base; null when it is not known. */
   readonly baseCheck: Check | null;
-  /** What it said of the branch in a clean clone; null: not known. */
+  /** Result of `verify` on the branch in a clean clone; null when it is not known. */
   readonly headCheck: HeadCheck | null;
-  /** null: nothing was measured. */
+  /** Isolation of the agent; null when nothing was measured. */
   readonly isolation: IsolationReport | null;
   readonly agent: AgentName;
-  /** The task whose issue says that the run is at work; null: none does. */
+  /** The task whose issue says that the run is at work; null when none does. */
   readonly shown: TaskId | null;
-  /** The run's own bound because of which it did not wait for a limit, as it was to; null: there is none. */
+  /** The run's own limit that kept it from waiting for a usage limit; null when there is none. */
   readonly notWaited: RunBound | null;
 }
 
-/** What was measured of the isolation, and whose word it is. */
+/** The measured isolation and the source of the facts. */
 export interface IsolationReport {
   readonly facts: IsolationFacts;
   readonly from: IsolationSource;
 }
 
-/** A verification in a clean clone. `of` the published head (but for a commit that only archives), or of an earlier commit of this run. */
+/** A verification in a clean clone, of the published head (except for a commit that only archives) or of an earlier commit of this run. */
 export interface HeadCheck {
   readonly of: 'head' | 'earlier';
   readonly commit: ObjectId;
   readonly verification: Exclude<Verification, { readonly kind: 'not-run' }>;
 }
 
-/** What every run knows, however early it ends. */
+/** Facts that every run knows, however early it ends. */
 export interface RunFacts {
   readonly outcome: Outcome;
   /** `https://github.com/owner/repo`, for links to commits. */
   readonly repositoryUrl: string;
   readonly runUrl: string;
-  /** Of the log: the step's page where that is known, else `runUrl`. */
+  /** Page of the log: the step's page if it is known, else `runUrl`. */
   readonly logUrl: string;
   /** Instants in ms. */
   readonly startedAt: number;
   readonly endedAt: number;
-  /** What the run asked of GitHub's API; null: not counted yet. */
+  /** Requests of the run to GitHub's API; null when they are not counted yet. */
   readonly requests: ApiUsage | null;
 }
 
-/** What a run was set up with, and what went wrong beside its work. */
+/** The settings of a run, and problems beside its work. */
 export interface Setting {
   readonly policy: Policy;
-  /** In the order in which they are asked. `model`: null = the agent's own choice. */
+  /** Agents in the order in which they are called. `model` null = the agent's own choice. */
   readonly agents: readonly { readonly name: ChosenName; readonly model: string | null }[];
   readonly prices: Prices;
   readonly taskLabel: string;
-  /** Where the run looks for tasks: `issues`, `plan`, `prd`, `beads`. */
+  /** Sources in which the run looks for tasks: `issues`, `plan`, `prd`, `beads`. */
   readonly taskSources: readonly string[];
   readonly verifyCommands: readonly string[];
   readonly warnings: readonly string[];
-  /** Files and settings of other Ralphs: what is used and what is not, one line each. */
+  /** Files and settings of other Ralphs, used or unused, one line each. */
   readonly found: readonly string[];
-  /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */
+  /** Minimum percentage of test-only iterations from which the report points them out. */
   readonly testOnlyPercent: number;
-  /** Whether a review of the pull request is answered. */
+  /** Set when reviews of the pull request are answered. */
   readonly answersReviews: boolean;
 }
 
-/** What `doctor` found; empty: nobody asked for it. */
+/** The findings of `doctor`; empty when it was not asked for. */
 interface SetUpFacts {
   readonly findings: readonly Finding[];
 }
 
-/** How the run leaves its lane. */
+/** The state in which the run leaves its lane. */
 export interface LaneFacts {
   readonly lane: LaneId;
   readonly branch: string;
-  /** null: this run did not look. */
+  /** The base branch; null when this run did not look it up. */
   readonly baseBranch: string | null;
-  /** Tip of the branch on the remote; null: there is none. */
+  /** Tip of the branch on the remote; null when there is none. */
   readonly headSha: string | null;
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   /** Every eligible task of the lane, in the order of work. */
   readonly tasks: readonly TaskReport[];
-  /** What people and CI asked of its pull request, as far as it is a task of the lane now. */
+  /** Requests of people and CI to the lane's pull request that are tasks of the lane now. */
   readonly feedback: readonly TaskReport[];
-  /** What people and CI have asked of it over all runs, and what came of it. */
+  /** Requests of people and CI to the pull request over all runs, with the answers. */
   readonly answers: Feedback;
-  /** Of its head; null: nobody looked. */
+  /** Checks of the pull request's head; null when they were not read. */
   readonly checks: ChecksSummary | null;
-  /** How `verify` fails on the base branch; null: it passes, or nobody asked. */
+  /** Failure of `verify` on the base branch; null when it passes or was not checked. */
   readonly redBase: RedBase | null;
-  /** What people had decided of its head as the run began; null: nothing, or nobody looked. */
+  /** Decisions that people had made on the pull request's head as the run began; null when there are none, or they were not read. */
   readonly held: HeldHead | null;
   readonly circuit: CircuitWord;
-  /** What opened the circuit last. */
+  /** The cause that last opened the circuit. */
   readonly openedBy: CircuitOpener;
-  /** What is left of the repository's current window. */
+  /** Number of calls left in the repository's current window. */
   readonly callsRemaining: number;
-  /** `restored #40 (cache)`, or why there is none. */
+  /** Text such as `restored #40 (cache)`, or why no state was restored. */
   readonly restored: string;
 }
 
-/** How a lane stands, for the answer to a command. */
+/** The state of a lane, for the answer to a command. */
 export interface LaneView {
   readonly lane: LaneId;
-  /** null: the lane has not run yet, or its state could not be read. */
+  /** The stored state; null when the lane has not run yet, or its state could not be read. */
   readonly state: LaneState | null;
-  /** `restored #40 (cache and ref)`, or why there is none. */
+  /** Text such as `restored #40 (cache and ref)`, or why no state was restored. */
   readonly restored: string;
-  /** The lease of another run; null: the lane is free. */
+  /** The lease of another run; null when the lane is free. */
   readonly claimedBy: Lease | null;
   readonly tasks: readonly TaskReport[];
   readonly circuit: CircuitWord;
-  /** When an open circuit is probed. */
+  /** Instant at which an open circuit is probed; null when it is not open. */
   readonly probeAt: number | null;
-  /** What is used of the repository's windows, and reserved by runs of other lanes. */
+  /** Usage of the repository's windows, including reservations by runs of other lanes. */
   readonly usage: OpenUsage;
-  /** 0: no limit. */
+  /** Limits of the windows; 0 = no limit. */
   readonly limits: Pick<Policy, 'maxCallsPerHour' | 'maxTokensPerHour' | 'maxCostUsdPerDay'>;
-  /** Of the order that this run was given. */
+  /** The effect of the order that this run was given; null when it was given none. */
   readonly receipt: Receipt | null;
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   readonly taskLabel: string;
-  /** Of how many jobs the runs are: one of three asks nobody while its agent works. */
+  /** Number of jobs of a run. A run in three jobs cannot ask for orders while its agent works. */
   readonly jobs: 'one' | 'three';
   readonly runUrl: string;
   readonly now: number;
@@ -194,11 +194,11 @@ export interface TaskReport {
   readonly progress: ShownProgress;
   /** What the branch has of it, over all runs. */
   readonly share: TaskShare;
-  /** Address of the comment that asks a person about it, where another branch asked; null: there is none. */
+  /** Address of the comment that asks a person about the task, if another branch asked; null when there is none. */
   readonly asked: string | null;
 }
 
-/** HTTP requests sent, and what GitHub said that the token has left of its hour; null where it did not say. `resetAt` in ms. */
+/** HTTP requests sent, and the rest of the token's hourly budget according to GitHub; null where GitHub did not say. `resetAt` is in ms. */
 export interface ApiUsage {
   readonly sent: number;
   readonly limit: number | null;
@@ -219,7 +219,7 @@ interface WithheldFile {
   readonly why: string;
 }
 
-/** The report of a run that ended before it had a lane. */
+/** Creates the report of a run that ended before it had a lane. */
 export function reportWithoutLane(facts: Omit<RunFacts, 'requests' | 'logUrl'>): ReportWithoutLane {
   return { kind: 'without-lane', ...facts, logUrl: facts.runUrl, requests: null };
 }

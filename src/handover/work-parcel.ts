@@ -18,11 +18,11 @@ import { oneLine } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { type HandedFile, handedFileSchema, type HandedIntake, untouchedWork, type Work } from './intake.ts';
 
-/** What is said once, however long the texts are that somebody put there. */
+/** Maximum length of a sentence, in characters, whatever text another job put there. */
 const MAX_SENTENCE_CHARS = 1000;
-/** Sums of floating-point numbers differ by their order. */
+/** Tolerance in US dollars, because sums of floating-point numbers depend on their order. */
 const ROUNDING_USD = 1e-6;
-/** More of a list is not handed over: a run must not be lost because it left out, or warned of, too much. */
+/** Maximum number of entries of a list that is handed over, so that a run is not lost because it left out, or warned of, too much. */
 const MAX_ENTRIES = 1000;
 const MAX_WARNINGS = 100;
 const MAX_PATH_CHARS = 4096;
@@ -30,13 +30,13 @@ const MAX_PATH_CHARS = 4096;
 const objectId = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
 const words = z.string().transform((text) => oneLine(text, MAX_SENTENCE_CHARS));
 
-/** Tasks of files that the agent has added; an issue can be admitted by the gate alone. */
+/** Tasks of files that the agent has added. Only the gate can admit an issue. */
 const foundTaskSchema = queuedTaskSchema.extend({
   id: storedTaskId,
   title: words,
   source: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: count }),
-    // What an agent wrote closes no issue.
+    // An entry that an agent wrote must not close an issue.
     z.object({
       kind: z.literal('prd'),
       path: z.string().max(MAX_PATH_CHARS),
@@ -57,7 +57,7 @@ const workSchema = z.object({
   head: objectId,
   withheld: z.array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: words })).max(MAX_ENTRIES),
   warnings: z.array(words).max(MAX_WARNINGS),
-  /** A loop of an earlier version measures nothing. */
+  /** The loop of an earlier version hands over no isolation facts. */
   isolation: isolationFacts.nullable().default(null),
   agent: z.object({ name: words, version: words }),
   startedAt: anyInstant,
@@ -76,7 +76,7 @@ const parcelSchema = z.discriminatedUnion('kind', [
     ...common,
     kind: z.literal('work'),
     work: workSchema,
-    /** The commits, in a bundle; null: there are none. */
+    /** The bundle of the commits; null when there are none. */
     commits: handedFileSchema.nullable(),
     session: handedFileSchema.nullable(),
   }),
@@ -90,22 +90,22 @@ const parcelSchema = z.discriminatedUnion('kind', [
 
 type WorkParcel = Extract<z.infer<typeof parcelSchema>, { readonly kind: 'work' }>;
 
-/** What the job of the loop handed over, as far as it is believed; `commits`: where the work has some. */
+/** The trusted part of what the job of the loop handed over. `commits` is the bundle of the work's commits, if there are any. */
 export type ReceivedWork =
   | {
       readonly kind: 'work';
       readonly work: Work;
-      /** What it says that it answered, to be held against its commits. */
+      /** Answers according to the loop's job, to be checked against its commits. */
       readonly answers: Feedback;
       readonly commits: HandedFile | null;
       readonly session: HandedFile | null;
     }
   /** The loop's job ended before a call. */
   | { readonly kind: 'failed'; readonly outcome: Extract<Outcome, { kind: 'failed' }> }
-  /** `why`: a sentence. */
+  /** `why` is a sentence. */
   | { readonly kind: 'unusable'; readonly why: string };
 
-/** The text of a parcel, for the job that publishes the work. */
+/** Returns the text of a parcel, for the job that publishes the work. */
 export function serializeWork(
   { state, tasks, journal, head, withheld, warnings, isolation, agent, startedAt, endedAt, outcome, ...work }: Work,
   handed: {
@@ -140,12 +140,15 @@ export function serializeWork(
   return JSON.stringify(parcel);
 }
 
-/** The text of a parcel of a loop that failed before a call. */
+/** Returns the text of a parcel of a loop that failed before a call. */
 export function serializeFailure({ reason, message }: Extract<Outcome, { kind: 'failed' }>, of: string): string {
   return JSON.stringify({ version: 1, kind: 'failed', of, reason, message });
 }
 
-/** Reads what the job of the loop handed over: data of a job in which an agent ran, held against what the gate handed over. `text` null: nothing was. */
+/**
+ * Reads what the job of the loop handed over, as untrusted data of a job in which an agent ran, and checks it against
+ * what the gate handed over. `text` is null when nothing was handed over.
+ */
 export function receiveWork(
   text: string | null,
   { handed, of, now }: { readonly handed: HandedIntake; readonly of: string; readonly now: number },
@@ -212,7 +215,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
       safe: { state: intake.state, iterations: 0 },
       hasNewCommits,
       withheld: work.withheld,
-      // Measured by the job that publishes.
+      // The job that publishes measures the change itself.
       lookAt: [],
       warnings: work.warnings.map((warning) => `From the job of the loop: ${warning}`),
       isolation: work.isolation,
@@ -227,7 +230,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   };
 }
 
-/** Stands for the work of a loop that handed over nothing usable: nothing of it was done; `spent`: what its run had reserved counts as used. */
+/** Creates the work of a loop that handed over nothing usable, in which nothing was done. With `spent: 'reservation'`, what its run had reserved counts as used. */
 export function lostWork(
   { intake, remoteHead, shown }: HandedIntake,
   {
@@ -245,7 +248,7 @@ export function lostWork(
   };
 }
 
-/** How a loop can end, with its sentences marked as its own; null: in no such way. */
+/** Returns a possible end of a loop, with its sentences marked as the loop's own; null when no loop can end in this way. */
 function believedOutcome(outcome: Outcome, policy: Policy, now: number): Outcome | null {
   switch (outcome.kind) {
     case 'failed':
@@ -266,7 +269,7 @@ function reportedBy(message: string): string {
   return `The job of the loop reports: ${message.slice(0, 4 * MAX_SENTENCE_CHARS)}`;
 }
 
-/** Whether an issue is done of which the journal tells no iteration that finished it, and which no check of the head can have made done; or a prompt, which no iteration finishes, in a run that did not end by it. */
+/** True for a task marked done without proof: no journal entry finished the issue and no head check confirmed it, or the run did not end by completing the prompt. */
 function isDoneUnseen(
   id: TaskId,
   {
@@ -288,7 +291,7 @@ function isDoneUnseen(
   return !journal.some(({ taskId, verdict }) => taskId === id && verdict.taskDone);
 }
 
-/** Whether an iteration on the task said that everything is done, and nothing contradicted it. */
+/** Tells whether an iteration on the task said that everything is done, and nothing contradicted it. */
 function saysAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
   if (entry?.taskId !== id) return false;
   const { analysis, evidence, verdict } = entry;
@@ -299,7 +302,7 @@ function saysAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
   );
 }
 
-/** null: a line is none of an iteration, or their numbers are not 1, 2, 3 … */
+/** Parses the lines of the journal; null when a line is not an iteration, or their numbers are not 1, 2, 3 … */
 function entriesOf(lines: readonly string[]): readonly JournalEntry[] | null {
   const entries = lines.flatMap((line) => {
     const parsed = parseJournalLine(line);

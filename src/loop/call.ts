@@ -33,7 +33,7 @@ export interface Iteration {
   readonly work: Work;
   readonly soFar: RunSoFar;
   readonly step: Iterate;
-  /** The agent that it calls. */
+  /** The agent that the iteration calls. */
   readonly turn: Turn;
   /** The merge of the base branch, if that is the task; else null. */
   readonly merge: MergeToFinish | null;
@@ -44,13 +44,13 @@ export interface Iteration {
 
 export interface Called {
   readonly agentRun: AgentRun;
-  /** Its state has every call booked, and is on disk. */
+  /** The work after the call; its state has every call booked, and is on disk. */
   readonly work: Work;
-  /** What the last call used. */
+  /** Usage of the last call. */
   readonly usage: CallUsage;
-  /** When the state lost its conversation, since the agent could not continue it; null: it did not. */
+  /** Instant at which the state lost its conversation, since the agent could not continue it; null when it did not. */
   readonly sessionDroppedAt: number | null;
-  /** The call before, also charged, which failed to continue the conversation; null: there was none. */
+  /** The call before, also charged, which failed to continue the conversation; null when there was none. */
   readonly failed: FailedCall | null;
 }
 
@@ -60,14 +60,14 @@ interface FailedCall {
   readonly agentRun: AgentRun;
 }
 
-/** What may differ between two calls of the same iteration. */
+/** The parts of a call that may differ within one iteration. */
 export interface CallSetting extends Pick<PromptParts, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'> {
   readonly model: string | null;
   readonly allowedTools: readonly string[] | null;
   readonly timeoutMs: number;
-  /** The conversation that it continues; null: it begins one. */
+  /** The conversation that the call continues; null = it begins one. */
   readonly resume: string | null;
-  /** What the run has spent so far, and how often it has called. */
+  /** Amount that the run has spent so far, and its number of calls. */
   readonly spentUsd: number;
   readonly calls: number;
 }
@@ -89,7 +89,11 @@ export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iterati
   };
 }
 
-/** Calls the agent. If it fails and the conversation that it continued may be why, calls it once more in a new one. Each call is booked as it ends. `treeBefore`: content before the call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
+/**
+ * Calls the agent. If it fails and the conversation that it continued may be the cause, calls it once more in a new
+ * one. Each call is booked as it ends. `treeBefore` is the content before the call, `listed` the items of the task
+ * files, and `notes` the logs in which an agent keeps what it learns.
+ */
 export async function callAgent(
   deps: LoopDeps,
   { work, soFar, step, turn, merge, startedAt }: Iteration,
@@ -131,7 +135,7 @@ export async function callAgent(
   const { endedAt } = usage;
   if (agentRun.analysis.agentError?.kind === 'unknown-session') {
     deps.log.info('The agent no longer knows the session; calling it again without one.');
-    // Not charged again: the CLI refused before it asked the provider for anything.
+    // The first call is not charged again: the CLI refused before it asked the provider for anything.
     const fresh = { ...first.work, state: resetSession(first.work.state, 'unknown_session', endedAt) };
     const again = await call(fresh, endedAt, { ...setting, resume: null });
     return { ...withUsageOf(first, again), sessionDroppedAt: endedAt, failed: null };
@@ -157,8 +161,8 @@ export async function callAgent(
 type Booked = Pick<Called, 'agentRun' | 'work' | 'usage'>;
 
 /**
- * Calls the agent once. Books what that used the moment it ends, in memory, on disk and in what is handed over, so that no
- * later failure loses it. Only then throws what broke during the call.
+ * Calls the agent once. Books the usage the moment the call ends, in memory, on disk and in what is handed over, so
+ * that no later failure loses it. Only then throws what broke during the call.
  */
 async function bookedCall(
   deps: LoopDeps,
@@ -200,7 +204,7 @@ function tryTo(act: () => void): void {
   }
 }
 
-/** The second of two calls with the usage of both, since only one of them was charged. */
+/** Returns the second of two calls with the usage of both, since only one of them was charged. */
 function withUsageOf(first: Booked, second: Booked): Booked {
   const usage = callsTogether(first.usage, second.usage);
   const { tokens, costUsd } = usage;
@@ -208,7 +212,7 @@ function withUsageOf(first: Booked, second: Booked): Booked {
   return { work, usage, agentRun: { ...agentRun, analysis: { ...agentRun.analysis, tokens, costUsd } } };
 }
 
-/** What two calls used, one after the other. */
+/** Adds up the usage of two calls, one after the other. */
 export function callsTogether(first: CallUsage, second: CallUsage): CallUsage {
   return {
     startedAt: first.startedAt,
@@ -222,7 +226,7 @@ function sumOf(first: number | null, second: number | null): number | null {
   return second === null || first === null ? (second ?? first) : first + second;
 }
 
-/** The prompt of a call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
+/** Composes the prompt of a call. `listed` holds the items of the task files; `notes` the logs in which an agent keeps what it learns. */
 export async function promptFor(
   deps: Pick<LoopDeps, 'config' | 'prompt' | 'readLearnings'>,
   { work, soFar, step, merge }: Pick<Iteration, 'work' | 'soFar' | 'step' | 'merge'>,
@@ -273,25 +277,25 @@ export async function promptFor(
   });
 }
 
-/** What the first iteration of the queue must do before all else; empty for every other one. Branches of issues begin from a project that is set up. */
+/** Returns what the first iteration of the queue must do before all else; empty for every other iteration. Branches of issues begin from a project that is set up. */
 export function setupFor({ setup }: LoopDeps['prompt'], { lane, state }: Pick<Work, 'lane' | 'state'>): string {
   return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
 
-/** Titles of the other open tasks. */
+/** Returns the titles of the other open tasks. */
 function othersOf({ tasks, state }: Work, { id }: Task): readonly string[] {
   return tasks
     .filter((task) => task.id !== id && task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo')
     .map(({ title }) => title);
 }
 
-/** The newest verification. It also holds for later iterations that changed nothing. */
+/** Returns the newest verification, which also counts for later iterations that changed nothing. */
 function lastVerificationOf({ journal, headVerification }: Work): Verification | null {
   if (headVerification?.after === journal.length) return headVerification.verification;
   return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
 }
 
-/** Maximum cost of one call in US dollars, which enforces the limits during the call as well; null = no limit. */
+/** Returns the maximum cost of one call in US dollars, which enforces the limits during the call as well; null = no limit. */
 export function budgetLeft(
   { state }: Pick<Work, 'state'>,
   spentUsd: number,
@@ -304,7 +308,7 @@ export function budgetLeft(
   return left.length > 0 ? Math.max(0, Math.min(...left)) : null;
 }
 
-/** Maximum tokens of one call; null = no limit. */
+/** Returns the maximum tokens of one call; null = no limit. */
 function tokensLeft({ state }: Pick<Work, 'state'>, { maxTokensPerHour }: Policy): number | null {
   return maxTokensPerHour > 0 ? Math.max(0, maxTokensPerHour - (state.windows.hour?.tokens ?? 0)) : null;
 }

@@ -26,22 +26,22 @@ import type { Iteration } from './call.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
 import { remakeLockFiles } from './feedback/lock-files.ts';
 
-/** Content to commit; `summary`: the agent's own. */
+/** Content to commit; `summary` is the agent's own. */
 interface Content {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly summary: string | null;
 }
 
-/** What was committed, with the result for each lock file of a merge. */
+/** A commit with the result for each lock file of a merge. */
 export interface Committed extends CommittedIteration {
   readonly lockFiles: readonly LockFile[];
 }
 
-/** Longer texts of the agent are cut in the journal. */
+/** Maximum length of a text of the agent in the journal, in characters. */
 const MAX_TEXT_CHARS = 4_000;
 
-/** Longer lists of the agent are cut in the journal. */
+/** Maximum length of a list of the agent in the journal. */
 const MAX_ITEMS = 50;
 
 /** Minimum time for verification in the work tree, in ms, even when the run's time is nearly up: an unverified iteration is worth little. */
@@ -50,7 +50,7 @@ const MIN_VERIFY_MS = MINUTE_MS;
 /** Minimum time for verification in a clean clone, in ms, whatever is left of the run: without it, finished tasks do not count. */
 const MIN_CHECK_MS = 2 * MINUTE_MS;
 
-/** Maximum time beyond the run's own, in ms: the watchdog waits five minutes. */
+/** Maximum time beyond the run's own, in ms. The watchdog waits five minutes. */
 const MAX_OVERTIME_MS = 4 * MINUTE_MS;
 
 /** Runs the verify commands in the work tree, and puts it back as it was at the last snapshot. */
@@ -70,10 +70,13 @@ async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
   if (left.length > 0) log.info(`verify changed ${namesOf(left.map(redact))}; put back as it was.`);
 }
 
-/** Runs the verify commands on the base commit before the first call, unless the result is known. Ends the run if a command cannot run at all, or if there is no clean clone to run it in. */
+/**
+ * Runs the verify commands on the base commit before the first call, unless the result is known. Ends the run if a
+ * command cannot run at all, or if there is no clean clone to run it in.
+ */
 export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<Advanced> {
   if (!deps.config.policy.verifies) return { work, end: null };
-  // In three jobs, the gate's job has another environment, so this job checks its own.
+  // The gate's job has another environment when a run has three jobs, so this job checks its own.
   const { verifyProblems } = deps.context;
   if (verifyProblems.length > 0)
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
@@ -104,8 +107,8 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
 const BASE_IS_RED: Outcome = { kind: 'blocked', reason: 'base_is_red' };
 
 /**
- * Runs the verify commands on the head in a clean clone, after the agent's processes are gone. In the work that it returns,
- * tasks that failed or could not be verified in time are not done.
+ * Runs the verify commands on the head in a clean clone, after the agent's processes are gone. In the work that it
+ * returns, tasks that failed or could not be verified in time are not done.
  */
 export async function checkHead(
   deps: LoopDeps,
@@ -181,7 +184,7 @@ function bound(data: unknown, redact: (text: string) => string): unknown {
   return data;
 }
 
-/** Commits what an iteration has made so far. In a merge, makes the lock files again first; if one cannot be made or the run is cancelled, what the agent resolved is still kept. */
+/** Commits what an iteration has made so far. In a merge, makes the lock files again first; if one cannot be made or the run is cancelled, still keeps what the agent resolved. */
 export async function commitWork(
   deps: LoopDeps,
   { work, soFar, step: { task }, turn, merge }: Iteration,
@@ -204,7 +207,7 @@ export async function commitWork(
   return { committed: { ...committed, lockFiles: lockFiles ?? [] }, work: withCommit(work, committed) };
 }
 
-/** The message of a commit of a task. */
+/** Returns the commit message of a task. */
 export function commitMessageOf(
   { redact }: Pick<LoopDeps, 'redact'>,
   { state }: Work,
@@ -219,7 +222,7 @@ export function commitMessageOf(
   });
 }
 
-/** The work after a commit. */
+/** Returns the work after a commit. */
 export function withCommit(work: Work, committed: CommittedIteration): Work {
   return {
     ...work,
@@ -234,12 +237,12 @@ export function withCommit(work: Work, committed: CommittedIteration): Work {
   };
 }
 
-/** Removes duplicates: people read of a file once in a run. */
+/** Removes duplicates, so that people read about a file once per run. */
 function eachOnce(files: Work['withheld']): Work['withheld'] {
   return [...new Map(files.map((file) => [JSON.stringify([file.path, file.why]), file])).values()];
 }
 
-/** Combines the commits of one iteration; the last one says how it ends. */
+/** Combines the commits of one iteration; the last one determines how the iteration ends. */
 export function committedTogether(earlier: readonly Committed[], last: Committed): Committed {
   const all = [...earlier, last];
   return {

@@ -23,13 +23,13 @@ import type { Turns } from './marks.ts';
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** Time between two questions of a waiting run whether somebody ordered it to stop. */
+/** Interval at which a waiting run asks whether somebody ordered it to stop. */
 const ASK_MS = MINUTE_MS;
 
-/** Time between two renewals of the claim of a run that waits beside its time. A claim lasts ten minutes longer than that. */
+/** Interval at which a run renews its claim while it waits beyond its time. A claim lasts ten minutes longer than that. */
 const CLAIM_MS = 5 * MINUTE_MS;
 
-/** How a wait ended. `over`: with the work as it continues, and what bounds it now. `ended`: somebody wants the run to end. `unknown`: what the run may use cannot be found out. */
+/** The end of a wait. `over` carries the work and the policy from now on. `ended`: somebody wants the run to end. `unknown`: the run could not find out what it may use. */
 type Waited =
   | { readonly kind: 'over'; readonly policy: Policy; readonly work: Work }
   | { readonly kind: 'ended'; readonly stoppedBy: string | null }
@@ -39,12 +39,12 @@ type Waited =
 export interface RunNow {
   readonly work: Work;
   readonly soFar: RunSoFar;
-  /** What bounds the run by now. */
+  /** The limits of the run from now on. */
   readonly policy: Policy;
   readonly known: Known;
 }
 
-/** A run, with what its deeds need. */
+/** A run with what its deeds need. */
 interface Setting {
   readonly deps: LoopDeps;
   readonly run: RunNow;
@@ -99,7 +99,7 @@ export async function doDeed(setting: Setting, deed: Exclude<Deed, { kind: 'end'
   }
 }
 
-/** The run after a deed that took time, with what that made known. */
+/** Returns the run after a deed that took time, with the news of that deed. */
 function after(run: RunNow, { work, end }: Advanced, news: Partial<Known>): RunNow {
   return { ...run, work, known: knownAfter(run.known, { ...news, failure: end }) };
 }
@@ -115,7 +115,7 @@ async function push(deps: LoopDeps, { work, known }: RunNow): Promise<Advanced> 
     : pushed;
 }
 
-/** The end of a run whose push failed: by the person who closed the pull request or deleted the branch, if somebody did. */
+/** Returns the end of a run whose push failed. If a person closed the pull request or deleted the branch, that is the reason. */
 async function endOfPush({ lookAtPeople: look }: LoopDeps, work: Work, end: Outcome): Promise<Outcome> {
   const by = (await look?.(work, null))?.lane ?? null;
   return by === null ? end : { kind: 'paused', reason: 'by_person', by };
@@ -131,7 +131,7 @@ async function lookAtPeople(deps: LoopDeps, run: RunNow, task: Task): Promise<Ru
   return { ...run, known, soFar: { ...run.soFar, stoppedBy: seen.lane ?? run.soFar.stoppedBy } };
 }
 
-/** Takes a task out of the run, and says so in the journal. */
+/** Takes a task out of the run, and records that in the journal. */
 function withdraw({ clock, log, appendJournal }: LoopDeps, work: Work, withdrawal: Withdrawal): Work {
   appendJournal(
     serializeWithdrawal({ version: 1, lane: work.lane.id, seenAt: clock.now(), withdrawals: [withdrawal] }),
@@ -205,12 +205,12 @@ async function waitForLimit(
   return askForMore(deps, { work, waitedFrom, reason: outcome.reason });
 }
 
-/** The claim's time begins again. Where there is none, or the store does not answer, nothing changes. */
+/** Renews the claim. Changes nothing when there is no claim or the store does not answer. */
 async function renewClaim({ store, clock, ...run }: LoopDeps, { lane }: Work): Promise<void> {
   await store.update(renewLease(lane.id, leaseOf(run, clock.now())));
 }
 
-/** Asks what the run may use from now on, and says so in the journal. */
+/** Asks what the run may use from now on, and records the answer in the journal. */
 async function askForMore(
   deps: LoopDeps,
   { work, waitedFrom, reason }: { readonly work: Work; readonly waitedFrom: number; readonly reason: Parked['reason'] },
@@ -218,7 +218,7 @@ async function askForMore(
   const { clock, log, patience } = deps;
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
-  // Without `on-limit: wait` the run waited for the circuit of a step, which does not change what it may use.
+  // The run waited for the circuit of a step if `on-limit` is not `wait`, which does not change what it may use.
   const renewed =
     patience === null || deps.config.policy.onLimit === 'park'
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)

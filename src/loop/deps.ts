@@ -17,20 +17,23 @@ import type { Seal, StateStore, Unavailable } from '../ports/state.ts';
 import type { HeadDeps } from '../handover/clear-head.ts';
 import type { Work } from '../handover/intake.ts';
 
-/** An iteration that begins (1-based), and the orders that people gave since the run began. */
+/** The iteration that begins (1-based), and the orders that people gave since the run began. */
 interface Beginning {
   readonly task: Task;
   readonly iteration: number;
   readonly orders: readonly Order[];
 }
 
-/** What people took back while the run works; null: nothing that is known. `task`: how they took back its issue. `lane`: who closed its pull request or deleted its branch, as words that complete "stopped by …". */
+/**
+ * The withdrawals by people while the run works; each field is null when nothing is known. `task` is how they took back
+ * its issue. `lane` is who closed its pull request or deleted its branch, in words that complete "stopped by …".
+ */
 interface TakenBack {
   readonly task: WithdrawalKind | null;
   readonly lane: string | null;
 }
 
-/** Where an iteration's work is safe: on the branch, or with the job that publishes it. */
+/** The place where an iteration's work is safe: the branch, or the job that publishes. */
 type Outlet =
   | {
       readonly kind: 'push';
@@ -42,7 +45,7 @@ type Outlet =
     }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
-/** How a run waits. `policy`: the user's, before a reservation tightens it. `renew`: reserves what a run of `maxRunMs` in all may use from now on; never throws. */
+/** The policy of a waiting run. `policy` is the user's, before a reservation tightens it. `renew` reserves what a run of `maxRunMs` in total may use from now on; never throws. */
 interface WaitPolicy {
   readonly policy: Policy;
   readonly renew: (
@@ -51,7 +54,7 @@ interface WaitPolicy {
   ) => Promise<{ readonly kind: 'renewed'; readonly windows: Windows; readonly policy: Policy } | Unavailable>;
 }
 
-/** An agent that is installed and loaded, and what its CLI calls itself. */
+/** An agent that is installed and loaded, and the name that its CLI gives. */
 export interface OpenedAgent {
   readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'exportSession' | 'coAuthor' | 'sweep'>;
   readonly called: CalledName;
@@ -64,17 +67,17 @@ export interface LoopAgent {
   readonly opened: () => OpenedAgent | null;
 }
 
-/** The work after a deed, and why the run ends here; null: it continues. */
+/** The work after a deed. `end` is why the run ends here; null when it continues. */
 export interface Advanced {
   readonly work: Work;
   readonly end: Outcome | null;
 }
 
-/** What the loop needs of the world. */
+/** The loop's dependencies on the outside world. */
 export interface LoopDeps {
   readonly config: Config;
   readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl' | 'verifyProblems'>;
-  /** In the policy's order. */
+  /** The agents, in the policy's order. */
   readonly agents: readonly [LoopAgent, ...(readonly LoopAgent[])];
   readonly repository: Pick<
     Repository,
@@ -96,14 +99,14 @@ export interface LoopDeps {
   readonly outlet: Outlet;
   readonly verifier: Verifier;
   readonly commands: Commands;
-  /** The steps of an iteration, as the base branch has them; null: an iteration is one agent call. */
+  /** The steps of an iteration, as the base branch has them; null = an iteration is one agent call. */
   readonly pipeline: Pipeline | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly sleep: Sleep;
-  /** Looks at what people did since the run began, with at most three requests; never throws. Null: this job cannot ask. */
+  /** Looks at what people did since the run began, with at most three requests; never throws. Null = this job cannot ask. */
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
-  /** Null: the run cannot wait for the end of a limit. */
+  /** The policy for waiting; null = the run cannot wait for the end of a limit. */
   readonly patience: WaitPolicy | null;
   readonly store: Pick<StateStore, 'read' | 'update' | 'transcript'>;
   /** UUID of this run's process tree. */
@@ -111,29 +114,29 @@ export interface LoopDeps {
   readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
-  /** Aborted when this run alone is asked to end after its iteration; the reason is the name of who asked. */
+  /** Aborted when only this run is asked to end after its iteration; the reason is the name of the person. */
   readonly ending: AbortSignal;
   readonly prompt: UserPrompt;
-  /** What the lane's agent gets to read of its notebook and those of other lanes, as they are now; empty when there are none. */
+  /** Returns the present text of the lane's notebook and those of other lanes that its agent may read; empty when there are none. */
   readonly readLearnings: (lane: LaneId) => Promise<string>;
   readonly files: WorkFiles;
-  /** Text → the same text without secrets. */
+  /** Returns the text without secrets. */
   readonly redact: (text: string) => string;
   readonly sha256: (text: string) => string;
   /** Reports a finished iteration to people. */
   readonly narrate: (entry: JournalEntry, work: Work) => void;
-  /** Shows people how the run stands as an iteration begins, with the orders that wait for the next run. Never throws. */
+  /** Shows people the state of the run as an iteration begins, with the orders that wait for the next run. Never throws. */
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
-  /** The same as a wait begins. Never throws. */
+  /** Shows people the state of the run as a wait begins. Never throws. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
-  /** Says how much of a wait is left, to people who read along. */
+  /** Reports the rest of a wait to people who read along. */
   readonly sayLeft: (text: string) => void;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
   /** Keeps a patch of unpublished work beside the journal; never throws. */
   readonly keepPatch: (name: string, patch: string) => void;
-  /** Hash of the journal's last line; null: it has none. */
+  /** Returns the hash of the journal's last line; null when the journal is empty. */
   readonly journalHash: () => string | null;
-  /** Puts the work on disk; called at every point after which it must not be lost. */
+  /** Writes the work to disk. It is called at every point after which the work must not be lost. */
   readonly record: (work: Work) => void;
 }

@@ -35,7 +35,7 @@ import type { Work } from '../handover/intake.ts';
 /** Maximum number of withheld files in the evidence. */
 const MAX_WITHHELD_NAMED = 20;
 
-/** Makes one agent call, or runs the steps of the pipeline, with evidence and analysis. Each part is on disk before the next begins. */
+/** Makes one agent call or runs the steps of the pipeline, with evidence and analysis. Each part is on disk before the next begins. */
 export async function iterate(
   deps: LoopDeps,
   iteration: Iteration,
@@ -66,7 +66,7 @@ export async function iterate(
       const listed = await readFileTasks(deps, begun.tasks);
       const aside = await readAside(deps);
       const made = await make(deps, { ...iteration, work: begun, before, listed, ...aside });
-      // The marker is a message to the loop, so it goes before the content is measured.
+      // The marker is a message to the loop, so it is removed before the content is measured.
       const markedLast = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
       const listedAfter = await readFileTasks(deps, begun.tasks);
@@ -89,15 +89,17 @@ export async function iterate(
       return { ...concluded, work: marked };
     },
   );
-  // Outside of the group, so that people who keep it closed still read what became of each iteration.
+  // This is printed outside of the group, so that people who keep the group closed still read the result of each
+  // iteration.
   const entry = finished.work.journal.at(-1);
   if (entry !== undefined) deps.narrate(entry, finished.work);
   return finished;
 }
 
-/** The content that the task's own work is measured against. */
+/** Returns the content that the task's own work is measured against. */
 function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string {
-  // If the state was lost, or another run was faster, the branch has commits that the state does not know: they may be this task's work.
+  // If the state was lost, or another run was faster, the branch has commits that the state does not know. They may be
+  // this task's work.
   const { startedTree, attempts } = progressOf(work.state.tasks, step.task.id);
   const unknown =
     startedTree === null &&
@@ -107,18 +109,18 @@ function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string
   return unknown ? opened.baseTree : before.tree;
 }
 
-/** What calls and steps made of an iteration, before its last commit. */
+/** The result of an iteration's calls and steps, before its last commit. */
 interface Made {
-  /** Knows every charged call and every commit so far. */
+  /** The work with every charged call and every commit so far. */
   readonly work: Work;
   readonly heard: Heard;
-  /** What the one call used, as it is booked; null: each step of the pipeline has its own. */
+  /** Usage of the one call, as it is booked; null when each step of the pipeline has its own. */
   readonly usage: CallUsage | null;
   readonly sessionDroppedAt: number | null;
   readonly madeAgain: JournalEntry['madeAgain'];
-  /** The marker that a step made, which is removed already; null: there was none, or no pipeline. */
+  /** Path of the marker that a step made, which is already removed; null when there was none, or no pipeline. */
   readonly doneMarker: string | null;
-  /** Empty without a pipeline. */
+  /** Records of the pipeline's steps; empty without a pipeline. */
   readonly steps: readonly StepRecord[];
   /** Commits that were made between steps. `base`: the content that the last commit is compared with. */
   readonly earlier: readonly Committed[];
@@ -217,7 +219,7 @@ async function conclude(
     ...(committed.lockFiles.length === 0 ? {} : { lockFiles: committed.lockFiles }),
   };
   const now = deps.clock.now();
-  // Entries that the agent added are work of the lane like any other, so this run does them, too.
+  // Entries that the agent added are work of the lane like any other, so this run works on them, too.
   const found = newItems(items)
     .filter(({ id }) => deps.redact(id) === id)
     .map((item) => taskFromRoot(deps.config.workingDirectory, item));
@@ -259,13 +261,13 @@ async function conclude(
   };
 }
 
-/** The withheld paths, cut to what is kept; those that decide on the task come first. */
+/** Returns the withheld paths, up to the maximum; those that decide the task come first. */
 function namedFirst(paths: readonly string[], deciding: readonly string[]): readonly string[] {
   const first = paths.filter((path) => deciding.includes(path));
   return [...new Set([...first, ...paths])].slice(0, MAX_WITHHELD_NAMED);
 }
 
-/** The state with what the branch lacks of the work. Paths are redacted before they are cut, since a cut secret is not recognised. */
+/** Returns the state with what the branch lacks of the work. Redacts paths before it cuts them, since a cut secret is not recognized. */
 function withLeftOut(
   { redact }: LoopDeps,
   { stateBefore, lane, withheld }: Work,
@@ -282,7 +284,7 @@ function withLeftOut(
   return { ...state, change };
 }
 
-/** Lines to review by now, which decide whether another task begins; null: unknown or unlimited. */
+/** Returns the number of lines to review so far, which decides whether another task begins; null when it is unknown or unlimited. */
 async function linesOfBranch({ repository, config, signal }: LoopDeps): Promise<number | null> {
   if (config.policy.maxLinesPerPr === 0 || signal.aborted) return null;
   return repository.review().then(

@@ -29,13 +29,13 @@ interface Rewrite {
 
 const PRD_PATH = '.ralph/prd.json';
 
-/** The files to write, and the problem that keeps others from being written; null: there is none. */
+/** The files to write. `obstacle` is the problem that keeps others from being written; null when there is none. */
 interface Rewrites {
   readonly rewrites: readonly Rewrite[];
   readonly obstacle: string | null;
 }
 
-/** Iterates until a bound, a decision or a person ends it: intake → work. `nextDeed` says what comes next; this does it and asks again. */
+/** Turns an intake into work: iterates until a limit, a decision or a person ends the run. `nextDeed` decides on the next deed, and the loop does it and asks again. */
 export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   const leaveTree = await given.repository.layTree(given.signal);
   try {
@@ -46,7 +46,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
     let run: RunNow = { work, soFar: startRun(work.state, work.startedAt), policy, known: NOTHING_KNOWN };
     const setting = { turns, askOrders: createOrderPoll(given), opened: intake.opened };
     for (;;) {
-      // Waiting changes what bounds the run.
+      // Waiting changes the limits of the run.
       const deps: LoopDeps = { ...given, config: { ...given.config, policy: run.policy } };
       const deed = nextDeed(situationOf(deps, run));
       if (deed.kind === 'end') return await concludeRun(deps, run.work, deed);
@@ -124,7 +124,7 @@ function begin(deps: LoopDeps, intake: WorkIntake, first: Pick<Work, 'state' | '
   return work;
 }
 
-/** Ends a run as it was decided. */
+/** Ends a run with the outcome that was decided. */
 async function concludeRun(
   deps: LoopDeps,
   work: Work,
@@ -146,7 +146,7 @@ function breakOff(deps: LoopDeps, work: Work, outcome: Outcome): Work {
   return ended;
 }
 
-/** Marks a finished prompt as done also with the documents as this branch has them, so that its merge asks for nothing new. */
+/** Marks a finished prompt as done, also in the form that its documents have on this branch, so that merging the branch asks for no new work. */
 async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   const taskId = work.journal.at(-1)?.taskId ?? null;
   const { outcome, endedAt } = work;
@@ -156,7 +156,7 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   return { ...work, state: merged === null ? state : alsoDoneAs(state, taskId, merged.id) };
 }
 
-/** The prompt with its documents as of the lane's newest commit; null: there is none. */
+/** Returns the prompt with its documents as of the lane's newest commit; null when there is no prompt. */
 async function publishedPrompt({
   config: { promptFile },
   repository,
@@ -168,7 +168,7 @@ async function publishedPrompt({
   return promptTask({ ...documents, ...texts }, { promptFile, sha256 });
 }
 
-/** Measures all that the branch has, also of earlier runs, since the pull request is about all of it. */
+/** Measures everything on the branch, also of earlier runs, since the pull request covers all of it. */
 async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<Work> {
   const review = signal.aborted ? null : await repository.review().catch(() => null);
   if (review === null) return work;
@@ -177,8 +177,9 @@ async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<W
 }
 
 /**
- * Moves done entries of the prd and old notes into their archives, in a last commit of a run that has commits. Reads only the
- * texts of the checked head, since the work tree may have changed. The next run does what a kill or a failure leaves undone.
+ * Moves done entries of the prd and old notes into their archives, in a last commit of a run that has commits. Reads
+ * only texts of the checked head, since the work tree may have changed. The next run does what a kill or a failure
+ * leaves undone.
  */
 async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   if (!work.hasNewCommits || deps.signal.aborted) return work;
@@ -187,7 +188,8 @@ async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     if (obstacle !== null) deps.log.warning(obstacle);
     const warned: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
     if (rewrites.length === 0) return warned;
-    // All or nothing: if an archive must not be published, say because it repeats a key, the entries moved into it would be lost.
+    // Commit all or nothing: if an archive must not be published, for example because it repeats a key, the entries
+    // moved into it would be lost.
     const { head, withheld } = await deps.repository.commitTexts({
       texts: Object.fromEntries(rewrites.map(({ path, text }) => [path, text])),
       message: 'Archive finished tasks and old notes',
@@ -202,7 +204,7 @@ async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   }
 }
 
-/** Lists each archive before the file that it takes from, so that an entry is in both for a moment rather than in neither. */
+/** Lists each archive before the file that its entries come from, so that an entry is for a moment in both rather than in neither. */
 async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
   const { rewrites, obstacle } = await archivedEntries(deps, work);
   return { rewrites: [...rewrites, ...(await compactedNotes(deps, work))], obstacle };
@@ -216,7 +218,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
   ]);
   const texts = await repository.publishedTexts([PRD_PATH, PRD_ARCHIVE_PATH]);
   const prd = texts[PRD_PATH] ?? '';
-  // File and state must agree: an entry stays that its file calls open, or whose work was not accepted.
+  // An entry is archived only when file and state agree: its file calls it done, and its work was accepted.
   const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
     stateInFile === 'done' && isFinished(progressOf(state.tasks, task.id));
   const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);

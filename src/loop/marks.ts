@@ -33,7 +33,7 @@ type TurnDeps = Pick<LoopDeps, 'agents' | 'seal' | 'store' | 'log'>;
 interface Aside {
   /** Logs in which an agent keeps what it learns. */
   readonly notes: FileTexts;
-  /** Markers that existed before the call: nobody knows who made them, and when. */
+  /** Markers that existed before the call, whose author and time are unknown. */
   readonly standing: readonly string[];
 }
 
@@ -41,9 +41,9 @@ interface Aside {
 const MAX_NAMED = 3;
 
 /**
- * Writes the progress of prd entries back into the file, in a commit after the iteration's, so that the branch is right whether
- * or not the agent did it. Reads only the texts of the branch. A mark alone begins no branch, since there is nothing to review.
- * The next iteration does what a kill or a failure leaves undone.
+ * Writes the progress of prd entries back into the file, in a commit after the iteration's, so that the branch is right
+ * whether or not the agent did it. Reads only texts of the branch. Marks nothing on a branch without commits, since
+ * there is nothing to review. The next iteration does what a kill or a failure leaves undone.
  */
 export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
   const { repository, signal, log } = deps;
@@ -80,7 +80,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
   }
 }
 
-/** `Mark US-1 as failed, US-2 and 3 more as done`: no entry can choose these words. */
+/** Renders `Mark US-1 as failed, US-2 and 3 more as done`, in words that no entry can choose. */
 function subjectOf(marked: ReadonlyMap<TaskId, PrdMark>): string {
   const words = { 'in-progress': 'in progress', failed: 'failed', done: 'done' } as const;
   const parts = (['done', 'failed', 'in-progress'] as const).flatMap((mark) => {
@@ -90,7 +90,7 @@ function subjectOf(marked: ReadonlyMap<TaskId, PrdMark>): string {
   return `Mark ${parts.join('; ')}`;
 }
 
-/** The kinds of files that list tasks of the lane. Empty for a lane of issues: a plan that its agent keeps lists none of its tasks. */
+/** Returns the kinds of files that list tasks of the lane. Empty for a lane of issues, because a plan that its agent keeps lists none of its tasks. */
 export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
   return [...new Set(tasks.map(({ source }) => source.kind))].filter(isFileSource);
 }
@@ -102,7 +102,7 @@ export async function readFileTasks(
 ): Promise<readonly FileTask[]> {
   const sources = fileSourcesOf(laneTasks);
   if (sources.length === 0) return [];
-  // Loaded here, since a run that ends in the gate needs no parsers.
+  // The parsers are loaded here, since a run that ends in the gate does not need them.
   const { parseTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');
   const archivePaths = sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
   return parseTaskFilesAndArchive(
@@ -112,7 +112,7 @@ export async function readFileTasks(
   ).tasks;
 }
 
-/** Reads all of them at once. */
+/** Reads the files that are set aside, all at once. */
 export async function readAside({ files, prompt }: Pick<LoopDeps, 'files' | 'prompt'>): Promise<Aside> {
   const texts = Object.entries(await files.read([...prompt.signals.markers, ...PROGRESS_PLACES]));
   return {
@@ -134,13 +134,13 @@ export async function takeDoneMarker(
   return made[0] ?? null;
 }
 
-/** Drops a session whose transcript is missing on this machine, before a call is wasted on it. */
+/** Creates the turns of a run. A session whose transcript is missing on this machine is dropped before a call is wasted on it. */
 export function createTurns(deps: TurnDeps): Turns {
   const brought = new Set<AgentName>();
   return {
     take: async (state, name) => {
       const opened = await agentNamed(deps, name).open();
-      // Sessions that it begins later in this run are on this machine.
+      // Sessions that the agent begins later in this run are on this machine.
       const session = brought.has(name) ? null : sessionOf(state, name);
       brought.add(name);
       if (session === null) return { opened, isForgotten: false };
@@ -185,7 +185,7 @@ function agentNamed({ agents }: Pick<LoopDeps, 'agents'>, name: AgentName): Loop
   return agents.find((agent) => agent.name === name) ?? agents[0];
 }
 
-/** Puts the transcript where the agent finds it. Returns in words why that is not possible, or null if it is done. */
+/** Puts the transcript where the agent finds it. Returns why that is not possible, in words, or null on success. */
 async function bringTranscript(
   { seal, store }: TurnDeps,
   {

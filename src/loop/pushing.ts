@@ -19,15 +19,19 @@ import type { PushedWithState, PushResult, Remote } from '../ports/repository.ts
 import type { Advanced, LoopDeps } from './deps.ts';
 import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
 
-/** What pushing needs of the world. */
+/** The dependencies of a push on the outside world. */
 type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log' | 'redact'> & Pick<LeaveOutDeps, 'appendJournal'>;
 
-/** What a push needs that takes the state along and leaves out refused content. */
+/** The dependencies of a push that carries the state and leaves out refused content. */
 type RideDeps = PushDeps &
   Pick<LoopDeps, 'config' | 'context' | 'runTag' | 'store' | 'journalHash'> &
   Pick<LeaveOutDeps, 'repository' | 'record'>;
 
-/** Makes the branch before the first call. Probes a push that was refused before and a merge that the token may not push, since work that cannot be pushed is not worth a call. Does nothing in a loop that hands over: the gate's job has done it. `base`: tip of the base branch. */
+/**
+ * Creates the branch before the first call. Probes a push that was refused before, and a merge that the token may not
+ * push, since work that cannot be pushed is not worth a call. Does nothing in a loop that hands over, because the
+ * gate's job has done it. `base` is the tip of the base branch.
+ */
 export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Promise<Advanced> {
   const { branch, start } = work.lane;
   const { outlet } = deps;
@@ -62,7 +66,7 @@ function makeBranch(
   }
 }
 
-/** Sets the merge of the base aside if the server would refuse it, and says to a person what helps: it is not worth a call. */
+/** Sets the merge of the base aside if the server would refuse it, since it is then not worth a call, and tells a person what helps. */
 async function merging(deps: PushDeps, opened: Advanced, base: ObjectId): Promise<Advanced> {
   const { work, end } = opened;
   const { outlet } = deps;
@@ -82,7 +86,7 @@ async function merging(deps: PushDeps, opened: Advanced, base: ObjectId): Promis
   return { work: { ...work, state: recordLeftOut(work.state, left, now) }, end: null };
 }
 
-/** Maximum number of tries of one push, each without the files refused before. */
+/** Maximum number of tries of one push; each leaves out the files refused before. */
 const MAX_TRIES = 5;
 
 /** Pushes what an iteration made, so that it is safe on the branch before the next one begins. Leaves out what the server refuses for its content, and pushes the rest. */
@@ -110,7 +114,7 @@ export async function pushIteration(deps: RideDeps, made: Work): Promise<Advance
   return { work: await waitIfStillRefused(deps, left), end: null };
 }
 
-/** Returns the refusal if it is about the content of the commits, else null. For an unknown rule an empty commit decides: if the server takes that, the content was refused. */
+/** Returns the refusal if it is about the content of the commits, else null. For an unknown rule an empty commit decides: if the server accepts that, the content was refused. */
 async function contentRefused(
   remote: Pick<Remote, 'probePush'>,
   { lane, base, remoteHead }: Work,
@@ -124,7 +128,7 @@ async function contentRefused(
   return probed.kind === 'pushed' ? { ...refusal, kind: 'content' } : null;
 }
 
-/** `taken`: the work after the push. */
+/** Pushes once, with the state if possible. `taken` is the work after the push. */
 async function pushOnce(
   deps: RideDeps,
   remote: Pick<Remote, 'pushOn' | 'pushWithState'>,
@@ -148,7 +152,7 @@ async function pushOnce(
       return pushed.state ?? { kind: 'unavailable', why: 'it did not go along' };
     },
   );
-  // Where no state could go along, or somebody was faster again and again.
+  // The branch is pushed alone when no state could be pushed along, or when others were faster again and again.
   result ??= await remote.pushOn(pushing).catch(unanswered);
   if (result.kind !== 'pushed') return { result, taken: work };
   const kept = updated.kind === 'updated' ? updated.answer : null;
@@ -167,7 +171,7 @@ export async function keepNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Work):
   if (outlet.kind === 'hand-over') await outlet.handOver(work);
 }
 
-/** The state to be read if nothing more is heard of the run: it was killed right after this push, and its newest conversation is the stored one. */
+/** Returns the state that counts if the run is killed right after this push; its newest conversation is the stored one. */
 export function documentOnTheWay(
   deps: Pick<RideDeps, 'config' | 'clock' | 'redact' | 'journalHash'>,
   work: Work,
@@ -209,7 +213,7 @@ function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: Pu
       };
     case 'refused': {
       const why = explainRefusal(pushed.refusal);
-      // The probe of this run said that the server takes the push.
+      // This run's probe found that the server accepts the push.
       const unprobed = work.stateBefore.refusedPush !== null && work.state.refusedPush === null;
       return {
         work: { ...work, state: recordPush(work.state, { why, ...(unprobed ? { unprobed } : {}) }, now) },
@@ -223,12 +227,12 @@ function noFurtherCall(branch: string, why: string): string {
   return `Branch ${branch} cannot be pushed, so no further call is made until it can. ${sentence(why)}`;
 }
 
-/** A rule holds until a person changes it. */
+/** Returns the outcome of a refused push. It stays until a person changes the rule. */
 function configuration(branch: string, why: string): Outcome {
   return { kind: 'failed', reason: 'configuration', message: noFurtherCall(branch, why) };
 }
 
-/** An error loses nothing: the commits wait for the next push. */
+/** Turns an error into an unreachable server. Nothing is lost: the commits wait for the next push. */
 function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
 }

@@ -1,8 +1,8 @@
 import type { Bill, CallLimits, Spent } from '../core/spending/meter.ts';
 
-/** Stands between an agent and its model: the agent holds placeholders, the broker the keys. */
+/** Connects an agent with its model: the agent holds placeholders, the broker the keys. */
 export interface Broker {
-  /** Opens it for one call. `hear`: what the provider does, as it does it. `spending`: what the call has spent, each time that a request ends. */
+  /** Opens the broker for one call. `hear` receives what the provider does, as it happens; `spending` receives what the call has spent, whenever a request ends. */
   open(
     limits: CallLimits,
     hear: (sign: ProviderSign) => void,
@@ -10,32 +10,32 @@ export interface Broker {
   ): Promise<BrokeredCall>;
 }
 
-/** What a provider does with the requests of a call that are not free, whatever the CLI says of it. */
+/** The provider's reactions to those requests of a call that are not free, whatever the CLI reports. */
 export type ProviderSign =
-  /** A request is on its way to it, or it has answered one. */
+  /** A request was sent to the provider, or the provider has answered one. */
   | { readonly kind: 'asked' | 'answered' }
-  /** Nothing is on its way any more, and what came last was no answer but this. */
+  /** No request is open any more, and the last one failed in this way. */
   | ({ readonly kind: 'failed' } & ProviderFailure);
 
-/** An answer that is an error, or none. */
+/** A failed request: the provider answered with an error or not at all. */
 export interface ProviderFailure {
-  /** HTTP status; null: no answer came. */
+  /** HTTP status; null when no answer came. */
   readonly status: number | null;
-  /** The provider's own words, or what is wrong with the connection; null: none. */
+  /** The provider's own words, or what is wrong with the connection; null when there are none. */
   readonly words: string | null;
-  /** For how long it asks to wait, in ms; null: it does not say. */
+  /** Time that the provider asks to wait, in ms; null when it gives none. */
   readonly waitMs: number | null;
 }
 
-/** One call's way to the model. */
+/** The connection of one call to the model. */
 export interface BrokeredCall {
-  /** By which the agent's CLI finds the broker, with a placeholder for each key. */
+  /** Variables by which the agent's CLI finds the broker, with a placeholder for each key. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Ends it: its placeholders are void, its open requests are ended. */
+  /** Ends the call: its placeholders become void and its open requests are ended. */
   end(): Promise<Bill>;
 }
 
-/** A request of the agent's CLI as it came in, its body read to the end. */
+/** A request of the agent's CLI as received, with its whole body. */
 export interface AgentRequest {
   readonly method: string;
   /** Path and query, as sent. */
@@ -44,44 +44,44 @@ export interface AgentRequest {
   readonly body: string;
 }
 
-/** An answer that the broker gives by itself. */
+/** An answer that the broker gives without asking the provider. */
 export interface OwnAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What is made of a request. */
+/** The broker's decision on a request. */
 export type Reading =
   | { readonly kind: 'answered'; readonly answer: OwnAnswer }
-  /** `why`: as words for the log. */
+  /** `why` holds words for the log. */
   | { readonly kind: 'refused'; readonly answer: OwnAnswer; readonly why: string }
   | {
       readonly kind: 'forwarded';
-      /** Path and query at the provider, behind its address. */
+      /** Path and query at the provider, below its address. */
       readonly target: string;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
-      /** What it will come to, roughly, if nobody reads its answer. */
+      /** Estimated usage of the request if nobody reads its answer. */
       readonly expected: Spent;
-      /** What it can come to at most. */
+      /** Maximum usage of the request. */
       readonly atMost: Spent;
-      /** The model that it asks for, where its price is not known; null: it is known, or the request is free. */
+      /** The requested model if its price is not known; null when the price is known or the request is free. */
       readonly unpriced: string | null;
-      /** Reads the answer; null: the request is free. */
+      /** Creates the reader of the answer; null when the request is free. */
       readonly account: ((contentType: string) => Account) | null;
     };
 
-/** Reads what a request came to from the answer, while it passes. */
+/** Reads the usage of a request from the answer while it passes. */
 export interface Account {
   push(text: string): void;
-  /** By what has passed so far. */
+  /** Returns the usage according to what has passed so far. */
   spent(): Spent;
-  /** Whether the provider has told what the whole answer comes to. */
+  /** Tells whether the provider has reported the usage of the whole answer. */
   isComplete(): boolean;
 }
 
-/** Headers by which a provider knows who sends this request, in place of a key. */
+/** Returns the headers that identify the sender of this request to a provider, in place of a key. */
 export type Sign = (request: {
   readonly url: string;
   readonly body: string;
@@ -89,18 +89,21 @@ export type Sign = (request: {
 
 /** One provider's protocol, as far as a broker needs it; pure. */
 export interface ModelProtocol {
-  /** `secretFor`: the key for a placeholder; null: it is none, or not any more. */
+  /** Decides on a request. `secretFor` returns the key for a placeholder, or null when it is unknown or void. */
   read(request: AgentRequest, secretFor: (placeholder: string) => string | null): Reading;
-  /** In the provider's own words, so that the CLI ends without another try. */
+  /** Answer to a request beyond the limits, in the provider's own words, so that the CLI ends without another try. */
   readonly exhausted: OwnAnswer;
-  /** What ends a stream of this content type in the middle, as an error of the provider's; empty: it breaks off; null: it is not a stream, and passes to its end. */
+  /**
+   * Returns the provider's error that ends a stream of this content type in the middle. Empty = the stream just breaks
+   * off; null = this is not a stream, and it passes to its end.
+   */
   exhaustedIn(contentType: string): string | null;
   /** Answers a request for a model without a known price while a limit in dollars holds. */
   withoutPrice(model: string): OwnAnswer;
-  /** Whether the price of a model is known, by the name that the user chose it by. */
+  /** Tells whether the price of a model is known, by the name that the user chose it by. */
   hasPrice(model: string): boolean;
-  /** For a request that is larger than any provider takes. */
+  /** Answer to a request that is larger than any provider accepts. */
   readonly tooLarge: OwnAnswer;
-  /** The provider cannot be reached; the CLI may try again. */
+  /** Returns the answer when the provider cannot be reached; the CLI may try again. */
   unreachable(why: string): OwnAnswer;
 }

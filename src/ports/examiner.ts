@@ -2,14 +2,14 @@ import type { Asked } from '../core/doctor/facts.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { Check } from '../core/lane/state.ts';
 
-/** What a run knows of its lane before its set-up is checked. */
+/** The facts that a run knows of its lane before its set-up is checked. */
 export interface KnownLane {
   readonly branch: string;
   readonly baseBranch: string;
-  /** Where its state came from. */
+  /** The place that the lane's state came from. */
   readonly state: Asked<string>;
   readonly baseCheck: Check | null;
-  /** What all runs of today (UTC) used and hold, in US dollars. */
+  /** Amount that all runs of today (UTC) used and reserved, in US dollars. */
   readonly spentTodayUsd: Asked<number>;
 }
 

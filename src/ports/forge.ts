@@ -12,14 +12,14 @@ import type { Need } from '../core/people/notifications.ts';
 import type { History } from '../core/people/consent.ts';
 import type { IssueState } from '../core/tasks/dependencies.ts';
 
-/** Who did something. `id` is GitHub's own number, which a rename does not change; null where GitHub does not say. */
+/** An account on GitHub. `id` is GitHub's own number, which a rename does not change; null where GitHub does not give it. */
 export interface Account {
   readonly login: string;
   readonly id: number | null;
   readonly kind: 'user' | 'bot';
 }
 
-/** An issue as the forge lists it: raw text of strangers. */
+/** An issue as the forge lists it; its texts are raw and come from strangers. */
 export interface Issue {
   readonly number: number;
   readonly title: string;
@@ -28,23 +28,23 @@ export interface Issue {
   readonly labels: readonly string[];
   readonly state: 'open' | 'closed';
   readonly isPullRequest: boolean;
-  /** Issues that GitHub's own dependencies say must be closed first, how many. */
+  /** Number of issues that must be closed first, according to GitHub's own dependencies. */
   readonly blockedBy: number;
-  /** Sub-issues that are not closed, how many. */
+  /** Number of open sub-issues. */
   readonly openSubIssues: number;
 }
 
 export type IssueHistory = History<Account>;
 export type IssueComment = RawComment<Account>;
 
-/** What another issue or pull request is, for a task that depends on it. `elsewhere`: in another repository. */
+/** An issue or pull request that a task depends on. `elsewhere` is the other repository it is in, if it is in one. */
 export interface Dependency {
   readonly number: number;
   readonly state: IssueState;
   readonly elsewhere: string | null;
 }
 
-/** A label that Ralph keeps: created with colour (six hex digits) and description when the repository does not have it. */
+/** A label that Ralph keeps. It is created with colour (six hex digits) and description when the repository lacks it. */
 export interface LabelDefinition {
   readonly name: string;
   readonly color: string;
@@ -62,56 +62,67 @@ export interface PullRequest {
   readonly labels: readonly string[];
 }
 
-/** `id`: GitHub's number of the comment. */
+/** `id` is GitHub's number of the comment. */
 interface WrittenComment {
   readonly id: number;
 }
 
 export type Permission = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none';
 
-/** What of a repository's settings is of interest. */
+/** The settings of a repository that are read. */
 export interface SettingsQuery {
   readonly label: string | null;
-  /** Workflow files whose text on the default branch is wanted. */
+  /** Workflow files whose text on the default branch is read. */
   readonly workflows: readonly string[];
-  /** The branches whose rules are wanted. */
+  /** Branches whose rules are read. */
   readonly branches: readonly string[];
 }
 
-/**
- * Writes that people like to see and that no run depends on, as an adapter makes them: throws UserError for what GitHub
- * refuses. A run never gets these: it gets `Wishes`.
- */
+/** The writes that people like to see but that no run depends on, as an adapter makes them. They throw UserError for what GitHub refuses; a run gets them as `Wishes` instead. */
 export interface WishWrites {
-  /** Answers in the thread of a review whose first comment is `replyTo`. */
+  /** Replies in the review thread whose first comment is `replyTo`. */
   replyInThread(number: number, reply: { readonly replyTo: number; readonly body: string }): Promise<WrittenComment>;
   /** Marks a thread, by its GraphQL id, as resolved. */
   resolveThread(thread: string): Promise<void>;
-  /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. `body` may be made from what the comment says now; null: there is none. */
+  /**
+   * Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the
+   * text is already there. `body` may be computed from the comment's present text, which is null when there is no
+   * comment.
+   */
   upsertComment(
     number: number,
     marker: string,
     body: string | ((current: string | null) => string),
   ): Promise<WrittenComment>;
-  /** Says below the first line of notifications of ours what settles them, with one write for all: `closing` hides one as resolved, and no later `upsertComment` finds it. What is gone, settled already, or not ours, stays as it is. */
+  /**
+   * Adds the reason of the settlement below the first line of our own notifications, with one write for all. `closing`
+   * hides a comment as resolved, so that no later `upsertComment` finds it. Comments that are gone, settled already, or
+   * not ours stay as they are.
+   */
   settleComments(
     settled: readonly { readonly id: number; readonly words: string; readonly closing: boolean }[],
   ): Promise<void>;
-  /** Looks on this issue or pull request for notifications of ours of any of these needs, and settles each: hidden when it is about nothing else. On the way it comes across other comments, as `upsertComment` does. */
+  /**
+   * Settles our notifications of any of these needs on this issue or pull request, and hides each that is about nothing
+   * else. Remembers other comments that it finds, as `upsertComment` does.
+   */
   settleNotifications(number: number, over: { readonly needs: readonly Need[]; readonly words: string }): Promise<void>;
-  /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. `closing`: as `settleComments`. */
+  /**
+   * Rewrites the comment of that marker if `upsertComment` has found it on the same issue and its text is older than
+   * `writtenBefore` (ms). Never searches for a comment and never creates one. `closing` works as in `settleComments`.
+   */
   amendComment(
     number: number,
     marker: string,
     amendment: { readonly body: string; readonly writtenBefore: number; readonly closing: boolean },
   ): Promise<void>;
-  /** Asks people and teams (`slug` of the owner's) for a review, but the author. */
+  /** Requests a review from people and teams (`slug` of the owner's teams), except from the author. */
   requestReview(
     number: number,
     of: { readonly logins: readonly string[]; readonly teams: readonly string[] },
   ): Promise<void>;
   assign(number: number, logins: readonly string[]): Promise<void>;
-  /** Puts labels on and takes others off; one that the repository lacks is created. Asks only for what differs from `from`. */
+  /** Adds and removes labels, and creates those that the repository lacks. Sends requests only for what differs from `from`. */
   changeLabels(
     number: number,
     change: {
@@ -120,62 +131,71 @@ export interface WishWrites {
       readonly remove: readonly string[];
     },
   ): Promise<void>;
-  /** Puts labels on a pull request; GitHub creates those that the repository lacks. */
+  /** Adds labels to a pull request; GitHub creates those that the repository lacks. */
   addLabels(number: number, names: readonly string[]): Promise<void>;
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
 }
 
-/** What came of a wish. `why`: a sentence of what GitHub said. `isLasting`: it would be refused again, as in a locked conversation; otherwise GitHub was out of reach or asked for a pause. */
+/**
+ * The result of a wish. `why` is a sentence with GitHub's answer. `isLasting` is set when GitHub would refuse again, as
+ * in a locked conversation; otherwise GitHub was out of reach or asked for a pause.
+ */
 export type Wished<T> =
   | { readonly kind: 'granted'; readonly value: T }
   | { readonly kind: 'refused'; readonly why: string; readonly isLasting: boolean };
 
-/** The same writes as a run gets them: none of them rejects, so none of them can end a run. What is refused is in `refusedWishes`. */
+/** The same writes as `WishWrites`, but none of them rejects, so none can end a run. Refusals are listed in `refusedWishes`. */
 export type Wishes = {
   readonly [Write in keyof WishWrites]: (
     ...asked: Parameters<WishWrites[Write]>
   ) => Promise<Wished<Awaited<ReturnType<WishWrites[Write]>>>>;
 };
 
-/** Reads, and the writes that a run stands or falls with. Methods throw UserError with what to do when the token may not, or the API is rate-limited. */
+/** The reads, and the writes that a run depends on. Methods throw UserError with what to do when the token lacks a permission or the API is rate-limited. */
 interface DecidingForge {
   defaultBranch(): Promise<string>;
   openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
   issue(number: number): Promise<Issue | null>;
-  /** Names of the repository's labels, at most 1,000 of them. */
+  /** Returns the names of the repository's labels, at most 1,000. */
   labelNames(): Promise<readonly string[]>;
   permissionOf(login: string): Promise<Permission>;
-  /** The account of this login; null when there is none. */
+  /** Returns the account of this login; null when there is none. */
   account(login: string): Promise<Account | null>;
-  /** Histories by number, many issues a request; an issue that is not there any more is left out. */
+  /** Returns histories by number, many issues per request; an issue that no longer exists is left out. */
   issueHistories(numbers: readonly number[], taskLabel: string): Promise<ReadonlyMap<number, IssueHistory>>;
-  /** The newest 50 comments of each issue, oldest first, many issues a request. */
+  /** Returns the newest 50 comments of each issue, oldest first, many issues per request. */
   commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
-  /** What GitHub itself says that the issue waits for: its dependencies and its sub-issues. */
+  /** Returns what the issue waits for according to GitHub: its dependencies and its sub-issues. */
   dependenciesOf(number: number): Promise<readonly Dependency[]>;
-  /** Issues and pull requests by number, many a request. */
+  /** Returns the states of issues and pull requests by number, many per request. */
   statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
-  /** The newest pull request whose head is `branch` of this repository. */
+  /** Returns the newest pull request whose head is `branch` of this repository. */
   pullRequestOf(branch: string): Promise<PullRequest | null>;
-  /** What people and CI say of the open pull request whose head is `branch` of this repository; null: there is none. One request as a rule. */
+  /** Returns what people and CI say about the open pull request whose head is `branch` of this repository; null when there is none. Takes one request as a rule. */
   pullRequestNow(branch: string): Promise<PullRequestNow | null>;
-  /** What people have decided of the open pull request whose head is `branch` of this repository; null: there is none. One request. */
+  /** Returns what people have decided about the open pull request whose head is `branch` of this repository; null when there is none. Takes one request. */
   headNow(branch: string): Promise<Standing | null>;
-  /** Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, as far as it stands otherwise. Throws UserError where one of it is refused. */
+  /**
+   * Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, where `standing`
+   * says that this is needed. Throws UserError where GitHub refuses one of these.
+   */
   freeHead(number: number, standing: Standing): Promise<void>;
-  /** The open pull requests of this repository whose head begins with `prefix`, of the 200 that changed last. One request as a rule. */
+  /** Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last. Takes one request as a rule. */
   waitingPullRequests(prefix: string): Promise<readonly WaitingPullRequest[]>;
-  /** Checks of the five commits that the base branch had before `tip`, the oldest first; empty where they cannot be read. One request. */
+  /** Returns the checks of the five base branch commits before `tip`, the oldest first; empty when they cannot be read. Takes one request. */
   checksBefore(tip: ObjectId): Promise<readonly CheckNow[]>;
-  /** Job, step, annotations and end of the log of a failed check: at most three requests, and one to where GitHub keeps logs. Never throws for what cannot be read; says what is missing. */
+  /**
+   * Returns job, step, annotations and the end of the log of a failed check. Takes at most three requests, and one to
+   * the log storage of GitHub. Never throws for what cannot be read, but says what is missing.
+   */
   checkDetails(check: CheckNow): Promise<CheckDetails>;
-  /** Numbers of the open pull requests of this repository whose head begins with `prefix`, of the newest 100. */
+  /** Returns the numbers of the open pull requests of this repository whose head begins with `prefix`, among the newest 100. */
   openPullRequests(prefix: string): Promise<readonly number[]>;
-  /** Branch and fork-ness of a pull request, for comments on it. */
+  /** Returns the branch of a pull request and whether it is from a fork, for comments on it. */
   pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
-  /** Throws UserError when this token could not open a pull request; leaves nothing behind. */
+  /** Throws UserError if this token could not open a pull request; leaves nothing behind. */
   checkMayOpenPullRequests(baseBranch: string): Promise<void>;
-  /** Throws UserError when this token could not update that pull request; changes nothing. */
+  /** Throws UserError if this token could not update that pull request; changes nothing. */
   checkMayUpdatePullRequest(number: number): Promise<void>;
   openPullRequest(request: {
     readonly title: string;
@@ -185,34 +205,37 @@ interface DecidingForge {
     readonly draft: boolean;
   }): Promise<PullRequest>;
   updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
-  /** Draft → ready for review (GraphQL). */
+  /** Marks a draft as ready for review (GraphQL). */
   markReady(number: number): Promise<void>;
-  /** Ready for review → draft (GraphQL). */
+  /** Turns a pull request that is ready for review into a draft (GraphQL). */
   makeDraft(number: number): Promise<void>;
-  /** Deletes Actions caches whose key begins with `keyPrefix`, but the newest `keep` that a run can find; returns how many. Housekeeping: time-bounded, never throws. */
+  /**
+   * Deletes Actions caches whose key begins with `keyPrefix`, except the newest `keep` that a run can find; returns how
+   * many. Time-bounded; never throws, because this is housekeeping.
+   */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;
-  /** Page of the step that is running now in this run's job on that runner, or of the job; null: it cannot be told apart from others. One request. */
+  /** Returns the page of the step that runs now in this run's job on that runner, or of the job; null when the job cannot be identified. Takes one request. */
   stepUrl(run: {
     readonly runId: string;
     readonly runAttempt: number;
     readonly runnerName: string;
   }): Promise<string | null>;
-  /** The repository's settings, as far as the token may look; changes nothing. */
+  /** Returns the repository's settings that the token can read; changes nothing. */
   settings(query: SettingsQuery): Promise<RepositorySettings>;
-  /** What the run has cost so far. */
+  /** Returns the number of requests that the run has sent so far. */
   requests(): RequestsSent;
 }
 
-/** GitHub as an adapter offers it. */
+/** GitHub as an adapter provides it. */
 export type ForgeAdapter = DecidingForge & WishWrites;
 
-/** GitHub, as far as a run needs it. */
+/** GitHub as a run uses it. */
 export interface Forge extends DecidingForge, Wishes {
-  /** What GitHub refused of the wishes so far, one sentence for each reason that it gave. */
+  /** Returns GitHub's refusals of wishes so far, one sentence for each reason that it gave. */
   refusedWishes(): readonly string[];
 }
 
-/** HTTP requests sent so far, retries included; and what GitHub's newest REST answer said of the token's hourly budget: null while nothing said so. `resetAt` in ms. */
+/** HTTP requests sent so far, retries included, and the token's hourly budget according to GitHub's newest REST answer, null before the first. `resetAt` is in ms. */
 export interface RequestsSent {
   readonly sent: number;
   readonly limit: number | null;
@@ -220,7 +243,7 @@ export interface RequestsSent {
   readonly resetAt: number | null;
 }
 
-/** What is reacted to. `review-comment`: one in a review thread. */
+/** The target of a reaction; a `review-comment` is a comment in a review thread. */
 export type ReactionTarget =
   | { readonly kind: 'issue'; readonly number: number }
   | { readonly kind: 'comment' | 'review-comment'; readonly id: number };

@@ -6,7 +6,10 @@ import type { TaskId } from '../core/tasks/ids.ts';
 import type { StateUpdate, Written } from './state.ts';
 import type { Refusal } from '../core/refusals/refusal.ts';
 
-/** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. `reuse`: the same on a server that does not let the branch be deleted. */
+/**
+ * The origin of the lane's branch. `restart`: its pull request was merged at `mergedHead`, so the branch begins again
+ * at the base. `reuse`: like `restart`, on a server that does not allow the branch to be deleted.
+ */
 export type LaneStart =
   | { readonly kind: 'fresh' }
   | { readonly kind: 'continue'; readonly remoteHead: ObjectId }
@@ -21,85 +24,106 @@ export interface WantedLane {
 
 /** The checkout in the workspace. No method runs hooks, filters or config-named programs of the repository. */
 export interface Repository {
-  /** Why there is no checkout to read from, as a sentence for a person; null: there is one. Asks nobody but the disk. */
+  /** Returns why there is no checkout to read from, as a sentence for a person; null when there is one. Reads only the local disk. */
   missing(): Promise<string | null>;
-  /** Everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
+  /** Returns everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
   problems(): Promise<readonly string[]>;
-  /** Fetches what `start` names (command-scoped header); from `base`, where another job of this run has found the tip of the base branch. What the checkout has already is not fetched then. */
+  /**
+   * Fetches what `start` names (command-scoped header). `base` is the tip of the base branch that another job of this
+   * run has found. Does not fetch what the checkout already has.
+   */
   openLane(lane: WantedLane, base?: ObjectId): Promise<OpenedLane>;
-  /** Text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). Folders: `.beads/*.jsonl` style patterns are allowed in the last segment, and `specs/**` for all below one. Where the checkout has none and no lane is asked for, nothing but the disk is asked. */
+  /**
+   * Returns text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). The
+   * last segment of a path may be a pattern such as `.beads/*.jsonl`, or `specs/**` for everything below a folder.
+   * Reads only the local disk when the checkout lacks the files and no lane is asked for.
+   */
   readTexts(
     paths: readonly string[],
     lane: { readonly branch: string; readonly head: ObjectId } | null,
   ): Promise<ReadTexts>;
-  /** Which of these names the checkout has as the job made it: of files and links, and of folders, which end with a slash. `*` stands for any part of the last name. None is read. */
+  /**
+   * Returns which of these names the checkout has as the job made it: files and links, and folders, which end with a
+   * slash. `*` matches any part of the last name. No file is read.
+   */
   namesOf(names: readonly string[]): Promise<readonly string[]>;
-  /** The same of names at the root, wherever in the repository the run works. */
+  /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
-  /** Content of the work tree now; what was withheld before counts as unchanged. */
+  /** Records the content of the work tree now; what was withheld before counts as unchanged. */
   snapshot(): Promise<Snapshot>;
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
-  /** Makes the agent's commits again with our words, commits what is not committed, leaves out and reports what must not be published. */
+  /** Rewrites the agent's commits with our words, commits what is not committed, and leaves out and reports what must not be published. */
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
-  /** Text files of the lane's newest commit, which is what is published. */
+  /** Returns text files of the lane's newest commit, which is what is published. */
   publishedTexts(paths: readonly string[]): Promise<FileTexts>;
-  /** Commits these files on top of the lane's newest commit and nothing else, whatever the work tree holds: all of them or, where one must not be published, none. */
+  /** Commits only these files on top of the lane's newest commit, whatever the work tree holds: all of them or, where one must not be published, none. */
   commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
-  /** Takes commits that were made again elsewhere as the lane's newest ones: `head` has all but what `refused` names, which stays in the work tree and is withheld from now on; `putBack`: the work tree becomes what `head` has. */
+  /**
+   * Makes rewritten commits the lane's newest ones. `head` lacks only the paths in `refused`, which stay in the work
+   * tree and are withheld from now on. `putBack` resets the work tree to `head`.
+   */
   takeHead(remade: {
     readonly head: ObjectId;
     readonly refused: readonly RefusedPath[];
     readonly putBack: boolean;
   }): Promise<void>;
-  /** Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. What conflicts has git's markers, but for lock files, which are as the base has them. The next `commit` is the merge, once no marker is left; until then it makes no commit and withholds the files that have some. */
+  /**
+   * Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. Conflicts have git's
+   * markers, except in lock files, which take the content of the base. The next `commit` makes the merge commit once no
+   * marker is left; until then it makes no commit and withholds the files with markers.
+   */
   beginMerge(): Promise<MergeBegun>;
-  /** Lock files that conflicted in the merge that lies in the work tree and are files still; none while something else of it is not merged. A snapshot. */
+  /** Returns the lock files that conflicted in the open merge and still exist; empty while anything else of the merge is unresolved. Takes a snapshot. */
   lockFilesLeft(): Promise<readonly string[]>;
-  /** Keeps what a tool made of such a file since the last snapshot, where that is all that changed and may be published: a snapshot. Else all is put back. */
+  /** Keeps what a tool made of such a file since the last snapshot, if nothing else changed and the file may be published, and takes a snapshot. Otherwise puts everything back. */
   keepAlone(lockFile: string): Promise<KeptAlone>;
-  /** Puts the lane's newest commit back where a merge was begun and is not finished; nothing where none was. */
+  /** Resets the work tree to the lane's newest commit if a merge is unfinished, else does nothing. */
   abandonMerge(): Promise<void>;
-  /** Puts the files back that differ from the last snapshot, but for ignored ones; returns their paths. What a verification leaves is nobody's work. */
+  /** Puts back the files that differ from the last snapshot, except ignored ones, and returns their paths. Leftovers of a verification belong to no iteration. */
   putBack(): Promise<readonly string[]>;
-  /** All that the lane's branch has changed since it left the base branch; null: no lane is open. */
+  /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */
   review(): Promise<Review | null>;
-  /** Lays the tree that the agent works in: the lane's newest commit, with what git ignores in the checkout. The returned function ends what still runs there and moves the checkout, which is only read until then, to the lane's newest commit. After `openLane`. Rejects when `signal` is aborted. */
+  /**
+   * Creates the tree that the agent works in: the lane's newest commit, with what git ignores in the checkout. Call it
+   * after `openLane`. The returned function ends what still runs in the tree and moves the checkout, which is only read
+   * until then, to the lane's newest commit. Rejects when `signal` is aborted.
+   */
   layTree(signal: AbortSignal): Promise<() => Promise<void>>;
-  /** Lays one of the lane's commits in a folder of its own, where the agent has no hand, for a verification; returns the folder. Rejects when `signal` is aborted. */
+  /** Checks out one of the lane's commits into a folder of its own that the agent cannot reach, for a verification; returns the folder. Rejects when `signal` is aborted. */
   layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
 }
 
-/** Text files of the work tree, as the agent leaves them: no link is followed. */
+/** Text files of the work tree as the agent leaves them; no link is followed. */
 export interface WorkFiles {
-  /** As they are now; `*` stays within its folder. A file that is absent, no text or larger than 1 MiB is left out. */
+  /** Returns the present texts; `*` stays within its folder. A file that is absent, not text or larger than 1 MiB is left out. */
   read(paths: readonly string[]): Promise<FileTexts>;
-  /** Replaces a file, whole or not at all; throws when it is not any more what `old` says (null: it is not there). */
+  /** Replaces a file, whole or not at all; throws when its content is no longer `old` (null: it does not exist). */
   replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
-  /** Removes a file; what is no regular file, or is not there, stays as it is. */
+  /** Removes a regular file; does nothing when there is none. */
   remove(path: string): Promise<void>;
 }
 
-/** The same with files of which the end is enough. */
+/** Text files of the work tree, of which the end can be read alone. */
 export interface WorkTreeFiles extends WorkFiles {
-  /** At most the last `maxBytes` of a text file; null when there is none, or a link leads out of the work tree. */
+  /** Returns at most the last `maxBytes` of a text file; null when there is none, or a link leads out of the work tree. */
   readEnd(path: string, maxBytes: number): Promise<string | null>;
 }
 
-/** Text by path. */
+/** Texts by path. */
 export type FileTexts = Readonly<Record<string, string>>;
 
-/** Files that are absent, no text or larger than 1 MiB are left out. */
+/** Texts that were read. Files that are absent, not text or larger than 1 MiB are left out. */
 interface ReadTexts {
   readonly base: FileTexts;
-  /** null: no lane was asked for. */
+  /** Texts of the lane's branch; null when no lane was asked for. */
   readonly lane: FileTexts | null;
-  /** Of the commit at which the lane left the base; null: no lane was asked for, or it is not known. */
+  /** Texts of the commit at which the lane left the base; null when no lane was asked for, or the commit is not known. */
   readonly fork: FileTexts | null;
-  /** Files of the base that are there and were left out: why, by path. */
+  /** Files of the base that exist and were left out, each path with the reason. */
   readonly unread: FileTexts;
-  /** Symbolic links of the base that stand at a path, or on the way to it, by their own path; why they are not followed. */
+  /** Symbolic links of the base at a path, or on the way to it: each link's own path, with the reason why it is not followed. */
   readonly links: FileTexts;
 }
 
@@ -107,7 +131,7 @@ export interface OpenedLane {
   readonly head: ObjectId;
   /** Tip of the base branch. */
   readonly base: ObjectId;
-  /** Where the lane left the base branch. */
+  /** Commit at which the lane left the base branch. */
   readonly fork: ObjectId;
   /** Tree of `fork`. */
   readonly baseTree: ObjectId;
@@ -117,11 +141,11 @@ export interface OpenedLane {
 
 /** A branch, measured for those who review it. */
 export interface Review {
-  /** What a reviewer looks at first. */
+  /** Files that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   /** Changed lines, without generated and lock files. */
   readonly lines: number;
-  /** What the commits of each task changed, all together. */
+  /** Size of each task's change, over all of its commits. */
   readonly sizes: Readonly<Record<TaskId, TaskSize>>;
 }
 
@@ -135,14 +159,14 @@ export interface TreeChange {
 
 export interface IterationCommit {
   readonly before: Snapshot;
-  /** What is committed: the content that was measured, whatever happened to the work tree since. */
+  /** Content to commit, as it was measured, whatever happened to the work tree since. */
   readonly after: Snapshot;
   /** Subject and body, without trailers. */
   readonly message: string;
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-/** `texts`: content by path. */
+/** `texts` holds the content by path. */
 export interface TextsCommit extends Pick<IterationCommit, 'message' | 'trailers'> {
   readonly texts: FileTexts;
 }
@@ -151,33 +175,33 @@ export interface CommittedIteration {
   readonly head: ObjectId;
   /** The newest commit of this iteration; null when there is none. */
   readonly commit: ObjectId | null;
-  /** What this iteration changed, is published, and a reviewer looks at first. */
+  /** Published changes of this iteration that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
-  /** What this iteration changed and must not be published. */
+  /** Changes of this iteration that must not be published. */
   readonly withheld: readonly Withheld[];
-  /** What of the work tree is kept out of the branch, whenever it was changed. */
+  /** Files of the work tree that are kept out of the branch, whenever they were changed. */
   readonly withheldNow: readonly Withheld[];
   /** Paths whose content in the branch this iteration changed. */
   readonly publishedPaths: readonly string[];
-  /** HEAD and content of what is published: the work tree without what is withheld. */
+  /** HEAD and the published content: the work tree without the withheld files. */
   readonly published: Snapshot;
-  /** What the agent did in this iteration that is not in the work tree: branches, stashes, work trees of its own. */
+  /** Work of this iteration beside the work tree: branches, stashes, work trees of the agent's own. */
   readonly beside: readonly WorkBeside[];
-  /** Names of all such work that is not in the work tree by now. */
+  /** Names of all work beside the work tree that still exists. */
   readonly besideNow: readonly string[];
-  /** Whether a merge of the base branch is still to be finished (`open`), or this is it. */
+  /** State of a merge of the base branch: still to be finished (`open`), or made by this commit. */
   readonly merge: 'none' | 'open' | 'made';
 }
 
-/** A merge in the work tree: files that hold conflict markers, and lock files that conflicted; `up-to-date`: the lane has the base's tip already. */
+/** A merge in the work tree: files with conflict markers, and lock files that conflicted. `up-to-date`: the lane already has the base's tip. */
 export type MergeBegun =
   | { readonly kind: 'begun'; readonly conflicts: readonly string[]; readonly lockFiles: readonly string[] }
   | { readonly kind: 'up-to-date' };
 
-/** Why it was put back: `failed`: it is no file any more. */
+/** Result of `keepAlone`: kept, or why the change was put back. `failed`: the lock file is no longer a file. */
 export type KeptAlone = 'kept' | Extract<LockResult, 'failed' | 'marked' | 'elsewhere' | 'withheld'>;
 
-/** Work beside the work tree; `patch`: what it would change there, cut where it is long. */
+/** Work beside the work tree. `patch` is what it would change in the work tree, cut where it is long. */
 export interface WorkBeside {
   readonly name: string;
   readonly patch: string;
@@ -189,95 +213,104 @@ export interface Withheld {
   readonly why: string;
 }
 
-/** A file that the server refused; `whatever`: whatever it holds, as opposed to what it holds now. */
+/** A file that the server refused. `whatever` is set when the server refuses any content of it, not only the present one. */
 export interface RefusedPath extends Withheld {
   readonly whatever: boolean;
 }
 
-/** Commits behind `since`, up to `commit`. */
+/** The commits after `since`, up to `commit`. */
 export interface CommitRange {
   readonly commit: ObjectId;
   readonly since: ObjectId;
 }
 
-/** What the commits of a task change; '' for those of no task. */
+/** The paths that the commits of a task change; `task` is '' for commits without a task. */
 export interface TaskPaths {
   readonly task: TaskId;
   readonly paths: readonly string[];
 }
 
-/** Commits that were made again. `places`: by old id the new one, null: it changed nothing else; `tasks`: those whose commits lost something. */
+/** Rewritten commits. `places` maps each old id to the new one, or to null when the commit became empty; `tasks` lists the tasks whose commits lost something. */
 export interface Remade {
   readonly head: ObjectId;
   readonly places: Readonly<Record<ObjectId, ObjectId | null>>;
   readonly tasks: readonly TaskId[];
 }
 
-/** The remote side of the repository. What is pushed was inspected commit by commit, from objects that were hashed right before. */
+/** The remote side of the repository. Pushed content is inspected commit by commit, from objects that were hashed right before. */
 export interface Remote {
-  /** Tip of every branch that starts with `prefix`, by name, and of those whose name is a folder of it (\`ralph\` for \`ralph/\`); throws UserError when the remote refuses even reading. */
+  /**
+   * Returns the tip of every branch that starts with `prefix`, by name, and of a branch whose name is a folder of it
+   * (`ralph` for `ralph/`); throws UserError when the remote refuses even reading.
+   */
   branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
-  /** Why this token may not push; null when it may. `newBranch`: the branch that the run would make, so that the rules for it and for the run's commits are asked as well; null: the token alone. Leaves nothing behind. */
+  /**
+   * Returns why this token may not push; null when it may. `newBranch` is the branch that the run would create, so that
+   * its rules and those for the run's commits are checked as well; null checks the token alone. Leaves nothing behind.
+   */
   pushObstacle(newBranch: string | null): Promise<PushObstacle | null>;
-  /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
+  /** Publishes `commit` as `branch`, never forced: it must build on what the remote holds according to `start`. */
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
-  /** The same in one request, for a branch that is at `at` as far as this run knows; null: it is created. */
+  /** Publishes like `push`, in one request, a branch that this run knows to be at `at`; null creates it. */
   pushOn(push: Push & { readonly at: ObjectId | null }): Promise<PushResult>;
-  /** The same with the state in one push: the server takes both or neither. Where the state alone is forbidden, the branch goes without it. */
+  /** Publishes like `pushOn`, with the state in the same push: the server takes both or neither. Where only the state is forbidden, the branch is pushed without it. */
   pushWithState(push: Push & { readonly at: ObjectId | null; readonly along: StateUpdate }): Promise<PushedWithState>;
-  /** What the server says of one more commit of this run on the branch, which is at `at`. Leaves nothing behind, whatever it says. */
+  /** Returns the server's answer to one more commit of this run on the branch, which is at `at`. Always leaves nothing behind. */
   probePush(branch: string, at: ObjectId): Promise<PushResult>;
-  /** What the server says of a merge of the base branch into the branch, which is at `at`, as far as the merge brings workflow files. Leaves nothing behind. */
+  /** Returns the server's answer to the workflow files in a merge of the base branch into the branch, which is at `at`. Leaves nothing behind. */
   probeMerge(branch: string, merge: { readonly at: ObjectId; readonly base: ObjectId }): Promise<PushResult>;
-  /** The tasks of commits that were not taken, and the paths that they change. */
+  /** Returns the tasks of commits that were refused, with the paths that they change. */
   pathsByTask(commits: CommitRange): Promise<readonly TaskPaths[]>;
-  /** Makes commits again with these paths as the commit before them has them; null: it cannot be done. */
+  /** Rewrites commits so that these paths keep the content from before them; null when that is not possible. */
   remakeWithout(commits: CommitRange & { readonly paths: readonly string[] }): Promise<Remade | null>;
   /** Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the branch with them. */
   receive(branch: ReceivedBranch): Promise<Received>;
-  /** Deletes a branch, if its tip is still `head`. */
+  /** Deletes a branch if its tip is still `head`. */
   deleteBranch(branch: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
 }
 
-/** `since`: a commit that `commit` builds on and that was published before; what lies between is inspected. */
+/** `since` is a commit that `commit` builds on and that was published before; the commits between them are inspected. */
 interface Push {
   readonly branch: string;
   readonly commit: ObjectId;
   readonly since: ObjectId;
 }
 
-/** A branch that left its base at `fork` and is at `since` on the server; `base` is the one commit that it may have merged since; what was made beyond that is in a bundle whose newest commit must be `commit`; null: nothing was. */
+/**
+ * A branch that left its base at `fork` and is at `since` on the server. `base` is the one commit that it may have
+ * merged since. Later commits are in a bundle whose newest commit must be `commit`; null when there are none.
+ */
 export interface ReceivedBranch {
   readonly fork: ObjectId;
   readonly base: ObjectId;
   readonly since: ObjectId;
   readonly bundle: { readonly path: string; readonly commit: ObjectId } | null;
-  /** What people call the tasks that its commits may be part of: `#12`. */
+  /** Names of the tasks that its commits may be part of, as people call them: `#12`. */
   readonly names: readonly string[];
 }
 
-/** `made`: the newest commit of the bundle for each task; `why`: a sentence. */
+/** Result of `receive`. `made` holds the bundle's newest commit of each task; `why` is a sentence. */
 export type Received =
   | { readonly kind: 'received'; readonly review: Review; readonly made: Readonly<Record<TaskId, ObjectId>> }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** `state`: what became of it; null: it is not known to have gone along. */
+/** Result of `pushWithState`. `state` is the result of the state's write; null when the state is not known to have been pushed. */
 export type PushedWithState =
   | { readonly kind: 'pushed'; readonly state: Written | null }
-  /** Nothing was pushed: somebody else has written the state since it was read. */
+  /** Nothing was pushed: another run has written the state since it was read. */
   | { readonly kind: 'overtaken' }
   | Exclude<PushResult, { kind: 'pushed' }>;
 
 export type BranchDeleted =
   | { readonly kind: 'deleted' }
-  /** Somebody deleted it before. */
+  /** The branch was already deleted. */
   | { readonly kind: 'gone' }
-  /** It holds other commits than what was merged. */
+  /** The branch holds other commits than those that were merged. */
   | { readonly kind: 'moved' }
   | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** `configuration`: it stays so until a person changes something; `weather`: it may pass. `why`: sentences for a person. */
+/** A reason not to push. `configuration` stays until a person changes something; `weather` may pass. `why` holds sentences for a person. */
 export interface PushObstacle {
   readonly kind: 'configuration' | 'weather';
   readonly why: string;
@@ -285,11 +318,11 @@ export interface PushObstacle {
 
 export type PushResult =
   | { readonly kind: 'pushed' }
-  /** We ourselves do not send it, or it cannot be told who is to blame. */
+  /** Our own inspection rejects the push, or the cause is unknown. */
   | { readonly kind: 'rejected'; readonly why: string }
-  /** The server will not take it: a refusal of its content, its branch or its name. */
+  /** The server refuses the content, the branch or its name. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** The branch is not where this run left it. */
   | { readonly kind: 'moved'; readonly why: string }
-  /** Nobody answered: another try may succeed. */
+  /** The server did not answer: another try may succeed. */
   | { readonly kind: 'unreachable'; readonly why: string };

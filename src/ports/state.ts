@@ -5,64 +5,64 @@ import type { Order } from '../core/sharing/orders.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 
-/** What the repository knows, and how it changes. Time-bounded; never throws. */
+/** Holds and changes what the repository knows. Time-bounded; never throws. */
 export interface StateStore {
-  /** What is known now. */
+  /** Returns the present snapshot. */
   read(): Promise<ReadSnapshot>;
-  /** Reads, applies the change, and writes it by compare-and-swap; again when somebody was faster. `by`: the push of a branch that takes it along. */
+  /** Reads, applies the change, and writes the result by compare-and-swap; repeats this when another run was faster. `by` is the push of a branch that carries the new state. */
   update<Answer>(change: Change<Answer>, by?: Carrier): Promise<Updated<Answer>>;
-  /** What is known now, and of this lane also what copies of it elsewhere say. */
+  /** Returns the present snapshot, and for this lane also what copies elsewhere say. */
   restore(lane: LaneId): Promise<Restored>;
-  /** Updates by a change with which the run of this tag saves a copy, reads it back, and keeps what belongs to it beside the snapshot. */
+  /** Applies the change with which the run of this tag saves a copy, reads it back, and keeps what belongs to it beside the snapshot. */
   save(copy: StateCopy, change: Change<SaveAnswer>, runTag: string): Promise<SavedState>;
-  /** The transcript that the lane's state names; what has another hash is not it. */
+  /** Returns the transcript that the lane's state names; one with another hash does not match. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
 }
 
 export type ReadSnapshot =
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
-  /** There is no place for one: only copies are kept, or nothing at all. */
+  /** No place holds a snapshot: only copies are kept, or nothing at all. */
   | { readonly kind: 'none' }
   | Unavailable;
 
-/** `snapshot`: null: there is none, or it could not be read. */
+/** `snapshot` is null when there is none, or when it could not be read. */
 export interface Restored {
   readonly snapshot: Snapshot | null;
   readonly lane: RestoredState;
 }
 
-/** `place`: where it is kept; `snapshot`: as it is there now; `answer`: of the change. */
+/** Result of an update: `place` where the snapshot is kept, `snapshot` as it is there now, and the `answer` of the change. */
 export type Updated<Answer> =
   | { readonly kind: 'updated'; readonly place: string; readonly snapshot: Snapshot; readonly answer: Answer }
   | NotUpdated;
 
-/** `last`: the newest snapshot that was seen; null: none was. */
+/** `last` is the newest snapshot that was seen; null when none was. */
 export type NotUpdated =
-  /** Nothing here can keep two runs apart: the place takes no writes of this run, or there are only copies. */
+  /** No place can keep two runs apart: it takes no writes of this run, or there are only copies. */
   | { readonly kind: 'unguarded'; readonly why: string; readonly last: Snapshot | null }
   | (Unavailable & { readonly last: Snapshot | null });
 
-/** Pushes a branch and the new state with it. Called again when somebody was faster; not at all where no state can go along. */
+/** Pushes a branch and the new state with it. It is called again when another run was faster, and not at all where no state can be pushed along. */
 export type Carrier = (along: StateUpdate) => Promise<Written>;
 
 export interface StateCopy {
   readonly lane: LaneId;
   readonly sequence: number;
   readonly document: string;
-  /** Kept beside the document, which names it. */
+  /** Transcript that is kept beside the document, which names it. */
   readonly transcript: Transcript | null;
 }
 
-/** The write of a new state, to go along with a push of a branch: the server takes both, or neither. */
+/** The write of a new state together with a push of a branch: the server takes both, or neither. */
 export interface StateUpdate {
   readonly ref: string;
-  /** Where the ref must be; null: it must not be there. */
+  /** Required present value of the ref; null when the ref must not exist. */
   readonly expected: Head | null;
-  /** Lays what the ref is to point to into the repository that is pushed from, and returns its id. */
+  /** Puts the ref's new target into the repository that is pushed from, and returns its id. */
   readonly board: (repository: { readonly gitFolder: string }) => Promise<Head>;
 }
 
-/** A transcript as it is stored: encrypted. `sha256` of `content`, in hex digits. */
+/** A transcript as it is stored: encrypted. `sha256` is the hash of `content`, in hex digits. */
 export interface Transcript {
   readonly sha256: string;
   readonly content: Uint8Array;
@@ -75,47 +75,50 @@ export type FoundTranscript =
   | { readonly kind: 'absent' }
   | Unavailable;
 
-/** Keeps what is stored from everybody who has not the agent's key: transcripts encrypted, copies signed. Never throws. */
+/** Protects stored data from everybody without the agent's key: transcripts are encrypted, copies signed. Never throws. */
 export interface Seal {
-  /** null: there is no key. */
+  /** Encrypts a transcript; null when there is no key. */
   close(content: Uint8Array, of: Sealed): Promise<Transcript | null>;
-  /** `refused`: it was closed with another key or for another conversation, or changed since. */
+  /** Decrypts a transcript. `refused`: it was sealed with another key or for another conversation, or has changed since. */
   open(
     content: Uint8Array,
     of: Sealed,
   ): Promise<{ readonly kind: 'opened'; readonly content: Uint8Array } | { readonly kind: 'refused' }>;
-  /** What only who has the key can say of a text; null: there is no key. */
+  /** Returns a signature of the text that requires the key; null when there is no key. */
   sign(text: string): string | null;
 }
 
-/** What a transcript is of: it opens for nothing else. */
+/** The conversation of a transcript; the transcript opens for no other. */
 export interface Sealed {
   readonly lane: LaneId;
   readonly sessionId: string;
 }
 
-/** Nobody answered, or not in time: nothing is known. `why` is a sentence part for a person. */
+/** The store did not answer, or not in time, so nothing is known. `why` is a sentence part for a person. */
 export interface Unavailable {
   readonly kind: 'unavailable';
   readonly why: string;
 }
 
-/** What was to be written is not there, for now or for good. */
+/** A write that failed, for now or for good. */
 export interface NotKept {
   readonly kind: 'not-kept';
   readonly why: string;
 }
 
-/** What a store that answered knows of a lane. `origin`: where the copy came from, for a person. */
+/** A lane's state according to a store that answered. `origin` says where the copy came from, for a person. */
 export type RestoredState =
   | (Beside & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
-  /** There are copies, and none of them can be read. */
+  /** Copies exist, but none can be read. */
   | (Beside & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
   | (Beside & { readonly kind: 'absent' })
   | { readonly kind: 'newer'; readonly version: number; readonly origin: string }
   | Unavailable;
 
-/** What is kept beside a state. `savedBy`: tag of the run that saved it, null: nobody knows; `warnings`: what was wrong with the state and with other copies of it, as sentences. */
+/**
+ * The data that is kept beside a state. `savedBy` is the tag of the run that saved it, null when it is not known;
+ * `warnings` describes problems of the state and of its copies, as sentences.
+ */
 interface Beside {
   readonly savedBy: string | null;
   readonly orders: readonly Order[];
@@ -123,36 +126,36 @@ interface Beside {
   readonly warnings: readonly string[];
 }
 
-/** Whether a run has given its claim back. */
+/** Result of giving a claim back. */
 export type Released =
-  /** It has no claim to the lane, or not any more. */
+  /** The run has no claim to the lane, or no longer one. */
   | { readonly kind: 'free' }
-  /** Its claim may still stand. */
+  /** The run's claim may still be held. */
   | { readonly kind: 'claimed'; readonly why: string };
 
-/** `lane`: a copy may be kept in one place, and the claim stand in another that did not answer. */
+/** A saved copy and the claim. `lane` may still be claimed although a copy was saved, if the claim is in another place that did not answer. */
 export type SavedState = SavedCopy & { readonly lane: Released };
 
-/** `where`: `cache ✓ ref ✓`. */
+/** `where` is text such as `cache ✓ ref ✓`. */
 export type SavedCopy = { readonly kind: 'saved'; readonly where: string } | NotKept;
 
-/** Copies of lanes' states, without any order between two writers: the Actions cache. Time-bounded; never throws. */
+/** Keeps copies of lanes' states without any order between two writers, in the Actions cache. Time-bounded; never throws. */
 export interface CopyStore {
-  /** The newest copy; with `beyond`, only if its number is greater: absent otherwise. */
+  /** Returns the newest copy; with `beyond`, only a copy with a greater number, else `absent`. */
   restore(lane: LaneId, beyond?: number): Promise<RestoredCopy>;
   save(copy: PartialCopy): Promise<SavedCopy>;
 }
 
-/** `document`: null where another place keeps it. */
+/** A copy whose `document` is null where another place keeps it. */
 export type PartialCopy = Omit<StateCopy, 'document'> & { readonly document: string | null };
 
 export type RestoredCopy =
-  /** `signed`: by who has the agent's key. Anybody else who may write the cache can have written the others. */
+  /** `signed` is set when a holder of the agent's key wrote the copy. Anybody who may write the cache can have written an unsigned one. */
   (FoundCopy & { readonly kind: 'found' }) | { readonly kind: 'absent' } | Unavailable;
 
 export type FoundCopy = Omit<PartialCopy, 'lane'> & { readonly signed: boolean };
 
-/** One conversation of each lane, without a history: the newest takes the place of the one before. Time-bounded; never throws. */
+/** Keeps one conversation of each lane without a history: the newest replaces the one before. Time-bounded; never throws. */
 export interface Conversations {
   read(
     lane: LaneId,
@@ -160,51 +163,51 @@ export interface Conversations {
   write(lane: LaneId, content: Uint8Array): Promise<{ readonly kind: 'written' } | NotKept>;
 }
 
-/** Where a snapshot is kept: only who has read the newest may replace it. Time-bounded; never throws. */
+/** Keeps a snapshot that only a writer who has read the newest may replace. Time-bounded; never throws. */
 export interface SnapshotPlace {
-  /** What people call it: `ref`, `directory`. */
+  /** Name of the place for people: `ref`, `directory`. */
   readonly name: string;
-  /** The newest snapshot, unless it is the known one. What an earlier version kept is read as a snapshot that nobody has written yet. */
+  /** Returns the newest snapshot, unless it is the known one. What an earlier version kept is read as a snapshot that was never written. */
   read(known: Head | null): Promise<PlacedSnapshot | { readonly kind: 'known' } | Unavailable>;
   write(swap: Swap): Promise<Written>;
-  /** The write, to go along with a push of a branch; null: there is no such way. */
+  /** Returns the write in a form that a push of a branch can carry; null when this place has none. */
   carry(swap: Swap): StateUpdate | null;
-  /** Called once what was written is read back: whatever earlier versions left is in it. */
+  /** Deletes what earlier versions left. It is called once the new snapshot, which contains that, was read back. */
   settle(): Promise<void>;
 }
 
 export interface PlacedSnapshot {
   readonly kind: 'snapshot';
-  /** null: it was never written. */
+  /** Identity of the snapshot; null when it was never written. */
   readonly head: Head | null;
   readonly snapshot: Snapshot;
 }
 
-/** `from`: what the new snapshot takes the place of. */
+/** `from` is the snapshot that the new one replaces. */
 export interface Swap {
   readonly from: PlacedSnapshot;
   readonly snapshot: Snapshot;
   readonly message: string;
 }
 
-/** Texts on this machine, each under a name; only who has read the newest may replace it. Time-bounded; never throws. */
+/** Keeps named texts on this machine; only a writer who has read the newest may replace one. Time-bounded; never throws. */
 export interface NamedTexts {
   read(
     name: string,
   ): Promise<
     { readonly kind: 'found'; readonly head: Head; readonly text: string } | { readonly kind: 'absent' } | Unavailable
   >;
-  /** Compare-and-swap: replaces the text that has `expected` as its head, null: creates it. */
+  /** Replaces the text whose head is `expected`, by compare-and-swap; null creates it. */
   write(name: string, expected: Head | null, text: string): Promise<Written>;
 }
 
-/** Identity of a stored snapshot: a commit, a generation. */
+/** Identity of a stored snapshot: a commit or a generation. */
 export type Head = string;
 
 export type Written =
   | { readonly kind: 'written'; readonly head: Head }
-  /** Somebody was faster. */
+  /** Another writer was faster. */
   | { readonly kind: 'conflict' }
-  /** The place lets this run write nothing, now or later: a permission, a ruleset. */
+  /** The place refuses all writes of this run, now and later, because of a permission or a ruleset. */
   | { readonly kind: 'refused'; readonly why: string }
   | Unavailable;

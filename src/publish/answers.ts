@@ -29,16 +29,16 @@ interface ReviewAgain {
   readonly warnings: readonly string[];
 }
 
-/** `taskId`: the task that the thread is the issue of; null: it is the pull request. */
+/** A thread with a status comment. `taskId` is the task whose issue it is; null for the pull request. */
 interface StatusThread {
   readonly thread: number;
   readonly taskId: TaskId | null;
 }
 
-/** So many answers a run posts: GitHub slows down who writes more. Later runs post the others. */
+/** Maximum number of answers that a run posts, because GitHub slows down heavier writers. Later runs post the others. */
 const MAX_ANSWERS = 100;
 
-/** What is to be posted. `tasks`: of this run, which know the threads; `earlier`: what the lane remembered before it, of which some may not be posted yet. */
+/** The answers to post. `tasks` are this run's, which name the threads; `earlier` is the lane's memory before the run, of which some answers may not be posted yet. */
 interface AnswersGiven {
   readonly branch: string;
   readonly pullRequest: { readonly number: number };
@@ -48,7 +48,7 @@ interface AnswersGiven {
   readonly earlier: Feedback;
 }
 
-/** `unposted`: how many answers wait for a later run. */
+/** `unposted` is the number of answers that wait for a later run. */
 export interface AnswersPosted {
   readonly feedback: Feedback;
   readonly unposted: number;
@@ -56,8 +56,9 @@ export interface AnswersPosted {
 }
 
 /**
- * Posts every answer that people cannot read yet, each once: in its thread, or as a comment for a review as a whole. Only
- * for what is on the remote. Safe to repeat: an answer that is in its thread is known again. Never throws; what fails is a warning.
+ * Posts every answer that people cannot read yet, each once: in its thread, or as a comment for a review as a whole.
+ * Posts only answers about work on the remote. Safe to repeat: an answer that is in its thread is recognized. Never
+ * throws; failures become warnings.
  */
 export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Promise<AnswersPosted> {
   const places = placesOf(given);
@@ -79,7 +80,7 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
   return { feedback: markPosted(given.feedback, [...posted]), unposted: left, warnings };
 }
 
-/** Where an answer goes. `page`: the pull request's own text says it. `replyTo`: REST id of the thread's first comment. */
+/** The place of an answer. `page`: the pull request's own text has the answer. `replyTo` is the REST id of the thread's first comment. */
 type Place = { readonly id: TaskId; readonly item: FeedbackItem } & (
   | { readonly kind: 'thread'; readonly replyTo: number }
   | { readonly kind: 'review' }
@@ -90,11 +91,11 @@ function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonl
   return Object.entries(feedback.items).flatMap(([id, item]): readonly Place[] => {
     const { answer } = item;
     if (answer === null || !isUnposted(item)) return [];
-    // What was changed is not known to be good before the task is done.
+    // A change is not known to be good before the task is done.
     if (answer.kind === 'changed' && Object.hasOwn(progress, id) && progress[id]?.state !== 'done') return [];
     const before = Object.hasOwn(earlier.items, id) ? earlier.items[id] : undefined;
     const isEarlier = before?.answer?.at === answer.at;
-    // Which threads there are is the gate's word, whatever else a job hands over.
+    // Only the gate decides which threads exist, whatever else a job hands over.
     const isAsked = tasks.some((task) => task.id === id && task.source.kind === 'feedback');
     if (!isAsked && !isEarlier) return [];
     if (item.kind !== 'thread') return [{ id, item, kind: item.kind === 'review' ? 'review' : 'page' }];
@@ -111,7 +112,7 @@ async function postAll(
   const { forge, clock, log, stepWithinMs } = deps;
   const now = await within(stepWithinMs, forge.pullRequestNow(branch));
   if (now === null || now.number !== pullRequest.number) {
-    // Nobody waits for an answer on a pull request that is closed.
+    // Nobody waits for an answer on a closed pull request.
     for (const { id } of places) posted.add(id);
     return;
   }
@@ -119,12 +120,13 @@ async function postAll(
   let failures = 0;
   let resolves = deps.config.answers.resolve;
   for (const place of places) {
-    // A run that is about to be killed has to save its state as well.
+    // A run that is about to be killed must still have time to save its state.
     if (stepWithinMs !== null && clock.now() - begunAt > stepWithinMs) return;
     const answered = await within(stepWithinMs, post(deps, place, now));
     // GitHub is out of reach, or asks for a pause.
     if (answered.kind === 'refused' && !answered.isLasting) return;
-    // What is refused, as on a locked pull request, is refused tomorrow as well: the pull request's text has the answer.
+    // A lasting refusal, as on a locked pull request, would be repeated tomorrow; the pull request's text has the
+    // answer.
     posted.add(place.id);
     if (answered.kind === 'refused') {
       failures += 1;
@@ -144,16 +146,16 @@ async function post(
   now: PullRequestNow,
 ): Promise<Wished<unknown>> {
   const { id } = place;
-  // As the state keeps it, so that it is known again.
+  // The item is redacted like the stored state, so that a posted answer is recognized.
   const item = mapTexts(place.item, redact);
   const { owner, repo } = context.repository;
   const body = redact(renderFeedbackAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
   if (place.kind === 'review') return forge.upsertComment(now.number, answerMarker(id, item.asked), body);
   if (place.kind !== 'thread') return nothingLeft;
   const thread = threadIn(place, now);
-  // Somebody resolved or deleted it while the agent worked.
+  // A person resolved or deleted the thread while the agent worked.
   if (thread === null && now.moreThreads === 0) return nothingLeft;
-  // Whoever imitates the first line has not said what the answer says.
+  // The whole text is compared, because anybody can imitate the first line.
   if (thread?.comments.some(({ text }) => sameText(text, body)) === true) return nothingLeft;
   return forge.replyInThread(now.number, { replyTo: place.replyTo, body });
 }
@@ -164,7 +166,7 @@ function threadIn({ replyTo }: Extract<Place, { kind: 'thread' }>, { threads }: 
   return threads.find(({ comments }) => comments[0]?.id === replyTo) ?? null;
 }
 
-/** The thread that a change has answered, unless somebody has said more since. */
+/** Returns the thread that a change has answered, unless somebody has written more since. */
 function answeredThread(place: Place, now: PullRequestNow): ThreadNow | null {
   if (place.kind !== 'thread' || place.item.answer?.kind !== 'changed') return null;
   const thread = threadIn(place, now);
@@ -178,7 +180,7 @@ function sameText(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
 
-/** One sticky comment on each issue that was worked on, and on the pull request. What older ones say and is not so any more is corrected in them. Returns warnings. */
+/** Writes one sticky comment on each issue that was worked on and on the pull request, and corrects older comments that are no longer true. Returns warnings. */
 export async function publishComments(deps: PublishDeps, report: WorkedReport): Promise<readonly string[]> {
   const writeAll = async (): Promise<void> => {
     for (const { thread, taskId } of statusThreads(report)) {
@@ -191,7 +193,7 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
     await within(deps.stepWithinMs, writeAll());
     return [];
   } catch (error) {
-    // The work is safe by now: nothing that goes wrong here may have it published once more.
+    // The work is safe by now, so an error here must not cause it to be published again.
     const warning = `Some of the comments could not be written: ${sentence(textOf(error))}`;
     deps.log.warning(warning);
     return [warning];
@@ -199,9 +201,9 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
 }
 
 function statusThreads(report: WorkedReport): readonly StatusThread[] {
-  // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
+  // A complete run without iterations makes up for an earlier one that could not publish everything.
   const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
-  // A run that ended in an iteration had said that it is at work.
+  // The issue of a run that ended within an iteration still says that the run is at work.
   const said = report.shown === null ? [] : [report.shown];
   const worked = new Set(
     catchesUp
@@ -219,7 +221,7 @@ function statusThreads(report: WorkedReport): readonly StatusThread[] {
     : [...issues, { thread: report.pullRequest.number, taskId: null }];
 }
 
-/** A notice or refusal that was written while the run worked is of something that came later. */
+/** Corrects notices and refusals that are older than the run; a newer one is about something later. */
 async function correctOlder(
   { forge }: PublishDeps,
   { thread, taskId }: StatusThread,
@@ -227,7 +229,7 @@ async function correctOlder(
 ): Promise<void> {
   const writtenBefore = worked.startedAt;
   const approved = taskId === null ? [] : [markerOf([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
-  // What a run was in need of that could keep no state.
+  // A run that could keep no state may have posted these needs.
   for (const need of overNeeds(worked))
     await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   for (const marker of approved)
@@ -235,7 +237,7 @@ async function correctOlder(
   await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });
 }
 
-/** Asks those for a new review whose approval newer commits have overtaken, once the pull request is ready. A request that is refused is a warning. */
+/** Requests a new review, once the pull request is ready, from the people whose approval newer commits have overtaken. A refused request becomes a warning. */
 export async function requestReviewAgain(
   { forge, log, stepWithinMs }: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
   feedback: Feedback,
@@ -255,7 +257,7 @@ export async function requestReviewAgain(
   }
 }
 
-/** What `work` comes to; rejects with a UserError when it takes longer than `limitMs`, null: it may take as long as it needs. Work that is not waited for any more continues. */
+/** Returns the result of `work`; rejects with a UserError when it takes longer than `limitMs` (null: no limit). Work that is no longer waited for continues. */
 export async function within<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
   if (limitMs === null) return work;
   const { promise: timeUp, reject } = Promise.withResolvers<never>();

@@ -32,13 +32,13 @@ import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import { laneViewOf, reportOfEnd, reportOfWork, tasksWithProgress } from './report-of.ts';
 import { notifyAtGate } from './rest.ts';
 
-/** Between two edits of the same comment, in ms: nobody reads faster. */
+/** Minimum interval between two edits of the same comment, in ms: nobody reads faster. */
 const MIN_GAP_MS = 20_000;
 
-/** A comment is not worth more of a run's time, in ms. */
+/** Maximum time of a run that a comment may take, in ms. */
 const MAX_WAIT_MS = 10_000;
 
-/** What fails so often is not tried any more. */
+/** Number of failures after which edits are no longer tried. */
 const MAX_FAILURES = 2;
 
 interface LiveStatusDeps {
@@ -53,21 +53,21 @@ interface LiveStatusDeps {
 interface Beginning {
   readonly task: Task;
   readonly iteration: number;
-  /** What people ordered since the run began. */
+  /** Orders that people gave since the run began. */
   readonly orders: readonly Order[];
 }
 
-/** Shows how the run stands: in the status comment of its task's issue, or of the pull request for a task of a file. Never throws. */
+/** Shows the state of the run in the status comment of its task's issue, or of the pull request for a task of a file. Never throws. */
 interface LiveStatus {
-  /** As an iteration begins. */
+  /** Shows the state as an iteration begins. */
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
-  /** As a wait for the end of a limit begins. */
+  /** Shows the state as a wait for the end of a limit begins. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
 }
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** What people hear of a run that the gate ended: the answer to who asked, notices, labels. Returns the intake with what went wrong in its warnings. */
+/** Publishes what people must know of a run that the gate ended: the answer to the request, notices, labels. Returns the intake with the failures among its warnings. */
 export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(deps, intake).then(
     () => [],
@@ -78,7 +78,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   await settleConfiguration(deps, intake);
   const { notified, warnings } = await notifyAtGate(deps, intake);
   const unshown = await showOutOfRounds(deps, intake);
-  // Without a state that is kept nothing is known of what was done.
+  // The run does not know what was done when no state is stored.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   return {
@@ -87,7 +87,10 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   };
 }
 
-/** Nobody waits for the lane's next run to see that an issue or a pull request was closed. What the state remembers of it, that run settles without writing it twice. */
+/**
+ * Settles notifications about a closed issue or pull request at once, without waiting for the lane's next run. That run
+ * later settles what the state remembers without a second write.
+ */
 async function settleOver({ forge, redact, clock }: PublishDeps, { over }: EndIntake): Promise<void> {
   if (over === null) return;
   const { thread, needs, why } = over;
@@ -100,7 +103,7 @@ async function settleOver({ forge, redact, clock }: PublishDeps, { over }: EndIn
   });
 }
 
-/** A run that got so far that it answers has a configuration that works. */
+/** Settles the notification about the configuration, because a run that answers has a configuration that works. */
 async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIntake): Promise<void> {
   if (outcome.kind === 'failed' || answer === null || answer.thread === null) return;
   await deps.forge.amendComment(answer.thread, markerOf([{ kind: 'configuration', about: EVERY_RUN }]), {
@@ -110,25 +113,28 @@ async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIn
   });
 }
 
-/** Answers who asked for work or gave a command, in the thread where that was done: in its sticky comment, or beside the one that a run at work keeps. */
+/** Answers a request for work or a command in its thread: in the sticky comment, or in a separate comment while another run keeps that one. */
 async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
   if (answer === null || answer.thread === null) return;
   const { config, context, redact } = deps;
   const now = deps.clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
-  // A run that ended before it had restored a lane knows nothing of one.
+  // A run that ended before it restored a lane knows nothing about one.
   const view = intake.state === null ? null : laneViewOf(intake, { config, context, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
-  // Who asked for work that another run does reads of it in that run's status.
+  // A person who asked for work that another run does reads about it in that run's status.
   else if (intake.notes.claimedBy !== null && intake.outcome.reason === 'answered')
     await deps.forge.upsertComment(answer.thread, ANSWER_MARKER, `${ANSWER_MARKER}\n\n${redact(body)}`);
   else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
 }
 
-/** The pull request says what was asked again and is out of rounds, since no run works that would, as does the status comment, and what called it ready says that it is not: nothing is written once it says so. Returns warnings. */
+/**
+ * Updates the pull request, its status comment and its ready notification when feedback is out of rounds, since no run
+ * works that would do so. Writes nothing if they already say so. Returns warnings.
+ */
 async function showOutOfRounds(
   { config, context, redact, clock, forge, log }: PublishDeps,
   { outcome, lane, tasks, state, notes }: Extract<Intake, { kind: 'end' }>,
@@ -146,10 +152,11 @@ async function showOutOfRounds(
   const own = mapTexts(renderPullRequest(report, peoplesChars(pullRequest)), redact);
   try {
     await forge.updatePullRequest(pullRequest.number, withPeoplesText(pullRequest, own));
-    // So does the status below it.
+    // The status comment below the pull request's text reports it as well.
     await forge.upsertComment(pullRequest.number, STATUS_MARKER, redact(renderStatusComment(report, null)));
     const called = state.notified.find(({ kind, about }) => kind === 'ready' && about === aboutLane(lane.id));
-    // The lane's memory, which this run does not have to itself, keeps it: it is settled once more when work goes on.
+    // The notification stays in the lane's memory, which this run does not have to itself, so it is settled once more
+    // when work continues.
     if (called?.comment != null) {
       const words = redact(renderSettled([{ notification: called, why: 'held_up' }]));
       await forge.settleComments([{ id: called.comment, words, closing: false }]);
@@ -162,7 +169,7 @@ async function showOutOfRounds(
   }
 }
 
-/** One edit per iteration, at most one in 20 s on the same comment. */
+/** Creates the live status. It makes one edit per iteration, at most one in 20 s on the same comment. */
 export function createLiveStatus({ forge, config, context, clock, debug, redact }: LiveStatusDeps): LiveStatus {
   let shown: { readonly thread: number; readonly at: number } | null = null;
   let failures = 0;
@@ -180,7 +187,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     const now = clock.now();
     if (thread === null || failures >= MAX_FAILURES) return;
     const isEarly = shown !== null && shown.thread === thread && now - shown.at < MIN_GAP_MS;
-    // A wait is long: what stands for as long must be true.
+    // A wait is long, so its status must be shown even if the last edit was recent.
     if (isEarly && doing.kind === 'iterates') return;
     const body = renderLiveStatus({
       doing,

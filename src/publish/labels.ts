@@ -18,25 +18,25 @@ import type { PullRequest } from '../ports/forge.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/phrase.ts';
 
-/** So many issues a run changes the labels of: a thousand requests an hour are all that a repository has. The others get theirs from later runs. */
+/** Maximum number of issues whose labels a run changes, since a repository has only 1,000 requests an hour. Later runs label the others. */
 const MAX_LABELLED_ISSUES = 30;
-/** What fails for so many issues fails for all. */
+/** Number of failures after which labelling stops, because the cause is then the same for all issues. */
 const MAX_FAILURES = 3;
 
-/** Which of our labels an issue should have alone (null: none), and the labels that it has. */
+/** The one of our labels that an issue should have (null: none), and the labels that it has. */
 export interface LabelWish {
   readonly issue: number;
   readonly labels: readonly string[];
   readonly wanted: LifecycleLabel | null;
 }
 
-/** Which notices there were to give, and which of them people can read now. The label says that they can. */
+/** The notices to give, and those that people can read now, which is what the label says. */
 export interface Notices {
   readonly notices: readonly ApprovalNotice[];
   readonly notified: readonly ApprovalNotice[];
 }
 
-/** How every issue of the lane should be labelled, now that so much is done; one whose notice could not be written stays as it is. */
+/** Returns the labels that every issue of the lane should have after this run. An issue whose notice could not be written is left out. */
 export function labelWishes({
   tasks,
   progress,
@@ -46,7 +46,7 @@ export function labelWishes({
   const listed = tasks.flatMap(({ id, obstacle, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
     const wanted = labelFor(progressOf(progress, id), obstacle);
-    // Nobody looked whether it still waits.
+    // This run did not check whether the issue still waits.
     const isUnknown = obstacle === 'unchecked' && wanted === null && waitsForApproval(source.labels);
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
   });
@@ -58,7 +58,7 @@ export function labelWishes({
   return [...listed, ...others].filter(({ issue }) => !isUnnotified.has(issue));
 }
 
-/** The same for a run that the gate ended: only what is certain, since this run has no claim to the lane and perhaps did not look who still waits. */
+/** Returns the certain labels of a run that the gate ended, since this run has no claim to the lane and may not have checked which issues still wait. */
 export function labelWishesOfEnd(
   { outcome, tasks, state, notes, answer }: Extract<Intake, { kind: 'end' }>,
   notified: Notices['notified'],
@@ -70,7 +70,7 @@ export function labelWishesOfEnd(
     outcome.reason !== 'answered' &&
     outcome.reason !== 'updated' &&
     answer?.text.kind !== 'doctor';
-  // One that the lane never began may be another lane's right now.
+  // A task that the lane never began may belong to another lane right now.
   const isBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
   const settled = isCertain
     ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waitsForApproval(task.source.labels))
@@ -78,7 +78,7 @@ export function labelWishesOfEnd(
   return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
 }
 
-/** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. The next run corrects what was refused. Returns warnings. */
+/** Adds and removes our labels on issues where they differ from the wanted ones; sends no requests for others. The next run corrects what was refused. Returns warnings. */
 export async function publishLabels(
   deps: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
   wishes: readonly LabelWish[],
@@ -104,7 +104,7 @@ export async function publishLabels(
   return warnings;
 }
 
-/** Puts the labels of `pr-labels` on a pull request that lacks them; the next run tries again what was refused. Returns warnings. */
+/** Adds the labels of `pr-labels` that the pull request lacks; the next run retries what was refused. Returns warnings. */
 export async function labelPullRequest(
   { config, forge, log, stepWithinMs }: Pick<PublishDeps, 'config' | 'forge' | 'log' | 'stepWithinMs'>,
   { number, labels }: Pick<PullRequest, 'number' | 'labels'>,

@@ -32,22 +32,22 @@ import { within } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, type WorkedEnd } from './recipients.ts';
 
-/** Of so many issues that wait for approval a run notifies people. */
+/** Maximum number of issues waiting for approval that a run notifies people of. */
 export const MAX_NOTICES = 10;
 
-/** So many comments a run settles; later runs settle the others. */
+/** Maximum number of comments that a run settles; later runs settle the others. */
 const MAX_SETTLED = 3;
 
-/** What the state remembers of it, and what could not be done. */
+/** The notifications that the state remembers, and what could not be done. */
 interface Notified extends Remembered {
-  /** Whether a later run must try again. */
+  /** Set when a later run must try again. */
   readonly isUnheard: boolean;
   readonly warnings: readonly string[];
 }
 
 /**
- * Notifies people of what this run needs them for, in one new comment, and settles what needs them no more. It comes before the
- * state is saved: a second try finds the comment by its marker. What fails is a warning.
+ * Notifies people of what this run needs from them, in one new comment, and settles needs that no longer exist. It runs
+ * before the state is saved: a second try finds the comment by its marker. Failures become warnings.
  */
 export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): Promise<Notified> {
   const { work, pullRequest } = end;
@@ -70,7 +70,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
     known = await settle(deps, plan, known);
   });
   const isForReview = plan.notify.some(({ kind }) => kind === 'ready' || kind === 'waiting_for_review');
-  // What waits for tomorrow's notifications is not asked for by every run until then.
+  // A request that waits for tomorrow's notifications must not be made by every run until then.
   if (isForReview && pullRequest !== null && mayNotify(notifiedAt, deps.clock.now()))
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
   let isUnheard = plan.notify.length > 0 && deps.config.notify.kind !== 'none';
@@ -80,7 +80,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   return { ...known, isUnheard, warnings };
 }
 
-/** Whether this run is to notify people of a task. What they hear of the lane is found by its marker, should the run be made up for. */
+/** Tells whether this run must notify people of a task. Notifications about the lane do not count: a run that makes up for this one finds them by their marker. */
 export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
   const { id } = end.work.lane;
   return (
@@ -89,12 +89,12 @@ export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd
   );
 }
 
-/** So many a run gives; later runs give the others. */
+/** Returns the notices that this run gives; later runs give the others. */
 function noticesOf({ notes }: Pick<Work, 'notes'>): readonly ApprovalNotice[] {
   return notes.notices.slice(0, MAX_NOTICES);
 }
 
-/** The notices that people can read. Who wants no comments has the label. */
+/** Returns the notices that people can read. With `notify: none`, the label alone informs people of all notices. */
 export function readNotices(
   { config }: { readonly config: Pick<Config, 'notify'> },
   notices: readonly ApprovalNotice[],
@@ -121,7 +121,7 @@ function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullReq
   });
 }
 
-/** Whether all that this run committed answers what the pull request was asked: those who asked hear of it where they did. */
+/** Tells whether all commits of this run answer feedback, in which case the people who asked are informed in their threads. */
 function onlyAnswers({ journal, state, stateBefore }: Work): boolean {
   const before = stateBefore.feedback.items;
   const answered = Object.entries(state.feedback.items).some(
@@ -130,7 +130,7 @@ function onlyAnswers({ journal, state, stateBefore }: Work): boolean {
   return answered && journal.every(({ taskId, commit }) => commit === null || isFeedback(taskId));
 }
 
-/** What it takes to notify of something that no state remembers. */
+/** The dependencies of a notification that no state remembers. */
 type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs'> & { readonly config: Pick<Config, 'notify'> };
 
 type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'lastTask' | 'notices'> & {
@@ -138,7 +138,7 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
   readonly askers: readonly (string | null)[];
 };
 
-/** Notifies in a comment that is found again by its first line. Refused: nobody knows. */
+/** Notifies in a comment that its first line identifies. If GitHub refuses, nobody was notified. */
 export async function notifyOnce(
   deps: Notifying,
   notification: NotifiedOnce,
@@ -152,18 +152,21 @@ function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOn
   return redact(renderNotification({ ...text, mentions: peopleOf(config.notify, askers) }));
 }
 
-/** What was written before stays as it is: GitHub sends no message for an edit. */
+/** Keeps an existing comment as it is, because GitHub sends no message for an edit. */
 function onlyOnce(body: string): (before: string | null) => string {
   return (before) => before ?? body;
 }
 
-/** How a configuration that stops every run is made known, before a run knows its lane. */
+/** The dependencies of a notification about a configuration that stops every run before it knows its lane. */
 type ConfigurationDeps = Notifying &
   Pick<PublishDeps, 'asked' | 'clock'> & {
     readonly config: Pick<Config, 'branchPrefix' | 'taskLabel' | 'taskSources'>;
   };
 
-/** The configuration stops every run before it knows a lane: says so once for each reason, where somebody asked, else on the queue's pull request, else on the first issue with the task label. */
+/**
+ * Notifies people of a configuration that stops every run before it knows a lane, once for each reason: in the thread
+ * of the request, else on the queue's pull request, else on the first issue with the task label.
+ */
 export async function notifyOfConfiguration(deps: ConfigurationDeps, report: RunReport): Promise<void> {
   const { config, forge, asked } = deps;
   if (config.notify.kind === 'none') return;
@@ -174,7 +177,7 @@ export async function notifyOfConfiguration(deps: ConfigurationDeps, report: Run
   const pullRequest = config.branchPrefix === '' ? null : await forge.pullRequestOf(config.branchPrefix + QUEUE);
   const byIssues = config.taskLabel !== '' && config.taskSources.includes('issues');
   const issues = byIssues ? await forge.openIssuesWithLabel(config.taskLabel) : [];
-  // The one that a run is likely to work on, which then says that it is over.
+  // A run is likely to work on this issue first, and then settles the notification.
   const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
   const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
   if (thread === null) return;
@@ -194,7 +197,7 @@ function isAtRest(label: string): boolean {
   return Object.hasOwn(lifecycleLabels, name) && name !== 'ralph:working';
 }
 
-/** Another reason than that of the comment: it is corrected, and after a day there is a new one, of which people get a message. */
+/** Corrects an existing comment that gives another reason, and after a day posts a new one, so that people get a message. */
 async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnce): Promise<void> {
   const { forge, clock } = deps;
   const { thread, needs } = notification;
@@ -211,7 +214,7 @@ async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnc
   await forge.upsertComment(thread, marker, body);
 }
 
-/** What a notification says, without what differs from run to run: whom it mentions, numbers, links. */
+/** Returns the text of a notification without what differs from run to run: mentions, numbers, links. */
 function reasonIn(text: string): string {
   return text
     .replaceAll(/^@.*$/gm, '')
@@ -220,7 +223,7 @@ function reasonIn(text: string): string {
     .replaceAll(/\s+/g, ' ');
 }
 
-/** The thread of the lane: its pull request, or the first issue that it is about. Null: it has neither. */
+/** Returns the thread of the lane: its pull request, or the first issue of its tasks; null when it has neither. */
 export function threadOfLane(
   pullRequest: { readonly number: number } | null,
   tasks: readonly Pick<Task, 'source'>[],
@@ -228,7 +231,10 @@ export function threadOfLane(
   return pullRequest?.number ?? tasks.map(issueOfTask).find((issue) => issue !== null) ?? null;
 }
 
-/** The oldest first, and so many in one run: each costs a request. Before them what people are notified of again: a comment that stays open is taken for the new one. */
+/**
+ * Settles the oldest comments first, up to the maximum, because each costs a request. Comments on needs that come again
+ * take precedence, because an open comment would be mistaken for the new one.
+ */
 async function settle(
   deps: PublishDeps,
   { settle: plan, notify: needs }: NotificationPlan,
@@ -249,7 +255,7 @@ async function settle(
       closing: !notified.some(({ comment }) => comment === id),
     })),
   );
-  // A later run tries again, but for what it would never be allowed.
+  // A later run tries again, unless the refusal is lasting.
   return hidden.kind === 'refused' && !hidden.isLasting ? known : { ...known, notified };
 }
 
@@ -293,7 +299,8 @@ async function notify(
   if (written.kind === 'refused') {
     warn(`Nobody could be notified: ${written.why}`);
     if (!written.isLasting) return { ...known, isUnheard: true };
-    // A run without a call makes up for what is missing: it must not come again for what is never allowed, as on a locked pull request.
+    // Runs without a call make up for what is missing, and must not repeat what is never allowed, as on a locked pull
+    // request.
     const ready = needs.filter(({ kind }) => kind === 'ready');
     return ready.length === 0 ? nothingMore : withNotification(nothingMore, ready, { thread, comment: null, at: now });
   }
@@ -303,11 +310,11 @@ async function notify(
   return withNotification(nothingMore, needs, { thread, comment, at: now });
 }
 
-/** Said where there is no place for a notification. */
+/** The warning when no place for a notification exists. */
 export const NO_THREAD =
   'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on. The job summary says what to do.';
 
-/** Said where a notification reaches nobody. */
+/** Returns the warning when a notification mentions nobody. */
 export function nobodyMentioned(thread: number): string {
   return `A person is needed, and the comment on #${String(thread)} mentions nobody: nobody asked for this work by name. Set the input \`notify\` to the logins of those who should get a message.`;
 }

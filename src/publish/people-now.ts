@@ -5,10 +5,10 @@ import type { Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Remote } from '../ports/repository.ts';
 
-/** More issues than this are not looked at again: each is a request. */
+/** Maximum number of issues that are looked at again, since each costs a request. */
 const MAX_ISSUES = 20;
 
-/** What it takes to see what people did. */
+/** The dependencies of looking at what people did. */
 interface Looking {
   readonly forge: Pick<Forge, 'issue' | 'pullRequestOf'>;
   readonly remote: Pick<Remote, 'branches'>;
@@ -16,13 +16,16 @@ interface Looking {
   readonly debug: (text: string) => void;
 }
 
-/** How people took back the lane as a whole. `by` completes "stopped by …". */
+/** The withdrawal of a whole lane by a person. `by` completes "stopped by …". */
 export interface LaneWithdrawal {
   readonly kind: 'closed' | 'deleted';
   readonly by: string;
 }
 
-/** Returns how a person took the task's issue back since the run began, or null: it is wanted, or nobody knows. One request, none for a task that is no issue. Never throws. */
+/**
+ * Returns how a person took the task's issue back since the run began; null when the issue is still wanted or the
+ * answer is unknown. Takes one request, or none for a task without an issue. Never throws.
+ */
 export async function lookAtTask(looking: Looking, task: Task): Promise<WithdrawalKind | null> {
   const number = issueOfTask(task);
   if (number === null) return null;
@@ -34,7 +37,10 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
   }
 }
 
-/** Returns how a person closed the lane's pull request or deleted its branch while the run works, or null: nobody did, or nobody knows. At most two requests. Never throws. */
+/**
+ * Returns how a person closed the lane's pull request or deleted its branch while the run works; null when nobody did
+ * or the answer is unknown. Takes at most two requests. Never throws.
+ */
 export async function lookAtLane(
   { forge, remote, debug }: Looking,
   { lane: { branch, pullRequest: known }, remoteHead }: Pick<Work, 'lane' | 'remoteHead'>,
@@ -44,7 +50,7 @@ export async function lookAtLane(
     if (!isGone && known === null) return null;
     const newest = await forge.pullRequestOf(branch);
     const own = newest !== null && newest.number === known?.number ? newest : null;
-    // GitHub itself deletes the branch of what was merged.
+    // GitHub itself deletes the branch of a merged pull request.
     if (own?.state === 'merged') return null;
     if (isGone) return { kind: 'deleted', by: `the deletion of branch ${branch}` };
     return own?.state === 'closed'
@@ -56,7 +62,7 @@ export async function lookAtLane(
   }
 }
 
-/** The tasks that this run worked on or calls done and that people took back meanwhile, beside those that are known to be. */
+/** Returns the tasks that this run worked on or marked as done and that people took back meanwhile, except those already known. */
 export async function lookAtWork(
   looking: Looking,
   { tasks, journal, state, stateBefore }: Pick<Work, 'tasks' | 'journal' | 'state' | 'stateBefore'>,

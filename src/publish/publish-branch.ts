@@ -17,14 +17,14 @@ import { within } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { type LaneWithdrawal, lookAtLane, lookAtWork } from './people-now.ts';
 
-/** A look at GitHub may take this part of the time of a step: what is saved and told behind it must have its turn. */
+/** Share of a step's time limit for a look at GitHub, so that saving and notifying still get their turn. */
 const LOOK_SHARE = 0.25;
 
 function lookWithin({ stepWithinMs }: PublishDeps): number | null {
   return stepWithinMs === null ? null : stepWithinMs * LOOK_SHARE;
 }
 
-/** What people took back while the run worked is neither done nor ready, whatever the run says of it. `isAnswered`: false where the look took too long. */
+/** Returns the work without what people took back while the run worked: that is neither done nor ready. `isAnswered` is false when the look took too long. */
 export async function heedPeople(
   deps: PublishDeps,
   work: Work,
@@ -33,7 +33,7 @@ export async function heedPeople(
   const looking = { forge, remote, config, debug: log.info };
   const seen = await within(
     lookWithin(deps),
-    // A branch without commits is taken away by an earlier try of this very run.
+    // An earlier try of this run may have deleted a branch without commits.
     Promise.all([lookAtWork(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
   ).catch(() => null);
   const [withdrawals, lane] = seen ?? ([[], null] as const);
@@ -64,14 +64,17 @@ function hasBranchToLose({ hasNewCommits, lane }: Work): boolean {
   return hasNewCommits || lane.start.kind === 'continue' || lane.start.kind === 'reuse';
 }
 
-/** A push that found no branch any more has not failed: a person deleted it. */
+/** Returns the outcome when the lane was withdrawn: a push that found no branch did not fail if a person deleted the branch. */
 function outcomeOfLane(outcome: Outcome, { kind, by }: LaneWithdrawal): Outcome {
   const isOwn = outcome.kind === 'cancelled' || outcome.reason === 'configuration';
   if (isOwn || (outcome.kind === 'failed' && kind === 'closed')) return outcome;
   return { kind: 'paused', reason: 'by_person', by };
 }
 
-/** `lost`: the newest commits of this run did not reach the remote; `refused`: a rule of the server keeps them out. `remoteHead` is null while the lane has no branch there. */
+/**
+ * Result of publishing the branch. `lost`: the newest commits of this run did not reach the remote; `refused`: a rule
+ * of the server keeps them out. `remoteHead` is null while the lane has no branch on the remote.
+ */
 export interface PublishedBranch {
   readonly kind: 'published' | 'lost' | 'refused';
   readonly remoteHead: string | null;
@@ -86,21 +89,21 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   const cleared: Cleared =
     head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
   if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
-  // The loop has pushed what it could: from there on the branch is this run's.
+  // The loop has pushed what it could, so from its last push on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
   const pushed = await within(
     deps.stepWithinMs,
     deps.remote.push({ branch: lane.branch, commit: head, since: remoteHead ?? base, start }),
   ).catch(rejectedBy);
   if (pushed.kind === 'pushed') {
-    // The loop said so of what it pushed itself.
+    // The loop has already logged its own pushes.
     if (head !== remoteHead) deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome, feedback: cleared.feedback };
   }
   return lostBranch(deps, work, pushed);
 }
 
-/** What clearing a head needs, with each request in its time. Who did not answer a moment ago is not waited for again. */
+/** Returns the dependencies of clearing a head with a time limit on each request. If GitHub did not answer a moment ago, they do not ask again. */
 function inTime(deps: PublishDeps, isAnswered: boolean): HeadDeps {
   const { config, clock, log, forge, stepWithinMs } = deps;
   const silent = (): Promise<never> => Promise.reject(new UserError('infrastructure', 'GitHub does not answer'));
@@ -126,16 +129,16 @@ async function lostBranch(
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
   const kind = result.kind === 'refused' ? 'refused' : 'lost';
-  // The loop has said it already, and people are notified of its words.
+  // The loop has already reported this outcome, and people are notified with its message.
   const isKnown = kind === 'refused' && outcome.kind === 'failed' && outcome.reason === 'configuration';
-  // What the server minds of the content is left out by the next run, which does the work again.
+  // The next run leaves out the content that the server refused, and does the work again.
   const isByRule = result.kind === 'refused' && result.refusal.kind !== 'content';
   const reason = isByRule ? 'configuration' : 'infrastructure';
   const end: Outcome = isKnown ? outcome : { kind: 'failed', reason, message };
   return { kind, remoteHead: left, outcome: end, feedback: state.feedback };
 }
 
-/** A branch that was made for work that did not come is taken away again. */
+/** Deletes a branch that was created for work that did not come. */
 async function withoutEmptyBranch(
   { remote, stepWithinMs }: PublishDeps,
   { lane, base, remoteHead }: Work,
@@ -147,7 +150,7 @@ async function withoutEmptyBranch(
   return deleted.kind === 'deleted' || deleted.kind === 'gone' ? null : remoteHead;
 }
 
-/** A remote that cannot be reached has taken nothing either. */
+/** Treats an error as a rejection: a remote that cannot be reached has accepted nothing. */
 function rejectedBy(error: unknown): Extract<PushResult, { kind: 'rejected' }> {
   return { kind: 'rejected', why: textOf(error) };
 }

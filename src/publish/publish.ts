@@ -23,16 +23,19 @@ import { heedPeople, publishBranch, type PublishedBranch } from './publish-branc
 import { reportOfWork } from './report-of.ts';
 import { keepFirst, type PublishedEnd, saveState } from './save-state.ts';
 
-/** Entries of a lane that stay: one may just be read by another run. */
+/** Number of a lane's cache entries that are kept, because another run may be reading one. */
 const KEPT_CACHES = 2;
 
-/** `lane`: whether saving the state gave it back. */
+/** `lane` tells whether saving the state gave the lane back. */
 export interface Published {
   readonly report: WorkedReport;
   readonly lane: Released;
 }
 
-/** Work → pushed branch, pull request, saved state, comments, and the report of it all. A step that hangs costs no later one its turn. Safe to repeat. */
+/**
+ * Publishes work: pushes the branch, writes the pull request and the comments, saves the state, and returns the report.
+ * A step that hangs does not block later ones. Safe to repeat.
+ */
 export async function publish(deps: PublishDeps, unchecked: Work): Promise<Published> {
   const verified = verifiedState(unchecked, deps.config.policy, deps.clock.now());
   const feedback = recordRound(verified, {
@@ -60,7 +63,8 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     unsaid: untold,
     isUnheard,
   } = await tellPeople(deps, worked, branch).catch(async (error: unknown) => {
-    // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
+    // Release the lane even on unexpected errors, and keep the calls on record; otherwise the lane stays locked until
+    // the lease expires.
     const end: PublishedEnd = {
       outcome: { kind: 'failed', reason: 'infrastructure', message: '' },
       remoteHead: branch.remoteHead,
@@ -82,7 +86,7 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
 }
 
-/** Pull request, answers and notifications, and the work as they leave it. */
+/** Publishes the pull request, answers and notifications, and returns the work with their results. */
 async function tellPeople(deps: PublishDeps, worked: Work, branch: PublishedBranch) {
   const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead);
   const end: PublishedEnd = {
@@ -110,7 +114,7 @@ async function tellPeople(deps: PublishDeps, worked: Work, branch: PublishedBran
   return { notified, end, pull, answers, reportWith, unsaid: [...unnotified, ...again.warnings], isUnheard };
 }
 
-/** Whether all commits of the work reached the remote. */
+/** Tells whether all commits of the work reached the remote. */
 export function isOnRemote({ hasNewCommits, head }: Work, { headSha }: WorkedReport): boolean {
   return !hasNewCommits || headSha === head;
 }
@@ -146,8 +150,9 @@ async function publishPullRequest(
 }
 
 /**
- * Looks again: this may be `post`, after a main that was killed right behind its request, and people merge and close while
- * the agent works. What was merged has not this run's commits; what was closed in this time stays closed.
+ * Opens or updates the pull request after looking again, because this may be `post` after a main that was killed right
+ * after its request, and people merge and close while the agent works. A merged pull request lacks this run's commits,
+ * and one closed meanwhile must stay closed.
  */
 async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport): Promise<PullRequest | null> {
   const { forge, config, redact } = deps;
@@ -155,11 +160,11 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
-  // What people wrote into it stays, also what they wrote while the agent worked.
+  // Text that people wrote stays, also if they wrote it while the agent worked.
   const own = mapTexts(renderPullRequest(report, isOurs ? peoplesChars(newest) : 0), redact);
   const text = isOurs ? withPeoplesText(newest, own) : own;
   if (isOurs) await forge.updatePullRequest(newest.number, text);
-  // Nobody wants what would be in a new one. What was done stays on the branch.
+  // People took back everything that a new pull request would contain. The work stays on the branch.
   else if (isAllWithdrawn(tasks)) return null;
   const pullRequest = isOurs
     ? newest
@@ -167,14 +172,14 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   return standsAs(deps, work, pullRequest);
 }
 
-/** The pull request as a draft or ready, by how the run ended. */
+/** Makes the pull request a draft or ready, depending on how the run ended. */
 async function standsAs(
   { forge, config, log }: PublishDeps,
   { outcome, state, head, hasNewCommits, notes }: Work,
   pullRequest: PullRequest,
 ): Promise<PullRequest> {
   const { number, draft } = pullRequest;
-  // A draft that somebody armed is not ready just because it was freed.
+  // A draft with auto-merge does not become ready just because its head was freed.
   const wasDraft = notes.held?.isDraft === true && outcome.kind !== 'complete';
   // Nothing was pushed, so the head is still the one that people decided on.
   const isAsBefore = notes.held !== null && !hasNewCommits && pullRequest.headSha === head;
@@ -193,7 +198,7 @@ async function standsAs(
   }
 }
 
-/** Only what the remote has is answered for: a commit that people cannot see is none. */
+/** Posts answers only about work on the remote, because an answer must not name a commit that people cannot see. */
 function answer(
   deps: PublishDeps,
   { lane: { branch }, tasks, state, stateBefore }: Work,
@@ -205,7 +210,7 @@ function answer(
     : Promise.resolve({ feedback: state.feedback, unposted: 0, warnings: [] });
 }
 
-/** Work whose newest commits did not reach the remote: nothing was done in them and nobody may read that it was, but the calls were made. */
+/** Returns the work without the iterations whose commits did not reach the remote: nothing in them is done, but their calls count. */
 function withoutProgress(
   { config, clock }: Pick<PublishDeps, 'config' | 'clock'>,
   work: Work,
@@ -213,7 +218,7 @@ function withoutProgress(
 ): Work {
   const { safe, journal } = work;
   const lost = journal.length - safe.iterations;
-  // No task is to blame for a rule of the server.
+  // A rule of the server is not the fault of any task.
   const iterations = why === 'refused' ? 0 : lost;
   const state = loseProgress({ before: safe.state, after: work.state, iterations }, config.policy, clock.now());
   return {
@@ -223,18 +228,18 @@ function withoutProgress(
   };
 }
 
-/** Housekeeping: what is not deleted now is deleted by a later run. */
+/** Deletes superseded caches. A later run deletes what this one cannot. */
 async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }: Work): Promise<void> {
   if (config.stateStore === 'ref') return;
   await within(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
 }
 
-/** Whether GitHub was out of reach: a later run may do better. */
+/** Tells whether GitHub was out of reach, so that a later run may succeed. */
 function isCutOff({ published, outcome }: PublishedEnd): boolean {
   return !published && outcome.kind === 'failed' && outcome.reason === 'infrastructure';
 }
 
-/** Comments and labels. What fails here is a warning: the work itself is safe. */
+/** Writes comments and labels. Failures become warnings, because the work itself is safe. */
 async function notifyIssues(
   deps: PublishDeps,
   {

@@ -10,17 +10,20 @@ import type { WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { PublishDeps } from './deps.ts';
 
-/** So many issues are asked about who labelled them. */
+/** Maximum number of issues whose labeller is looked up. */
 const MAX_LOOKED_UP = 5;
 
-/** A run that worked, as it ends. `pullRequest`: the lane's open one. */
+/** A run that worked, at its end. `pullRequest` is the lane's open one. */
 export interface WorkedEnd {
   readonly work: Work;
   readonly report: WorkedReport;
   readonly pullRequest: PullRequest | null;
 }
 
-/** Who asked for what is needed: this run's actor, and who approved the tasks that it is about; all of the lane's, where it is about the lane. */
+/**
+ * Returns the people who asked for what the needs are about: this run's actor, and the people who approved the tasks
+ * concerned; all of the lane's tasks where a need is about the lane.
+ */
 export async function askersOf(
   deps: PublishDeps,
   { work }: WorkedEnd,
@@ -28,7 +31,7 @@ export async function askersOf(
 ): Promise<readonly (string | null)[]> {
   const concerned = tasksOfNeeds(needs, work.tasks);
   const reviewers = reviewersOf(concerned);
-  // Of a failed check, as of the lane as a whole, those must know who asked for the work.
+  // A failed check concerns everybody who asked for the work, like a need of the whole lane.
   const isOfLane =
     concerned.length < Math.max(1, needs.length) || (reviewers.length === 0 && !concerned.some(isListed));
   const about = isOfLane ? work.tasks : concerned;
@@ -38,7 +41,7 @@ export async function askersOf(
       .filter(({ issue }) => needs.some((need) => need.kind === 'needs_approval' && issueOfId(need.about) === issue))
       .map(({ by }) => by),
   ];
-  // Post does not believe its record who approved what.
+  // The post step does not trust its record on approvals.
   return [
     deps.asked.by,
     ...reviewers,
@@ -46,7 +49,7 @@ export async function askersOf(
   ];
 }
 
-/** Who put the label on, task by task. */
+/** Returns the people who added the label, task by task. */
 export function approversOf(
   { tasks: known }: Pick<LaneState, 'tasks'>,
   tasks: readonly { readonly id: TaskId }[],
@@ -54,12 +57,12 @@ export function approversOf(
   return tasks.flatMap(({ id }) => progressOf(known, id).approval?.by ?? []);
 }
 
-/** Who wrote the reviews that the tasks answer. */
+/** Returns the authors of the reviews that the tasks answer. */
 export function reviewersOf(tasks: readonly Pick<Task, 'source'>[]): readonly string[] {
   return tasks.flatMap(({ source }) => (source.kind === 'feedback' && 'by' in source.on ? [source.on.by] : []));
 }
 
-/** The same, as GitHub says it. */
+/** Returns the people who added the label, according to GitHub. */
 export async function labellersOf(
   { forge, config }: Pick<PublishDeps, 'forge'> & { readonly config: Pick<Config, 'taskLabel'> },
   issues: readonly (number | null)[],
@@ -73,13 +76,13 @@ export async function labellersOf(
   });
 }
 
-/** The issue that is all they are about; null: they are about more, or no issue. */
+/** Returns the only issue that the needs are about; null when they are about more, or about no issue. */
 export function issueOfNeeds(needs: readonly Need[]): number | null {
   const [need, ...more] = needs;
   return need === undefined || more.length > 0 ? null : issueOfId(need.about);
 }
 
-/** The tasks that the needs are about. */
+/** Returns the tasks that the needs are about. */
 export function tasksOfNeeds(needs: readonly Need[], tasks: readonly Task[]): readonly Task[] {
   return needs.flatMap(({ about }) => tasks.filter(({ id }) => id === about));
 }

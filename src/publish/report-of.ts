@@ -30,7 +30,7 @@ import { factsOf, reportAtGate, type ReportFrame, settingOfRun } from '../report
 import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
 import { unfinishedCallsLine } from '../report/sentences/spend.ts';
 
-/** What the agent said here is not what another branch asks. */
+/** The agent's words on this branch do not apply to what another branch asks. */
 const unsaid = { question: null, summary: null, recommendation: null };
 
 /** The report of a run that worked, as far as it got. */
@@ -71,14 +71,15 @@ export function reportOfWork(
     notWaited: work.notWaited,
     endedAt: work.endedAt,
   };
-  // Text by text: what looks like the beginning of a key in a title must not swallow the rest of a page.
+  // Texts are redacted one by one, so that a title that resembles the beginning of a key does not swallow the rest of a
+  // page.
   return { ...mapTexts(report, frame.redact), kind: 'worked' };
 }
 
-/** Sums of floating-point numbers differ by their order. */
+/** Tolerance in US dollars, because sums of floating-point numbers depend on their order. */
 const ROUNDING_USD = 1e-6;
 
-/** What the run used by its books, and what of that is of calls whose iteration failed before its line in the journal. */
+/** Returns what the run used according to its books, and the part of calls whose iteration failed before its journal line. */
 function usedBy({ journal, stateBefore, state }: Work): Used & { readonly unfinished: Used } {
   const booked = spentBetween(stateBefore, state);
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
@@ -102,7 +103,7 @@ function usedBy({ journal, stateBefore, state }: Work): Used & { readonly unfini
   };
 }
 
-/** The report of a run that the gate ended. */
+/** Creates the report of a run that the gate ended. */
 export function reportOfEnd(
   frame: ReportFrame,
   intake: Extract<Intake, { kind: 'end' }>,
@@ -132,17 +133,17 @@ export function reportOfEnd(
   return { ...ended, kind: 'answered', view: mapTexts(view, frame.redact) };
 }
 
-/** Hosts are keys, which the redaction of a whole report leaves alone. */
+/** Redacts the isolation facts. Their hosts are keys, which the redaction of a whole report does not touch. */
 function isolationOf({ isolation, isolationFrom }: Work, redact: ReportFrame['redact']): WorkedReport['isolation'] {
   return isolation === null ? null : { facts: changeFactTexts(isolation, redact), from: isolationFrom };
 }
 
-/** Of an earlier run only what is about the published head, by the same commands. */
+/** Returns the check of this run, or of an earlier one if it is about the published head and by the same commands. */
 function headCheckOf({ state, head, journal, headVerification }: Work, headSha: string | null): HeadCheck | null {
   const check = state.headCheck;
   if (check === null) return null;
   const made = headVerification?.commit === check.commit ? headVerification.verification : null;
-  // Behind the last iteration's commit there is at most one that archives.
+  // After the last iteration's commit there is at most one commit that archives.
   const isBeforeTidying =
     headSha === head && journal.findLast(({ commit }) => commit !== null)?.commit === check.commit;
   const of = check.commit === headSha || isBeforeTidying ? 'head' : 'earlier';
@@ -152,7 +153,7 @@ function headCheckOf({ state, head, journal, headVerification }: Work, headSha: 
     : null;
 }
 
-/** Output and duration are not kept from run to run. */
+/** Turns a stored check into a verification; output and duration are not stored. */
 function rememberedOf({ kind, command, exitCode }: Check): Exclude<Verification, { kind: 'not-run' }> {
   return kind === 'passed'
     ? { kind, durationMs: 0 }
@@ -198,7 +199,7 @@ function unlistedTasks({ lane, tasks }: Work): WorkedReport['unlisted'] {
   const before = parseHiddenStatus(lane.pullRequest?.body ?? '');
   if (before.kind !== 'found') return [];
   const isListed = new Set(tasks.map(({ id }) => id));
-  // What is done in a file leaves it: it is archived, or a person tidied up.
+  // Finished tasks disappear from their file, because they are archived or a person removes them.
   const begun = before.status.tasks.filter(
     ({ issue, state, attempts }) => (issue !== null && state === 'done') || (state !== 'done' && attempts > 0),
   );
@@ -212,7 +213,7 @@ function sessionWord({ state, stateBefore, journal }: Work): string {
   return state.session.id === stateBefore.session?.id ? 'resumed from the last run' : 'new in this run';
 }
 
-/** How the lane of a run that the gate ended stands. */
+/** Returns the state of the lane for a run that the gate ended. */
 export function laneViewOf(
   { lane, state, tasks, notes, answer }: Extract<Intake, { kind: 'end' }>,
   run: {
@@ -244,7 +245,7 @@ export function laneViewOf(
   };
 }
 
-/** Tasks with how far the lane got with each. */
+/** Returns tasks with the lane's progress on each. */
 export function tasksWithProgress(
   tasks: readonly Task[],
   state: LaneState,
@@ -265,7 +266,7 @@ export function tasksWithProgress(
   });
 }
 
-/** What answers people or CI is no share of the branch by itself: the agent's words are in its answer. */
+/** Returns a feedback task's share of the branch, with the agent's words from its answer. */
 function answeredShare({ change, feedback }: LaneState, id: TaskId): TaskShare {
   const answer = Object.hasOwn(feedback.items, id) ? feedback.items[id]?.answer : null;
   return { ...shareOf(change, id), summary: answer?.words ?? null };

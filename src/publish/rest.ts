@@ -26,21 +26,21 @@ import { MAX_NOTICES, NO_THREAD, nobodyMentioned, notifyOnce, readNotices, threa
 import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds } from './recipients.ts';
 import { laneViewOf, reportOfEnd } from './report-of.ts';
 
-/** Of so many issues a run corrects what their status says. */
+/** Maximum number of issues whose status comment a run corrects. */
 const MAX_CORRECTED = 5;
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** `notified`: notices that people can read now. */
+/** `notified` holds the notices that people can read now. */
 interface NotifiedAtGate {
   readonly notified: readonly ApprovalNotice[];
   readonly warnings: readonly string[];
 }
 
 /**
- * What the lane rests for, and which issues wait for approval, is said once: by the run that began to wait, or by this one,
- * where that one could not or nobody worked. For as long as it writes, this run has the lane to itself: it remembers in
- * the lane's state that people know.
+ * Notifies people of what the lane waits for and of issues that wait for approval, once: in the run that began to wait,
+ * or in this one if that run could not or no run worked. Claims the lane while it writes, and remembers in the lane's
+ * state that people were notified.
  */
 export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promise<NotifiedAtGate> {
   const { answer, notes, state } = intake;
@@ -76,7 +76,7 @@ function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly 
   return needs.filter((need) => !known.some(({ kind, about }) => kind === need.kind && about === need.about));
 }
 
-/** Returns what people know then. */
+/** Notifies people alone, and returns the needs that they know of afterwards. */
 async function notifyAlone(
   deps: PublishDeps,
   intake: EndIntake,
@@ -108,7 +108,7 @@ async function notifyAlone(
     if (written === null) return known;
     if (memory !== null) {
       const after = withNotification(memory, needs, { ...written, at: now });
-      // No later run is to come back to an issue's own lane for what it rests for.
+      // No later run must return to an issue's own lane for this need.
       const run = { before: memory, after, isPublished: true };
       const isOfRest = needs.some(({ kind }) => kind !== 'needs_approval');
       const isSettled = isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE;
@@ -124,7 +124,7 @@ async function notifyAlone(
   }
 }
 
-/** What kept an earlier run from notifying people may have left a status that says it is at work. */
+/** Corrects a status comment that still says that an earlier run is at work, after that run failed to notify people. */
 async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: readonly Need[]): Promise<void> {
   const { config, context, forge, redact, clock } = deps;
   const now = clock.now();
@@ -140,7 +140,7 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
     );
 }
 
-/** `memory`: the state that can remember it; null: none can, and the comment itself is found again by its first line. */
+/** The claim on a lane's memory. `memory` is the state that can remember the notification; null when none can, and the comment's first line identifies it instead. */
 type Memory = { readonly kind: 'busy' } | { readonly kind: 'free'; readonly memory: LaneState | null };
 
 async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: readonly Need[]): Promise<Memory> {
@@ -148,10 +148,10 @@ async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: reado
   const none = { kind: 'free', memory: null } as const;
   if (config.stateStore === 'none' || config.stateStore === 'cache') return none;
   const own = issueOfNeeds(wanted);
-  // An event that is about an issue alone: the lane that it has for itself remembers it, or the queue.
+  // An event about one issue is remembered by the issue's own lane, or else by the queue.
   const ids = lane !== null ? [lane.id] : own === null ? [QUEUE] : [issueLane(own), QUEUE];
   for (const id of ids) {
-    // What this run decided by has orders in it, and other lanes' usage: what is stored stays as it is.
+    // The state that this run decided by contains orders and other lanes' usage, and must not replace the stored one.
     const restored = await store.restore(id);
     const state = storedState(restored.lane, { id, isNew: lane?.start.kind === 'fresh' }, clock.now());
     if (state !== null) return claimIt(deps, state, restored);
@@ -180,7 +180,7 @@ async function giveBack({ store, clock, ...run }: PublishDeps, lane: LaneId): Pr
   await store.update(release(lane, { holder: leaseOf(run, now), isUnused: false, now }));
 }
 
-/** A state that was lost is not replaced: the next run that works makes up for it. */
+/** Returns the stored state. A lost state is not replaced, because the next run that works makes up for it. */
 function storedState(
   restored: Restored['lane'],
   { id, isNew }: { readonly id: LaneId; readonly isNew: boolean },
@@ -190,7 +190,7 @@ function storedState(
   return restored.kind === 'absent' && isNew ? initialState(id, now) : null;
 }
 
-/** Only a store that keeps runs apart remembers it; where it does not answer, the comment is there. */
+/** Remembers the notification, which requires a store that keeps runs apart. If the store does not answer, the comment remains. */
 async function remember(
   { store, redact, clock, ...run }: PublishDeps,
   { lane, sequence, transcript }: LaneState,
@@ -206,7 +206,7 @@ async function remember(
   });
 }
 
-/** Null: there is no place to write it, or GitHub refused it. */
+/** Writes the notification; returns null when there is no place for it, or GitHub refused it. */
 async function write(
   deps: PublishDeps,
   intake: EndIntake,
@@ -245,7 +245,7 @@ async function write(
   return null;
 }
 
-/** On the issue of the one task that it is about, or on a pull request: the lane's own, or the one that has waited longest for people where too many do. */
+/** Returns the issue of the one task that the needs are about, or a pull request: the lane's own, or the one that has waited longest when too many are open. */
 async function threadOf(
   { forge, config }: PublishDeps,
   { lane, tasks, outcome }: EndIntake,

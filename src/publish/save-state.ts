@@ -18,18 +18,18 @@ export interface PublishedEnd {
   readonly outcome: Outcome;
   readonly remoteHead: string | null;
   readonly pullRequest: PullRequest | null;
-  /** Branch and pull request both say what this run did. */
+  /** Set when branch and pull request both contain what this run did. */
   readonly published: boolean;
 }
 
-/** What holds if nothing more is heard of the run. */
+/** The outcome that counts if the run is killed now. */
 const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
 
-/** What people are notified of is stored before: whoever finishes this run, should it be killed now, knows why. Returns the number of the newest state. */
+/** Stores the work before people are notified, so that a run that finishes this one after a kill knows the reasons. Returns the number of the newest state. */
 export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
   const { lane, state, stateBefore } = work;
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
-  // The conversation is stored with the state at the end, so until then it is the one of before.
+  // The conversation is stored with the state at the end, so until then the previous one counts.
   const transcript = transcriptBefore(stateBefore, state);
   const kept = await deps.store.update(
     advance({
@@ -43,7 +43,7 @@ export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd
   return (kept.kind === 'updated' ? kept.answer : null) ?? state.sequence;
 }
 
-/** The state as it is true of the remote. */
+/** Returns the state that is true of the remote. */
 function endedState(
   { clock }: PublishDeps,
   { state, head }: Work,
@@ -58,13 +58,16 @@ function endedState(
   });
 }
 
-/** `lane`: whether saving gave it back. */
+/** `lane` tells whether saving gave the lane back. */
 interface Saved {
   readonly saved: SavedReport;
   readonly lane: Released;
 }
 
-/** Saves what is true of the remote; gives the lane back with it, and puts what was used in place of what was reserved. `isPublished`: nothing is left that a later run could publish. */
+/**
+ * Saves the state that is true of the remote, gives the lane back, and replaces the reservation with the actual usage.
+ * `isPublished` is set when nothing is left that a later run could publish.
+ */
 export async function saveState(
   deps: PublishDeps,
   work: Work,
@@ -98,7 +101,7 @@ export async function saveState(
   return { saved: { kind: 'not-saved', why: saved.why }, lane };
 }
 
-/** The session is worth less than the state, which does not wait for it. */
+/** Exports the transcripts within the time limit, because the state is worth more than the session and must not wait for it. */
 async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Transcript | null> {
   if (!hasConversation(state)) return null;
   return within(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
@@ -107,7 +110,7 @@ async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Tran
   });
 }
 
-/** Where the state stays as it is: reports to the repository's counters what this run used, in place of what it had reserved. */
+/** Replaces the reservation with the actual usage in the repository's counters when the state itself is not saved. */
 async function settleUsage(
   { store, context, runTag, clock, log }: PublishDeps,
   work: Work,

@@ -4,19 +4,19 @@ import type { RunReport } from '../handover/report.ts';
 import { iterationsOf } from './facts.ts';
 import { count } from './format.ts';
 
-/** How the last call failed that came to nothing, with its own words in `backticks`; null: none did. */
+/** Describes how the last failed call failed, with its own words in `backticks`; null when no call failed. */
 export function failedWords(report: RunReport): string | null {
   const last = iterationsOf(report).findLast(({ verdict }) => verdict.agentFailed);
   return last === undefined ? null : quotedFailure(last);
 }
 
-/** `the agent failed (exit code 1): `, and its own words in `backticks`. */
+/** Returns text such as `the agent failed (exit code 1): ` followed by the agent's own words in `backticks`. */
 export function quotedFailure({ analysis, evidence }: JournalEntry): string {
   const { how, words } = describeFailure({ analysis, end: evidence.end });
   return words === null ? how : `${how}: \`${words.replaceAll('`', "'")}\``;
 }
 
-/** What nobody may miss of calls that failed, unless they are what ended the run: it says so already. */
+/** Returns the warning about failed calls; empty when failed calls ended the run, because the outcome reports them. */
 export function failedCalls(report: RunReport): readonly string[] {
   const { outcome } = report;
   if (outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error' && outcome.tripped === 'this-run')

@@ -1,17 +1,17 @@
 import { formatInstant, MINUTE_MS } from '../core/countdown.ts';
 
-/** `2026-11-21 17:00 UTC (in 42 min)`; without the bracket once the instant has passed. */
+/** Renders `2026-11-21 17:00 UTC (in 42 min)`, without the parentheses once the instant has passed. */
 export function formatInstantFrom(instant: number, now: number): string {
   return instant > now ? `${formatInstant(instant)} (in ${formatWait(instant - now)})` : formatInstant(instant);
 }
 
-/** `42 min`, `3 h 5 min`: rounded up, so that nobody comes back too early. */
+/** Renders `42 min` or `3 h 5 min`, rounded up so that nobody comes back too early. */
 function formatWait(ms: number): string {
   const minutes = Math.ceil(ms / MINUTE_MS);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `< 1 s`, `8 s`, `1 min 5 s`, `10 min`, `2 h 3 min`. */
+/** Renders `< 1 s`, `8 s`, `1 min 5 s`, `10 min` or `2 h 3 min`. */
 export function formatDuration(ms: number): string {
   if (ms > 0 && ms < 1000) return '< 1 s';
   const seconds = Math.max(0, Math.round(ms / 1000));
@@ -21,18 +21,18 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `$0.42`, `< $0.01`. */
+/** Renders `$0.42` or `< $0.01`. */
 export function formatCost(costUsd: number): string {
   return costUsd > 0 && costUsd < 0.01 ? '< $0.01' : `$${costUsd.toFixed(2)}`;
 }
 
-/** `950`, `12.3k`, `1.2M`. */
+/** Renders `950`, `12.3k` or `1.2M`. */
 export function formatTokens(tokens: number): string {
   if (tokens < 1000) return String(tokens);
   return tokens < 999_950 ? `${(tokens / 1000).toFixed(1)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
 }
 
-/** `GitHub API: 14 requests; 986 of 1,000 left until 05:20 UTC.` Empty when none was sent. */
+/** Renders `GitHub API: 14 requests; 986 of 1,000 left until 05:20 UTC.`; empty when no request was sent. */
 export function apiUsageLine({
   sent,
   limit,
@@ -51,12 +51,12 @@ export function apiUsageLine({
   return `GitHub API: ${grouped(sent)} request${sent === 1 ? '' : 's'}${left}.`;
 }
 
-/** `1,000`. */
+/** Renders a number as `1,000`. */
 function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }
 
-/** `1 file`, `2 files`. */
+/** Renders `1 file` or `2 files`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

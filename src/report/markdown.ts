@@ -1,16 +1,16 @@
 import { nameOfTask, type Task } from '../core/tasks/task.ts';
 import { ANSI_SEQUENCE, breakReferences, oneLine, ZERO_WIDTH_SPACE } from '../core/text/phrase.ts';
 
-// Text from outside (titles, agent prose, file names, command output) on its way into Markdown.
-// What goes through here renders as the text it is: it cannot mark up, link, ping a person, mention or close an issue,
-// neither on GitHub's page nor in a commit message that GitHub makes from it (squash merges take title and body raw).
+// These functions put foreign text (titles, agent prose, file names, command output) into Markdown as plain text: it
+// cannot mark up, link, ping a person, mention or close an issue, neither on GitHub's page nor in a commit message that
+// GitHub makes from it (squash merges take title and body raw).
 
-/** One line of plain text, safe in a paragraph, list item, heading or table cell. */
+/** Returns one line of plain text, safe in a paragraph, list item, heading or table cell. */
 export function text(foreign: string, maxChars: number): string {
   return escapeText(oneLine(foreign, maxChars));
 }
 
-/** One line of our own wording around foreign values, in which `backticks` mark code. */
+/** Renders one line of our own wording around foreign values, in which `backticks` mark code. */
 export function prose(sentence: string, maxChars: number): string {
   const parts = oneLine(sentence, maxChars).split('`');
   const closed = parts.length % 2 === 1 ? parts.length : parts.length - 1;
@@ -22,7 +22,7 @@ export function prose(sentence: string, maxChars: number): string {
     .join('');
 }
 
-/** Like `prose` for a message of several lines: the first is a paragraph, the others become a list. */
+/** Renders a message of several lines like `prose`: the first line is a paragraph, the others become a list. */
 export function proseLines(message: string, maxChars: number): string {
   const [first = '', ...others] = message
     .split(/[\r\n]+/)
@@ -36,7 +36,7 @@ export function proseLines(message: string, maxChars: number): string {
   ].join('\n');
 }
 
-/** Inline code: backticks where they suffice, else a `<code>` element, which also bears pipes and backticks in tables. */
+/** Renders inline code: backticks where they suffice, else a `<code>` element, which tables allow to hold pipes and backticks. */
 export function code(foreign: string, maxChars: number): string {
   const line = oneLine(foreign, maxChars);
   return /^[\w ./:=+,()-]+$/.test(line) && !/:\/\/|gh-\d|www\./i.test(line)
@@ -44,13 +44,13 @@ export function code(foreign: string, maxChars: number): string {
     : codeElement(line, maxChars);
 }
 
-/** Inline code inside an HTML block, where Markdown is not read: every ASCII mark is an entity. */
+/** Renders inline code for an HTML block, where Markdown is not read: every ASCII mark is an entity. */
 export function codeElement(foreign: string, maxChars: number): string {
   const line = oneLine(foreign, maxChars);
   return `<code>${line.replace(/[!-.:-@[-`{-~]/g, (char) => `&#x${char.charCodeAt(0).toString(16)};`)}</code>`;
 }
 
-/** A fenced block with the last `maxChars` characters of some output. */
+/** Renders a fenced block with the last `maxChars` characters of some output. */
 export function fence(foreign: string, maxChars: number): string {
   const clean = breakReferences(
     foreign
@@ -66,7 +66,7 @@ export function fence(foreign: string, maxChars: number): string {
   return `${ticks}text\n${clean.trimEnd()}\n${ticks}`;
 }
 
-/** Markdown of `text` or `prose` in which addresses of runs and comments of this repository are links again; those of any other server or repository stay inert. */
+/** Turns addresses of runs and comments of this repository, in Markdown of `text` or `prose`, into links again. Addresses of any other server or repository stay inert. */
 export function linkPages(markdown: string, repositoryUrl: string): string {
   const address = `${text(repositoryUrl, 500)}/`;
   if (!/^https?:/.test(address)) return markdown;
@@ -81,7 +81,7 @@ export function linkPages(markdown: string, repositoryUrl: string): string {
   return [before, ...linked].join('');
 }
 
-/** `label` is Markdown already; only an http(s) address becomes a link. */
+/** Renders a link if the address is http(s), else the label alone. `label` is Markdown already. */
 export function link(label: string, url: string): string {
   return /^https?:\/\/[\w.:/?#=&%~+-]+$/.test(url) ? `[${label}](${url})` : label;
 }
@@ -91,14 +91,14 @@ export function taskLink(task: Task): string {
   return 'url' in task.source ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
 }
 
-/** A short commit id that leads to the commit. */
+/** Renders a short commit id that links to the commit. */
 export function commitPage(sha: string, repositoryUrl: string): string {
   return /^[0-9a-f]{7,64}$/.test(sha)
     ? link(`\`${sha.slice(0, 7)}\``, `${repositoryUrl}/commit/${sha}`)
     : code(sha, 64);
 }
 
-/** A table; cells are Markdown already. Empty string when there are no rows. */
+/** Renders a table whose cells are Markdown already; empty when there are no rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;

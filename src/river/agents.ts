@@ -27,7 +27,7 @@ import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS, type
 
 export type Failure = Extract<Outcome, { readonly kind: 'failed' }>;
 
-/** The agents of a run, none of which is opened yet; `prepared`: what one calls itself, once it is. */
+/** Returns the agents of a run, none of which is opened yet. `prepared` receives an agent's name and version once it is. */
 export function agentsOf(
   { agents: [first, ...others] }: Pick<Connections, 'agents'>,
   needs: AgentNeeds,
@@ -37,7 +37,7 @@ export function agentsOf(
   return [openingOf(first), ...others.map(openingOf)];
 }
 
-/** Opens the agent whose turn comes first: one that cannot be installed ends the run before anybody reads that it works. */
+/** Opens the agent whose turn comes first, so that an agent that cannot be installed ends the run before people read that it works. */
 export async function openFirst(
   agents: LoopDeps['agents'],
   { state, policy }: Pick<WorkIntake, 'state' | 'policy'>,
@@ -47,20 +47,20 @@ export async function openFirst(
   await (agents.find((agent) => agent.name === name) ?? agents[0]).open();
 }
 
-/** The order of the agents. */
+/** Returns the names of the agents in their order. */
 export function agentNamesOf([first, ...others]: LoopDeps['agents']): Policy['agents'] {
   return [first.name, ...others.map(({ name }) => name)];
 }
 
-/** Where the transcripts of conversations are that this run had; null: it had none with that agent. */
+/** Returns the exporter of an agent's transcripts; null when this run had no conversation with that agent. */
 type Exporters = (name: AgentName) => Promise<Pick<Agent, 'exportSession'> | null>;
 
-/** Of the agents that this process opened. */
+/** Returns the exporters of the agents that this process opened. */
 export function openedExporters(agents: LoopDeps['agents']): Exporters {
   return (name) => Promise.resolve(agents.find((agent) => agent.name === name)?.opened()?.agent ?? null);
 }
 
-/** Of the agents that the recorded run called, in a process after it. */
+/** Returns the exporters of the agents that the recorded run called, for a later process. */
 export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { state, journal }: Work): Exporters {
   const called = new Set([state.agent ?? agents[0].name, ...journal.map(({ agent }) => agent)]);
   return async (name) => {
@@ -69,7 +69,7 @@ export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { sta
   };
 }
 
-/** How the transcripts of a lane's conversations get to where they are stored: encrypted, and as they were stored where this run had none with their agent. */
+/** Creates the function that exports the transcripts of a lane's conversations, encrypted. Where this run had no conversation with their agent, the stored transcripts are kept. */
 export function sessionExport({
   exporters,
   first,
@@ -78,7 +78,7 @@ export function sessionExport({
   log,
 }: {
   readonly exporters: Exporters;
-  /** Whose a conversation is of which nobody knows. */
+  /** The agent of a conversation whose agent is unknown. */
   readonly first: AgentName;
   readonly seal: Seal;
   readonly store: Pick<StateStore, 'transcript'>;
@@ -114,7 +114,7 @@ export function sessionExport({
   }
 }
 
-/** An agent that is connected, installed and asked for its version when it is first opened, and once. */
+/** Creates an agent that is connected, installed and asked for its version when it is first opened, and only once. */
 function opening(
   { name, connect }: AgentConnection,
   needs: AgentNeeds,
@@ -132,12 +132,12 @@ function opening(
   return { name, open: () => (opens ??= open()), opened: () => known };
 }
 
-/** What the stages have in common, and the publisher's part. */
+/** The common dependencies of the stages, and those of the publisher. */
 export type Stages = PublishDeps &
   Pick<LoopDeps, 'seal' | 'store'> &
   Omit<GateDeps, 'repository' | 'examine' | 'readLeftCircuit' | 'claiming'> & { readonly remote: Remote };
 
-/** `exporters` (null: none at hand) know where the transcripts of conversations are. */
+/** Connects the stages. `exporters` export the transcripts of conversations; null when there are none. */
 export async function connectStages(
   { config, context, runTag, clock, log, redact, connect, variables }: RunDeps,
   { exporters, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly exporters: Exporters | null },
@@ -166,37 +166,40 @@ function nothing(): Promise<null> {
   return Promise.resolve(null);
 }
 
-/** Hash of a text, in hex digits. */
+/** Returns the hash of a text, in hex digits. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The report of work that is not published, as far as the run got with it. */
+/** Creates the report of work that is not published, as far as the run got. */
 export function reportUnpublished({ config, context, redact, clock }: RunDeps, work: Work): RunReport {
   const { pullRequest } = work.lane;
   return reportOfWork({ config, context, redact, now: clock.now() }, work, { pullRequest, headSha: null, saved: null });
 }
 
-/** The report of a run that has no work. */
+/** Creates the report of a run that has no work. */
 export function reportWithoutWork({ context, clock }: RunDeps, outcome: Outcome, startedAt: number): RunReport {
   const { owner, repo } = context.repository;
   const repositoryUrl = `${context.serverUrl}/${owner}/${repo}`;
   return reportWithoutLane({ outcome, repositoryUrl, runUrl: context.runUrl, startedAt, endedAt: clock.now() });
 }
 
-/** The report with what the run asked of GitHub's API, and with what GitHub refused that decides nothing. */
+/** Adds to the report the requests to GitHub's API, and as warnings the refused wishes. */
 export function withGitHub({ connect }: RunDeps, report: RunReport): RunReport {
   const requests = connect.requests();
   if (report.kind === 'without-lane') return { ...report, requests };
   return { ...report, requests, warnings: [...report.warnings, ...connect.refusedWishes()] };
 }
 
-/** Reports refused wishes in the log, once per job: also a job that hands over has no other place for them. */
+/** Logs refused wishes once per job, because a job that hands over has no other place for them. */
 export function logRefusedWishes({ connect, log }: RunDeps): void {
   for (const refused of connect.refusedWishes()) log.warning(refused);
 }
 
-/** Gives back a lane. What a run that worked has reserved stands for its calls, where they could not be counted: it is given back by one that never began. */
+/**
+ * Gives a lane back. A run that never began also gives its reservation back; the reservation of a run that worked
+ * counts as the usage of its calls, if those could not be counted.
+ */
 export async function giveBackLane(
   { connect, ...run }: RunDeps,
   lane: LaneId,
@@ -206,7 +209,7 @@ export async function giveBackLane(
   return releaseLane({ ...run, store }, lane, what === 'claim-and-reservation');
 }
 
-/** What the log says where a failure could not be notified of; what stops the notification is often the failure itself. */
+/** Returns the log line for a failure that people could not be notified of. The failure itself is often what stops the notification. */
 export function unnotified(failure: Failure, error: unknown): string {
   const why = messageOf(error);
   return why === failure.message
@@ -214,7 +217,7 @@ export function unnotified(failure: Failure, error: unknown): string {
     : `Nobody could be notified of this failure: ${sentence(why)}`;
 }
 
-/** An error as an outcome. What is not a UserError is ours or the machine's: its stack is shown by debug logging alone. */
+/** Turns an error into an outcome. An error that is not a UserError is a defect or a machine failure, whose stack only debug logging shows. */
 export function failureOf(error: unknown, debug: (text: string) => void): Failure {
   if (error instanceof UserError) return { kind: 'failed', reason: error.kind, message: error.message };
   if (error instanceof Error && error.stack !== undefined) debug(error.stack);

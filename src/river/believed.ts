@@ -18,27 +18,27 @@ import { messageOf, UserError } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
 
-/** What main leaves on disk for post. `ended`: main did everything itself, but for giving back a lane that is still `claimed`. */
+/** The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps giving back a lane that is still `claimed`. */
 export interface RunRecord {
   readonly version: 1;
   readonly stage: 'gate' | 'work' | 'ended';
   readonly startedAt: number;
-  /** Digest of what in main's environment leads git and this program to their servers; null: nothing is set. */
+  /** Digest of the variables in main's environment that direct git and this program to their servers; null when none is set. */
   readonly steeringDigest: string | null;
-  /** The lane that this run may have claimed: it was about to, and has not given it back for certain; null: none. */
+  /** The lane that this run may have claimed, because it was about to and has not certainly given it back; null when there is none. */
   readonly claimed: LaneId | null;
-  /** Settings in place of inputs, with which post publishes as main would; an earlier version wrote none. */
+  /** Settings in place of inputs, with which post publishes as main would; absent in records of an earlier version. */
   readonly settings?: readonly FoundSetting[];
-  /** null until the loop begins. */
+  /** The work; null until the loop begins. */
   readonly work: Work | null;
 }
 
 const FILE = 'run.json';
 
-/** A record has its tasks, its journal and two states; far more than that is not ours. */
+/** Maximum size of a record, in bytes. A record has its tasks, its journal and two states; a much larger file is not ours. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
-/** What the record is held against. `restored`: what the store knows of the lane; null: it keeps nothing, or was not asked. */
+/** The facts that a record is checked against. `restored` is the lane according to the store; null when the store keeps nothing, or was not asked. */
 export interface Known {
   readonly restored: RestoredState | null;
   readonly config: Pick<Config, 'policy' | 'stateStore'>;
@@ -47,9 +47,9 @@ export interface Known {
 }
 
 /**
- * The record as far as it is believed: it lay where the agent could write, and who has read main's environment can seal
- * it. What holds is the stored state; the record says what there is to inspect and to publish, and what was used. None of
- * its sentences are ours.
+ * Returns the trusted part of the record. The agent could write to its folder, and whoever has read main's environment
+ * can seal a record. The stored state counts; the record only says what to inspect, what to publish, and what was used.
+ * None of its sentences are shown.
  */
 export function believedWork(work: Work, known: Known): Work {
   const { restored, config, runTag, now } = known;
@@ -74,7 +74,7 @@ export function believedWork(work: Work, known: Known): Work {
       held: null,
     },
     warnings: [FINISHED_BY_POST],
-    // That of an earlier version has none.
+    // The record of an earlier version has no isolation.
     isolation: recordedFacts(work.isolation),
     isolationFrom: 'record',
     notWaited: null,
@@ -107,14 +107,14 @@ export function believedWork(work: Work, known: Known): Work {
     },
     state: {
       ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),
-      // While the claim stands nobody else has saved. Where it does not, a number that is not newer is refused.
+      // While the run holds its claim, nobody else has saved. Otherwise a number that is not newer is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
     safe: { ...work.safe, state: stored },
   };
 }
 
-/** What one iteration can have called for, as far as those show that the record has. */
+/** Returns the maximum number of calls of one iteration, according to the recorded journal. */
 function mostCalls(journal: Work['journal']): number {
   const calls = journal.map(callsOf);
   return Math.min(Math.max(1, ...calls), MAX_CALLS_PER_ITERATION);
@@ -127,7 +127,7 @@ const RESTORED = 'restored by the main step';
 
 const LEFT_OUT = "left out by the main step; the main step's log says why";
 
-/** What the run's own state is held against: with the orders that it has obeyed, and no other. */
+/** Returns the state to check the run's own state against, with only the orders that the run has obeyed. */
 function storedState({ lane, state }: Work, restored: RestoredState | null, now: number): LaneState {
   switch (restored?.kind) {
     case 'found':
@@ -142,20 +142,20 @@ function storedState({ lane, state }: Work, restored: RestoredState | null, now:
   }
 }
 
-/** What is no iteration in form is not shown. */
+/** Returns the entry if it has the form of an iteration, else nothing, so that it is not shown. */
 function readEntry(entry: JournalEntry): readonly JournalEntry[] {
   const line = parseJournalLine(JSON.stringify({ ...entry, kind: 'iteration' }));
   return line.kind === 'iteration' ? [line.entry] : [];
 }
 
 interface StoredEnd {
-  /** How main has saved that it ended; null: it has not. */
+  /** The end as main has saved it; null when main has saved none. */
   readonly end: LaneState['lastRun'];
   readonly state: LaneState;
   readonly cooldownMs: number;
 }
 
-/** How a run ended that post finishes: as main has saved. The record says no more than that it was cancelled, or failed. */
+/** Returns the outcome of a run that post finishes, as main has saved it. The record can only say that the run was cancelled or failed. */
 function believedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEnd): Outcome {
   const kind = end === null ? recorded.kind : end.outcome;
   if (kind === 'failed') return MAIN_FAILED;
@@ -169,7 +169,7 @@ function believedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEn
       ? { circuitReason: circuit.reason, tripped: 'this-run', probeAt: circuit.openedAt + cooldownMs }
       : {}),
   });
-  // Some ends have a sentence of their own, which nobody has saved.
+  // Some outcomes have a sentence of their own, which is not saved.
   return known.success ? known.data : KILLED;
 }
 
@@ -189,7 +189,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
   const next = join(folder, `${FILE}.next`);
   const text = JSON.stringify(record);
   try {
-    // Whatever lies there is not opened: writing to a named pipe would wait for ever.
+    // An existing file is removed without being opened, since writing to a named pipe would wait forever.
     rmSync(next, { recursive: true, force: true });
     writeFileSync(next, `${sealOf(text, key)}\n${text}`, { mode: 0o600, flag: 'wx' });
     renameSync(next, join(folder, FILE));
@@ -202,7 +202,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
   }
 }
 
-/** Reads the run's record back; null when it is not, byte for byte, one that main of this run wrote. */
+/** Reads the run's record; null when it is not, byte for byte, one that main of this run wrote. */
 export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
   try {
     const content = readRegular(join(folder, FILE));
@@ -221,7 +221,7 @@ function sealOf(text: string, key: Buffer): string {
   return createHmac('sha256', key).update('run record\n').update(text).digest('hex');
 }
 
-/** Throws for what is not a file of a sensible size, without waiting for it. */
+/** Reads a regular file of a sensible size; throws for anything else, without waiting. */
 function readRegular(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

@@ -17,7 +17,7 @@ import type { Remote, Repository } from '../ports/repository.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
 import type { RunRecord } from './believed.ts';
 
-/** What main and post have in common. */
+/** The common dependencies of main and post. */
 export interface RunDeps {
   readonly config: Config;
   readonly context: RunContext;
@@ -25,93 +25,93 @@ export interface RunDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly debug: (text: string) => void;
-  /** Text → the same text without secrets. */
+  /** Returns the text without secrets. */
   readonly redact: (text: string) => string;
-  /** Environment variables that a pipeline may name: those that the agent gets to see, without keys. */
+  /** Environment variables that a pipeline may name: those that the agent may see, without keys. */
   readonly variables: Readonly<Record<string, string>>;
   readonly connect: Connections;
 }
 
-/** An agent of the order: its code is loaded when it is first connected. */
+/** An agent of the order, whose code is loaded when it is first connected. */
 export interface AgentConnection {
   readonly name: AgentName;
-  /** The first call decides. */
+  /** Connects the agent; the needs of the first call count. */
   readonly connect: (needs: AgentNeeds) => Promise<Agent>;
 }
 
-/** What the base branch asks of an agent. */
+/** The needs of the base branch from an agent. */
 export interface AgentNeeds {
-  /** Of its tools. */
+  /** Servers of the agent's tools. */
   readonly mcpServers: readonly McpServer[];
-  /** Whose steps may have rules of their own; null: there is none. */
+  /** The pipeline, whose steps may have rules of their own; null when there is none. */
   readonly pipeline: Pipeline | null;
 }
 
-/** For who makes no call. */
+/** The needs of a process that makes no call. */
 export const NO_NEEDS: AgentNeeds = { mcpServers: [], pipeline: null };
 
-/** The world that a run talks to. Each is made at its first use, and once. */
+/** The outside world of a run. Each connection is made once, at its first use. */
 export interface Connections {
   readonly forge: () => Promise<Forge>;
-  /** What was asked of the forge; null: nothing, it was never connected. */
+  /** Returns the requests that were sent to GitHub; null when it was never connected. */
   readonly requests: () => RequestsSent | null;
-  /** What GitHub refused of the run's wishes, as warnings. */
+  /** Returns GitHub's refusals of the run's wishes, as warnings. */
   readonly refusedWishes: () => readonly string[];
   readonly remote: () => Promise<Remote>;
   readonly repository: () => Promise<Repository>;
   readonly store: () => Promise<StateStore>;
   readonly seal: () => Promise<Seal>;
-  /** The first of the agents, for a check of the set-up. */
+  /** Connects the first of the agents, for a check of the set-up. */
   readonly agent: (needs: AgentNeeds) => Promise<Agent>;
-  /** In the order in which they are asked. */
+  /** The agents in the order in which they are called. */
   readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
   readonly verifier: () => Promise<Verifier>;
   /** Runs commands of a pipeline, and tools that make lock files. */
   readonly commands: () => Promise<Commands>;
-  /** What was measured of the isolation of all that runs the lane's code; null: nothing yet. */
+  /** Returns the measured isolation of everything that runs the lane's code; null while nothing is measured. */
   readonly isolation: () => IsolationFacts | null;
-  /** Where the jobs of a split run hand over. */
+  /** Connects the folder through which the jobs of a split run hand over. */
   readonly handoff: () => Promise<HandoffFolder>;
-  /** Checks the set-up with the world's own connections. */
+  /** Checks the set-up with the run's own connections. */
   readonly examine: (known: KnownLane, by: Examination) => Promise<readonly Finding[]>;
 }
 
-/** What the check of the set-up works with. */
+/** The dependencies of the check of the set-up. */
 export interface Examination extends Pick<Connections, 'forge' | 'remote' | 'repository' | 'agent' | 'verifier'> {
   readonly signal: AbortSignal;
 }
 
-/** What main has besides. */
+/** The dependencies of main. */
 export interface RiverDeps extends RunDeps {
   readonly machine: Machine;
   readonly startedAt: number;
   readonly appendJournal: LoopDeps['appendJournal'];
   readonly keepPatch: LoopDeps['keepPatch'];
-  /** Hash of the journal's last line; null: it has none. */
+  /** Returns the hash of the journal's last line; null when the journal is empty. */
   readonly journalHash: () => string | null;
   /** Ends the run while a part of it hangs. */
   readonly leave: (report: RunReport) => void;
 }
 
-/** What a run has of its machine. */
+/** The run's access to its machine. */
 export interface Machine
   extends Pick<LoopDeps, 'readLearnings' | 'files' | 'sleep'>, Pick<GateDeps, 'readLeftCircuit'> {
-  /** The user's prompt, or the built-in one, with what else the checkout has for the agent. */
+  /** Reads the user's prompt, or the built-in one, with everything else that the checkout has for the agent. */
   readonly readPrompt: () => Promise<UserPrompt>;
-  /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */
+  /** Writes the run's record to disk, whole or not at all; throws a UserError when it cannot. */
   readonly record: (record: Omit<RunRecord, 'version' | 'startedAt' | 'steeringDigest' | 'settings'>) => void;
-  /** Why everything that this run has on disk is gone, as a sentence; null while it is there. */
+  /** Returns why everything that this run had on disk is gone, as a sentence; null while it is there. */
   readonly loss: () => string | null;
-  /** Calls `giveUp` when the run was cancelled and is not done in time. */
+  /** Returns a signal that is aborted when the run is cancelled; calls `giveUp` when the run does not finish in time after that. */
   readonly onCancel: (giveUp: (why: string) => Promise<void>) => AbortSignal;
   /** Ends the agent's processes. */
   readonly endAgent: () => Promise<void>;
   readonly exit: (code: number) => void;
 }
 
-/** How a run ends in this job. `report`: what is known of the run; null: the gate has only begun it. */
+/** The end of a run in this job. `report` is what is known of the run; null when the gate has only begun it. */
 export interface RunEnd {
   readonly report: RunReport | null;
-  /** Another job continues it, and knows what it gets by `digest`; null: it is over. */
+  /** Set when another job continues the run, which verifies what it receives by `digest`; null when the run is over. */
   readonly handedOver: { readonly digest: string; readonly branch: string } | null;
 }

@@ -23,25 +23,25 @@ import {
 } from './agents.ts';
 import { sentence } from '../core/text/phrase.ts';
 
-/** What post has of a run that main did not end itself. */
+/** The dependencies of post for a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {
-  /** null: what is in `folder` is not what main wrote. */
+  /** The record; null when the file in `folder` is not what main wrote. */
   readonly record: RunRecord | null;
   readonly folder: string;
   readonly limits: RescueLimits;
 }
 
-/** In ms. What is not done by then is left: the state must get its turn whatever hangs before it. */
+/** Time limits in ms. What is unfinished by then is left, because the state must be saved whatever hangs before it. */
 export interface RescueLimits {
-  /** All of publishing. */
+  /** Time for all of publishing. */
   readonly publishMs: number;
-  /** Each step of it whose port sets no limit of its own. */
+  /** Time for each step of publishing whose port sets no limit of its own. */
   readonly stepMs: number;
-  /** Giving the lane back, where publishing did not. */
+  /** Time for giving the lane back, if publishing did not. */
   readonly releaseMs: number;
 }
 
-/** What post could do: `report` is null when there was nothing to report, `lane` says whether it was given back. */
+/** Result of the rescue: `report` is null when there was nothing to report, `lane` tells whether the lane was given back. */
 interface Rescued {
   readonly report: RunReport | null;
   readonly lane: Released;
@@ -49,7 +49,10 @@ interface Rescued {
 
 const untried: Released = { kind: 'claimed', why: 'it was not tried' };
 
-/** Does what main could not: pushed commits, pull request, state, lane given back. Null when main did everything, but perhaps give back its lane. Safe to repeat. */
+/**
+ * Does what main could not: pushes commits, writes the pull request, saves the state and gives the lane back. Null when
+ * main did everything, except perhaps giving back its lane. Safe to repeat.
+ */
 export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
   const { record } = deps;
   const { report, lane } = await rescue(deps).catch((error: unknown) =>
@@ -66,7 +69,7 @@ export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
   return report;
 }
 
-/** The lane that is this run's; in the job that publishes it was claimed before main began. */
+/** Returns the lane of this run; in the job that publishes, it was claimed before main began. */
 async function claimedLane({ config, connect, debug }: RescueDeps, record: RunRecord): Promise<LaneId | null> {
   if (record.claimed !== null || record.stage !== 'gate' || config.handoff.phase !== 'publish') return record.claimed;
   try {
@@ -78,26 +81,26 @@ async function claimedLane({ config, connect, debug }: RescueDeps, record: RunRe
   }
 }
 
-/** For a run whose folder is not there: main never made it, or it was removed. Only where a lane is still this run's was there something; null: nothing. */
+/** Rescues a run whose folder is missing, because main never made it or it was removed. Returns null when no lane is claimed by this run, since then there is nothing to rescue. */
 export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
   for (const lane of lanesOf(deps)) if (await isOurs(deps, lane)) return rescueRun(deps);
   return null;
 }
 
-/** The lanes that the event names. What another run has claimed, this one cannot give back. */
+/** Returns the lanes that the event names. Lanes claimed by another run cannot be given back by this one. */
 function lanesOf(deps: RescueDeps): readonly LaneId[] {
   const meaning = meaningOfRun(deps);
   return meaning.kind === 'for-us' ? meaning.lanes : [];
 }
 
-/** Whether this run can have worked there. */
+/** Tells whether this run can have worked on the lane of the work. */
 function isPossible(deps: RescueDeps, { lane }: Work): boolean {
   const meaning = meaningOfRun(deps);
   const isMeant = meaning.kind === 'for-us' && (meaning.mayBeOtherLane || lanesOf(deps).includes(lane.id));
   return isMeant && isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id;
 }
 
-/** Whether the store says that this run has the lane of the record. */
+/** Tells whether this run holds the lane of the record, according to the store. */
 async function isClaimed(deps: RescueDeps, { lane }: Work): Promise<boolean> {
   return isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id && (await isOurs(deps, lane.id));
 }
@@ -125,7 +128,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
     const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
     return { report: reportWithoutWork(deps, killed, record.startedAt), lane: untried };
   }
-  // A run of the queue may have claimed the branch of an issue: one that goes on, or whose pull request needs work.
+  // A run of the queue may have claimed the branch of an issue whose work continues, or whose pull request needs work.
   if (!isPossible(deps, work) && !(await isClaimed(deps, work)))
     return unusable(
       deps,
@@ -137,9 +140,9 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
   }));
 }
 
-/** Publishes as main does, through the same ports: what they inspect before a push, they inspect here as well. */
+/** Publishes as main does, through the same ports, which make the same inspections before a push. */
 async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
-  // The job that publishes has none, and the conversation that the loop handed over is not worth post's time.
+  // The job that publishes has no agents, and the conversation that the loop handed over is not worth post's time.
   const exporters = deps.config.handoff.phase === 'publish' ? null : recordedExporters(deps.connect, recorded);
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
   const restored = await storedLane(deps, recorded.lane.id);
@@ -158,7 +161,7 @@ function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState 
   return { restored, config, runTag, now: clock.now() };
 }
 
-/** What could not be read is not replaced: what is stored is newer than nothing. */
+/** Returns why the state must not be saved. A state that could not be read is not replaced, since it is newer than nothing. */
 function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['config']): string | null {
   if (stateStore === 'none') return null;
   return restored === null || restored.kind === 'unavailable'
@@ -166,7 +169,7 @@ function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['
     : null;
 }
 
-/** What a run that has pushed had reserved stands for its calls, whatever the record says. */
+/** Gives the lane back. The reservation of a run that has pushed counts as used by its calls, whatever the record says. */
 async function giveBackUnused(
   deps: RescueDeps,
   lane: LaneId,
@@ -177,7 +180,7 @@ async function giveBackUnused(
   return giveBackLane(deps, lane, hasPushed ? 'claim' : what);
 }
 
-/** What the store knows of the lane; null where it keeps nothing, or does not answer. */
+/** Returns the lane according to the store; null when the store keeps nothing, or does not answer. */
 async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredState | null> {
   if (config.stateStore === 'none') return null;
   try {
@@ -201,7 +204,7 @@ async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<t
     );
 }
 
-/** The report of work that could not be published, as far as main got with it. */
+/** Creates the report of work that could not be published, as far as main got. */
 function unpublished(deps: RescueDeps, work: Work, error: unknown): RunReport {
   failureOf(error, deps.debug);
   const outcome = failed(deps, `The post step could not publish this run: ${messageOf(error)}`);

@@ -13,13 +13,13 @@ import type { RiverDeps, RunEnd } from './deps.ts';
 import { reportOfDismissed } from './dismissed.ts';
 import { createRecording } from './run-loop.ts';
 
-/** What an ordinary end waits for a busy machine to remove the agent's user, namespaces and folders. */
+/** Maximum time at an ordinary end for a busy machine to remove the agent's user, namespaces and folders, in ms. */
 const CLOSE_MS = 20_000;
 
-/** A cancelled run has 2 s left. */
+/** The same limit for a cancelled run, in ms, of which 2 s are left. */
 const CLOSE_CANCELLED_MS = 1_500;
 
-/** The run has failed already: this is worth so much more of the job's time, in ms. */
+/** Maximum time for the notification of a run that has already failed, in ms. */
 const WITHIN_MS = 30_000;
 
 interface UnusableDeps {
@@ -40,7 +40,7 @@ export async function runRiver(deps: RiverDeps): Promise<RunEnd> {
   return runStages(deps, recording);
 }
 
-/** Inputs that stop every run are a need like any other, once for each reason. Never throws. */
+/** Notifies people of inputs that stop every run, once for each reason. Never throws. */
 export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Promise<void> {
   await within(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
     deps.log.warning(unnotified(failure, error));
@@ -67,7 +67,7 @@ async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> 
   );
 }
 
-/** Waits until something is closed, for the time that a run has for it; returns what it says, or null: it is left to the post step, which closes it again. */
+/** Waits until `close` has finished, within the time that the run has for it. Returns its message; null also when time ran out, in which case the post step closes it again. */
 export async function closeInTime(close: () => Promise<string | null>, cancelled: AbortSignal): Promise<string | null> {
   const late = Promise.withResolvers<null>();
   const giveUp = (): void => {

@@ -11,24 +11,27 @@ import { agentNamesOf, sha256 } from './agents.ts';
 import type { RunRecord } from './believed.ts';
 import type { RiverDeps } from './deps.ts';
 
-/** What main knows of its own run, kept on disk for post. */
+/** The facts that main knows of its own run, kept on disk for post. */
 export interface Recording {
-  /** The newest work; null until the loop begins. */
+  /** Returns the newest work; null until the loop begins. */
   readonly work: () => Work | null;
-  /** The lane that this run may have claimed, and has not given back for certain; null: none. */
+  /** Returns the lane that this run may have claimed and has not certainly given back; null when there is none. */
   readonly claimed: () => LaneId | null;
-  /** On disk before the claim is made: a run that is killed right behind its claim has its lane given back by post. Throws a UserError. */
+  /** Records a lane on disk before it is claimed, so that post gives it back if the run is killed right after its claim. Throws a UserError when it cannot. */
   readonly claiming: (lane: LaneId) => void;
-  /** The lane is given back. */
+  /** Records that the lane is given back. */
   readonly released: () => void;
-  /** Throws a UserError when the work cannot be put on disk. */
+  /** Writes the work to disk; throws a UserError when it cannot. */
   readonly keep: (work: Work) => void;
-  /** For where no new call depends on the record any more: the work is in memory, and publishing it matters more. Warns once. */
+  /**
+   * Writes the work to disk if possible, and warns once if not. It is for the end of a run, when no new call depends on
+   * the record and publishing the work in memory matters more.
+   */
   readonly tryToKeep: (work: Work) => void;
   readonly tryToRecord: (stage: RunRecord['stage']) => void;
 }
 
-/** What the loop has beside the world: the agents, and where its work goes. */
+/** The loop's dependencies besides the world: the agents, and the destination of the work. */
 interface LoopSetting extends Pick<
   LoopDeps,
   | 'agents'
@@ -46,7 +49,7 @@ interface LoopSetting extends Pick<
   readonly recording: Recording;
 }
 
-/** The loop on this machine: intake → work, on record, and no process of the agent left. */
+/** Runs the loop on this machine: turns an intake into work that is on record, and leaves no process of the agent. */
 export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: WorkIntake): Promise<Work> {
   const { config, context, runTag, clock, log, redact, connect, machine, appendJournal, keepPatch, journalHash } = deps;
   const { recording, ...given } = setting;
@@ -85,7 +88,7 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
   return work;
 }
 
-/** With how it was isolated. The journal stands on the machine's disk; with its hash in the state nobody can put another in its place unseen. */
+/** Returns the work with its isolation and the journal's hash. Because of the hash in the state, nobody can replace the journal on the machine's disk unnoticed. */
 function measured({ journalHash, connect }: RiverDeps, work: Work): Work {
   return { ...work, isolation: connect.isolation(), state: { ...work.state, journalHash: journalHash() } };
 }
@@ -99,7 +102,7 @@ function narrateTo(log: Log): LoopDeps['narrate'] {
   };
 }
 
-/** Nothing is on disk before the first claim but what the entry wrote. */
+/** Creates the recording. Before the first claim, the disk has only what the entry wrote. */
 export function createRecording({ machine, log }: Pick<RiverDeps, 'machine' | 'log'>): Recording {
   let work: Work | null = null;
   let claimed: LaneId | null = null;

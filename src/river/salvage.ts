@@ -19,7 +19,7 @@ import {
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { sentence } from '../core/text/phrase.ts';
 
-/** After a failure: publishes what was finished before it, or gives back the lane of a run that never began. */
+/** Publishes, after a failure, what was finished before it, or gives back the lane of a run that never began. */
 export async function salvage(deps: RiverDeps, recording: Recording, error: unknown): Promise<RunReport> {
   const outcome = whatFailed(deps, error);
   const work = recording.work();
@@ -27,7 +27,7 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
     const lane = recording.claimed();
     if (lane !== null && (await giveBackLane(deps, lane, 'claim-and-reservation')).kind === 'free')
       recording.released();
-    // A lane that is still claimed is given back by post.
+    // If the lane is still claimed, post gives it back.
     recording.tryToRecord('ended');
     const report = reportWithoutWork(deps, outcome, deps.startedAt);
     if (outcome.reason === 'configuration') await tryToNotify(deps, outcome, report);
@@ -40,14 +40,14 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
     const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
     return await publishRecorded(stages, recording, unfinished);
   } catch (second) {
-    // Post tries once more.
+    // Post tries again.
     return reportUnpublished(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
   }
 }
 
-/** Nobody reads the log of a scheduled run that fails. */
+/** Notifies people of the failure, because nobody reads the log of a scheduled run that fails. */
 async function tryToNotify(deps: RiverDeps, outcome: Failure, report: RunReport): Promise<void> {
-  // The job of the loop has no token, and what it has taken from nobody it cannot hand over either.
+  // The job of the loop has no token, and without an intake it has nothing to hand over either.
   if (deps.config.handoff.phase === 'loop') return;
   try {
     const meaning = meaningOfRun(deps);
@@ -58,7 +58,7 @@ async function tryToNotify(deps: RiverDeps, outcome: Failure, report: RunReport)
   }
 }
 
-/** Publishes work, and records whether anything of it is left to post. */
+/** Publishes work, and records whether post still has to publish or give back anything. */
 export async function publishRecorded(deps: PublishDeps, recording: Recording, work: Work): Promise<RunReport> {
   const { report, lane } = await publish(deps, work);
   if (lane.kind === 'free') recording.released();
@@ -66,12 +66,13 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
     deps.log.warning(
       `The claim on ${nameOfLane(work.lane.id)} is not released yet: ${sentence(lane.why)} The post step tries again.`,
     );
-  // Neither commits that are only on this machine nor a lane that is still claimed are given up before post has tried as well.
+  // Commits that are only on this machine, or a lane that is still claimed, are not given up before post has tried as
+  // well.
   recording.tryToRecord(recording.claimed() === null && isOnRemote(work, report) ? 'ended' : 'work');
   return report;
 }
 
-/** For a cancelled run that is not done in time. */
+/** Ends a cancelled run that is not done in time. */
 export async function giveUp(deps: RiverDeps, recording: Recording, why: string): Promise<void> {
   await deps.machine.endAgent();
   if (recording.work() !== null) {
@@ -86,7 +87,7 @@ export async function giveUp(deps: RiverDeps, recording: Recording, why: string)
 
 function whatFailed({ machine, debug }: RiverDeps, error: unknown): Failure {
   const failure = failureOf(error, debug);
-  // Everything fails in some way of its own then; this is the one thing worth saying.
+  // Losing the folder makes everything fail in different ways, so only the loss is reported.
   const loss = machine.loss();
   return loss === null ? failure : { kind: 'failed', reason: 'infrastructure', message: loss };
 }

@@ -13,9 +13,9 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** The action's own files, as main found them. Parts of them are loaded only when they are needed, in post as well. */
+/** The action's own files, as main found them. Some of them are loaded only when they are needed, also in post. */
 export interface ActionFiles {
-  /** Puts back what was changed, added or removed since; the names of it. Throws when it cannot. */
+  /** Restores what was changed, added or removed since, and returns the names. Throws when it cannot. */
   readonly putBack: () => readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function rememberActionFiles(actionFolder: string): ActionFiles {
   };
 }
 
-/** Path below the folder → content; null: not a file, such as a link or a named pipe. */
+/** Returns the content by path below the folder; null for anything but a file, such as a link or a named pipe. */
 function contentsOf(folder: string): Map<string, Content | null> {
   const found = new Map<string, Content | null>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

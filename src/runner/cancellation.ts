@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sleep } from '../ports/machine.ts';
 
-/** Lets time pass on this machine. */
+/** Waits on this machine. */
 export const pause: Sleep = async (ms, signal) => {
   await sleep(ms, undefined, { signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
 };
 
-/** GitHub's runner sends SIGINT, SIGTERM 7.5 s later and SIGKILL 2.5 s after that, to this process alone. */
+/** GitHub's runner sends SIGINT, SIGTERM 7.5 s later and SIGKILL 2.5 s after that, to this process only. */
 const FIRST_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Main must be gone within 7 s of the first signal; ending the agent's processes takes up to 3 s of them. */
+/** Time after the first signal at which the run gives up, in ms. Main must be gone within 7 s of that signal, and ending the agent's processes takes up to 3 s of them. */
 const GIVE_UP_AFTER_MS = 5_000;
 
-/** Aborts the returned signal when the run is cancelled; calls `giveUp` if this process is still here when its time is up. */
+/** Returns a signal that is aborted when the run is cancelled. Calls `giveUp` if this process still runs when its time is up. */
 export function onCancel(giveUp: (why: string) => Promise<void>): AbortSignal {
   const controller = new AbortController();
   for (const name of FIRST_SIGNALS) {

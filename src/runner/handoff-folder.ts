@@ -7,7 +7,7 @@ import { messageOf, UserError } from '../errors.ts';
 import type { HandoffFolder, HandoffName } from '../ports/handoff.ts';
 
 const MIB = 1024 * 1024;
-/** In bytes. A parcel has the tasks, a journal and a state; GitHub takes no file of more than 100 MB, and no larger push than 2 GB. */
+/** Maximum sizes in bytes. A parcel has the tasks, a journal and a state; GitHub takes no file of more than 100 MB, and no larger push than 2 GB. */
 const LARGEST: Readonly<Record<HandoffName, number>> = {
   'gate/intake.json': 32 * MIB,
   'gate/session.sealed': 64 * MIB,
@@ -18,7 +18,7 @@ const LARGEST: Readonly<Record<HandoffName, number>> = {
   'loop/beside.patch': 16 * MIB,
 };
 
-/** The folder at `path`, which is made when something is put there. */
+/** Creates the hand-over folder at `path`; the directory is made with the first write. */
 export function createHandoffFolder(path: string): HandoffFolder {
   async function opened<T>(name: HandoffName, use: (file: FileHandle, bytes: number) => Promise<T>): Promise<T | null> {
     const at = join(path, name);

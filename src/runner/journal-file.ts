@@ -7,20 +7,20 @@ import { sentence } from '../core/text/phrase.ts';
 
 /** A run's journal on disk. */
 export interface JournalFile {
-  /** Where it is; null until it has a line. */
+  /** Returns the path of the file; null until it has a line. */
   path(): string | null;
-  /** Hash of its last line; null until it has one. */
+  /** Returns the hash of the last line; null until there is one. */
   hash(): string | null;
-  /** Adds a line, with the hash of the one before, in one write: a kill leaves at most the last line cut off, which readers tolerate. */
+  /** Adds a line, with the hash of the line before, in one write: a kill leaves at most the last line cut off, which readers tolerate. */
   append(line: string): void;
-  /** Keeps a patch in a file whose name begins with the journal's. A wish: what cannot be written is not kept. */
+  /** Keeps a patch in a file whose name begins with the journal's. A patch that cannot be written is dropped. */
   keepPatch(name: string, patch: string): void;
 }
 
-/** More patches of a run are not kept. */
+/** Maximum number of patches that a run keeps. */
 const MOST_PATCHES = 20;
 
-/** The journal in `folder`; `onBegin` gets its path once, when the first line is there. */
+/** Creates the journal in `folder`. `onBegin` gets its path once, when the first line is written. */
 export function createJournalFile(folder: string, onBegin: (path: string) => void): JournalFile {
   const file = join(folder, 'journal.jsonl');
   let hash: string | null = null;
@@ -50,13 +50,13 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       try {
         writeFileSync(`${file}.${String(patches)}-${plain}.patch`, patch, { flag: 'wx', mode: 0o600 });
       } catch {
-        // The work is named to people in any case.
+        // People read the name of this work in any case.
       }
     },
   };
 }
 
-/** A named pipe in its place is refused: it would wait for a reader for ever. */
+/** Appends to a file. Refuses a named pipe, which would wait forever for a reader. */
 function appendTo(path: string, text: string): void {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);

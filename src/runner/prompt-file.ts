@@ -16,22 +16,26 @@ import type { Log } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import { readWorkspaceFile } from './workspace-files.ts';
 
-/** A prompt file may be so long; the CLI takes 10 MB on stdin, task and context included. */
+/** Maximum size of a prompt file, in bytes. The CLI takes 10 MB on stdin, including task and context. */
 const MAX_PROMPT_BYTES = 1024 * 1024;
-/** Of a file that says how to build and test, no more is read. */
+/** Maximum number of bytes read from a file that says how to build and test. */
 const MAX_INSTRUCTIONS_BYTES = 64 * 1024;
 
 interface PromptPlaces {
   readonly workspace: string;
-  /** Input working-directory. */
+  /** The input `working-directory`. */
   readonly folder: Folder;
-  /** Input prompt-file: a path in it. */
+  /** The input `prompt-file`: a path in that folder. */
   readonly promptFile: string;
-  /** Folder of the action: its templates/ hold the built-in prompt. */
+  /** Folder of the action, whose `templates/` has the built-in prompt. */
   readonly actionFolder: string;
 }
 
-/** The user's prompt, or the built-in one, and what else the checkout has for the agent; paths as they are seen from the folder. A pipe in its place is not waited for. Throws a UserError where there is no prompt at all, or `signals` of a pipeline's file cannot be used. */
+/**
+ * Reads the user's prompt, or the built-in one, and everything else that the checkout has for the agent. Paths are
+ * relative to the folder. Does not wait for a named pipe. Throws a UserError when there is no prompt at all, or
+ * `signals` of a pipeline's file cannot be used.
+ */
 export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | 'warning'>): Promise<UserPrompt> {
   const pipelines = await pipelineTexts(places);
   const [prompt, setup, instructions, specifications] = await Promise.all([
@@ -75,13 +79,13 @@ async function readText(
   return { text: builtIn, path: null };
 }
 
-/** Files that may hold a pipeline, by path. */
+/** Returns the files that may hold a pipeline, by path. */
 async function pipelineTexts(places: PromptPlaces): Promise<Readonly<Record<string, string>>> {
   const texts = await Promise.all(PIPELINE_FILES.map(async (path) => [path, await textOf(places, path)] as const));
   return Object.fromEntries(texts.flatMap(([path, text]) => (text === null ? [] : [[path, text]])));
 }
 
-/** Their parsers are loaded where there is something to read. */
+/** Reads the signals of pipeline files. Loads their parsers only when there is something to parse. */
 async function readSignals(
   pipelines: Readonly<Record<string, string>>,
 ): Promise<{ readonly signals: DoneSignals; readonly problems: readonly string[] }> {
@@ -102,7 +106,7 @@ async function readLockTools(
   return [...new Set(texts.flatMap((text) => (text === null ? [] : toolsNamedIn(text))))];
 }
 
-/** null: there is none, it was done before, or a pipeline runs it as a step of its own. */
+/** Reads the set-up prompt; null when there is none, the set-up was done before, or a pipeline runs it as a step of its own. */
 async function readSetup(places: PromptPlaces, pipelines: readonly string[]): Promise<string | null> {
   const text = await textOf(places, SETUP_PROMPT_PATH);
   if (text === null || text.trim() === '') return null;
@@ -114,7 +118,7 @@ function textOf({ workspace, folder }: PromptPlaces, path: string): Promise<stri
   return readWorkspaceFile(workspace, fromRoot(folder, path), MAX_PROMPT_BYTES);
 }
 
-/** Those of the paths that are there, whatever they are. */
+/** Returns the paths that exist, whatever they are. */
 async function present({ workspace, folder }: PromptPlaces, paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     paths.map((path) =>

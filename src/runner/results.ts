@@ -5,10 +5,10 @@ import { cut, sentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
 
-/** Above this a step's summary is dropped whole by the runner (1 MiB per step); post adds to what main wrote. */
+/** Maximum size of a step's summary, in bytes. The runner drops a larger one whole (1 MiB per step), and post adds to what main wrote. */
 const SUMMARY_LIMIT = 1_000_000;
 
-/** Throws a UserError when the runner's file for outputs is named but not there: better now than after hours of work. */
+/** Throws a UserError when the runner's file for outputs is named but missing, so that a run fails now instead of after hours of work. */
 export function checkOutputFile(environment: Readonly<Record<string, string | undefined>>): void {
   const file = environment.GITHUB_OUTPUT ?? '';
   if (file !== '' && !existsSync(file))
@@ -31,7 +31,7 @@ export function setOutputs(outputs: Readonly<Record<string, string>>): void {
   }
 }
 
-/** Texts of the inputs that the runner was given, by their names; those of action.yml are always there, if only as undefined. */
+/** Returns the texts of the inputs that the runner was given, by name. Inputs of action.yml are always included, if only as undefined. */
 export function inputTexts(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
@@ -42,13 +42,13 @@ export function inputTexts(
   return { ...Object.fromEntries(INPUT_NAMES.map((name) => [name, undefined])), ...Object.fromEntries(given) };
 }
 
-/** Adds Markdown to the job summary. Where that cannot be done, one sentence in the log says so: the work is worth more than its report. */
+/** Adds Markdown to the job summary. A failure only causes a warning in the log, because the work is worth more than its report. */
 export function addSummary(markdown: string, file: string | undefined): void {
   if (file === undefined || file === '') return;
   const text = `${markdown}\n`;
   try {
     const stats = statSync(file);
-    // Writing would wait for a reader for ever.
+    // Writing to a named pipe would wait forever for a reader.
     if (stats.isFIFO()) throw new Error('its file is a named pipe');
     if (stats.size + Buffer.byteLength(text) > SUMMARY_LIMIT)
       core.info('The job summary is full; this part was left out.');
@@ -60,7 +60,7 @@ export function addSummary(markdown: string, file: string | undefined): void {
   }
 }
 
-/** Hides a value in everything that the runner shows from now on. */
+/** Hides values in everything that the runner shows from now on. */
 export function mask(values: readonly string[]): void {
   for (const value of values) core.setSecret(value);
 }
@@ -70,7 +70,7 @@ export function fail(message: string): void {
   core.setFailed(cut(message, 4000));
 }
 
-/** The job log. Whatever is written through it is redacted and cannot issue workflow commands. */
+/** Creates the job log. Everything written through it is redacted and cannot issue workflow commands. */
 export function createLog(redact: (text: string) => string): Log {
   const clean = (text: string): string => neutralize(redact(text));
   let open = false;
@@ -78,7 +78,7 @@ export function createLog(redact: (text: string) => string): Log {
     info: (text) => {
       core.info(clean(text));
     },
-    // Annotations are commands with the text as data, escaped by the library. GitHub cuts them at 4,096 characters.
+    // The library escapes the text of an annotation, which is a command. GitHub cuts annotations at 4,096 characters.
     warning: (text) => {
       core.warning(cut(redact(text), 4000));
     },
@@ -99,12 +99,12 @@ export function createLog(redact: (text: string) => string): Log {
   };
 }
 
-/** Shown only when the job runs with debug logging. */
+/** Writes a line that is shown only when the job runs with debug logging. */
 export function debug(text: string): void {
   core.debug(text);
 }
 
-/** Makes text inert for the runner: a command stands at the beginning of a line (`::`, behind what .NET takes for white space) or anywhere in it (`##[`). */
+/** Makes text inert for the runner, which reads a command at the beginning of a line (`::`, after what .NET takes for white space) or anywhere in it (`##[`). */
 export function neutralize(text: string): string {
   return text
     .split(/\r\n|[\r\n\u2028\u2029]/)

@@ -6,32 +6,32 @@ import type { RunContext } from '../config/config.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { messageOf, textOf, UserError } from '../errors.ts';
 
-/** What main and post of one use of the action know of their run without telling each other. */
+/** The identity of a run, which main and post of one use of the action derive independently. */
 export interface RunIdentity {
   /** UUID that marks the run's processes. */
   readonly runTag: string;
   /** The run's private folder. */
   readonly runFolder: string;
-  /** Seals what main leaves on disk for post. Nobody without the job's token can make it. */
+  /** Key that seals what main leaves on disk for post. It cannot be derived without the job's token. */
   readonly key: Buffer;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A job that uses the action more often than that has another problem. */
+/** Maximum number of uses of the action in a job; more indicate another problem. */
 const MAX_USES = 8;
 
-/** Only what the runner sets for each step itself: what an agent writes to GITHUB_ENV must not change who we are. */
+/** Identities use only what the runner itself sets for each step, since an agent's writes to GITHUB_ENV must not change them. */
 const SECRETS = ['INPUT_GITHUB-TOKEN', 'ACTIONS_RUNTIME_TOKEN'];
 
 const PLACE = ['RUNNER_TEMP', 'GITHUB_RUN_ID', 'GITHUB_RUN_ATTEMPT', 'GITHUB_JOB'];
 
 type GitHubContext = typeof context;
 
-/** GitHub's own cap for a webhook payload is 25 MB. */
+/** Maximum size of an event, in bytes. GitHub's own limit for a webhook payload is 25 MB. */
 const MAX_EVENT_BYTES = 25 * 1024 * 1024;
 
-/** Reads what the runner says about this run, which is in `environment`, this process's own; throws one UserError that lists every problem. */
+/** Reads what the runner says about this run from `environment`, this process's own. Throws one UserError that lists every problem. */
 export async function readRunContext(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Omit<RunContext, 'loginProblems' | 'verifyProblems'>> {
@@ -71,13 +71,14 @@ export async function readRunContext(
     runUrl,
     logUrl: runUrl,
     runnerName: environment['RUNNER_NAME'] ?? '',
-    // owner/repo/.github/workflows/ralph.yml@refs/heads/main; of a reusable workflow the one that calls it.
+    // The variable is owner/repo/.github/workflows/ralph.yml@refs/heads/main; for a reusable workflow it names the
+    // calling one.
     workflowPath: /^[^/]+\/[^/]+\/([^@]+)@/.exec(environment['GITHUB_WORKFLOW_REF'] ?? '')?.[1] ?? null,
     event: { name: eventName, payload: github.payload },
   };
 }
 
-/** The toolkit's context, which parses the event as it loads: what it would throw or write to the log for is looked for first. */
+/** Loads the toolkit's context, which parses the event as it loads. First checks for everything that would make it throw or write to the log. */
 async function readContext(path: string, problems: string[]): Promise<GitHubContext | null> {
   if (path === '') return null;
   if (!existsSync(path)) {
@@ -98,7 +99,7 @@ async function readContext(path: string, problems: string[]): Promise<GitHubCont
   }
 }
 
-/** The identities of this job's uses of the action, in the order in which they are taken; main and post derive the same. */
+/** Returns the identities of this job's uses of the action, in the order in which they are taken; main and post derive the same. */
 export function identitiesOf(environment: Environment): readonly [RunIdentity, ...RunIdentity[]] {
   const textsOf = (names: readonly string[]): string =>
     JSON.stringify(names.map((name) => (environment[name] ?? '').trim()));
@@ -111,7 +112,7 @@ export function identitiesOf(environment: Environment): readonly [RunIdentity, .
   return [identity(0), ...Array.from({ length: MAX_USES - 1 }, (_, at) => identity(at + 1))];
 }
 
-/** Makes the folder of the first identity that nobody has taken in this job; throws a UserError when it cannot. */
+/** Makes the folder of the first identity that is not taken yet in this job; throws a UserError when it cannot. */
 export function takeIdentity(environment: Environment): RunIdentity {
   for (const identity of identitiesOf(environment)) if (isMade(identity, environment)) return identity;
   throw new UserError(
@@ -120,7 +121,7 @@ export function takeIdentity(environment: Environment): RunIdentity {
   );
 }
 
-/** Whether the folder is ours alone: made just now, and no link. */
+/** Tells whether the folder was created just now, so that it is ours alone and not a link. */
 function isMade({ runFolder }: RunIdentity, environment: Environment): boolean {
   try {
     mkdirSync(runFolder, { mode: 0o700 });
@@ -139,7 +140,7 @@ function digest(key: string | Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-/** Version 8: made of what its maker likes. */
+/** Returns a UUID of version 8, whose content its creator may choose. */
 function uuidFrom(bytes: Buffer): string {
   const hex = bytes.subarray(0, 16).toString('hex');
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);

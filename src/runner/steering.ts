@@ -1,6 +1,10 @@
 import { createHmac } from 'node:crypto';
 
-/** Variables that lead git or this program to another server, or make it trust another one. Whatever still writes to GITHUB_ENV when main has ended can set them; one that loads code into this program is beyond its help. */
+/**
+ * Variables that direct git or this program to another server, or make it trust another one. Any process that writes to
+ * GITHUB_ENV after main has ended can set them. Nothing here can protect from a variable that loads code into this
+ * program.
+ */
 const STEERING = [
   'HTTP_PROXY',
   'HTTPS_PROXY',
@@ -15,7 +19,7 @@ const STEERING = [
   'NODE_USE_SYSTEM_CA',
 ];
 
-/** Digest of what decides where the token goes, made with the run's key: it tells main's from another. null: nothing of it is set. */
+/** Returns a digest, made with the run's key, of the variables that decide where the token goes, so that main's values are recognized; null when none is set. */
 export function steeringDigest(environment: Readonly<Record<string, string | undefined>>, key: Buffer): string | null {
   const set = STEERING.flatMap((name) =>
     [name, name.toLowerCase()].flatMap((spelling) => {

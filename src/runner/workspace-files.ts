@@ -4,22 +4,22 @@ import { lstat, open, readdir, realpath, rename, rm, writeFile } from 'node:fs/p
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import type { FileTexts, WorkTreeFiles } from '../ports/repository.ts';
 
-/** The files by which a step tells the runner what holds for the steps after it. The agent's user can write them as well. */
+/** The files by which a step gives the runner values for later steps. The agent's user can write to them as well. */
 export interface RunnerFiles {
-  /** Makes them hold what we wrote and nothing else; names of the variables whose files did not. */
+  /** Restores what we wrote in them, and returns the variables of the files that held anything else. */
   readonly putBack: () => readonly string[];
-  /** Does a write of ours on files that hold nothing else. */
+  /** Runs `act`, which writes to the files, after restoring them. */
   readonly write: (act: () => void) => void;
 }
 
 const NAMES = ['GITHUB_ENV', 'GITHUB_PATH', 'GITHUB_OUTPUT', 'GITHUB_STATE', 'GITHUB_STEP_SUMMARY'] as const;
 
-/** The runner takes no larger one. */
+/** Maximum size of such a file, in bytes; the runner accepts no larger one. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads a text file of the checkout, at most its last `maxBytes`; null when there is none.
- * The agent may have written the path: a link that leads out (to /proc/self/environ, say) is not followed.
+ * Reads a text file of the checkout, at most its last `maxBytes`; null when there is none. The agent may have written
+ * the path, so a link that leads out (for example to /proc/self/environ) is not followed.
  */
 export async function readWorkspaceFile(workspace: string, path: string, maxBytes: number): Promise<string | null> {
   try {
@@ -30,18 +30,18 @@ export async function readWorkspaceFile(workspace: string, path: string, maxByte
     const read = await readRegular(real, (size) => Math.min(size, maxBytes));
     return read === null ? null : read.toString('utf8');
   } catch {
-    // Absent, unreadable or a loop of links: for the prompt that is all the same.
+    // An unreadable file or a loop of links counts as an absent file for the prompt.
     return null;
   }
 }
 
-/** A longer file is no list that anybody wrote by hand. */
+/** Maximum size of a text file, in bytes; nobody writes a longer list by hand. */
 const MAX_TEXT_BYTES = 1024 * 1024;
 
-/** A pattern may match so many files. */
+/** Maximum number of files that match a pattern. */
 const MAX_FILES = 100;
 
-/** The text files of the work tree. */
+/** Creates access to the text files of the work tree. */
 export function createWorkFiles(workspace: string): WorkTreeFiles {
   async function textOf(path: string): Promise<string | null> {
     try {
@@ -53,7 +53,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
     }
   }
 
-  /** Where the path is, if no part of it but the last is a link. */
+  /** Returns the full path, if no part of it but the last is a link. */
   async function fullPathOf(path: string): Promise<string> {
     const folder = join(await realpath(workspace), dirname(path));
     if ((await realpath(folder)) !== folder) throw new Error(`${dirname(path)} is a link`);
@@ -106,14 +106,14 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
         const full = await fullPathOf(path);
         if ((await lstat(full)).isFile()) await rm(full);
       } catch (error) {
-        // Not there, or behind a link: then there is nothing of ours to remove.
+        // A file that is missing or behind a link is not ours to remove.
         if (error instanceof Error && 'code' in error && error.code !== 'ENOENT') throw error;
       }
     },
   };
 }
 
-/** The end of a regular file, as long as `lengthOf` its size says (null: nothing of it); null when it is no such file. */
+/** Reads the end of a regular file: `lengthOf` returns the number of bytes for its size, or null to read nothing. Returns null when there is no such file. */
 async function readRegular(path: string, lengthOf: (size: number) => number | null): Promise<Buffer | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -127,7 +127,7 @@ async function readRegular(path: string, lengthOf: (size: number) => number | nu
   }
 }
 
-/** `onForeign` hears of each file that held something else. What the files hold now counts as ours. */
+/** Creates access to the runner's files. `onForeign` receives the name of each file that held anything else. Their present content counts as ours. */
 export function createRunnerFiles(
   environment: Readonly<Record<string, string | undefined>>,
   onForeign: (name: string) => void,
@@ -159,7 +159,7 @@ export function createRunnerFiles(
   };
 }
 
-/** Never opens anything but a file, and waits for nobody; null: no file of a sensible size is there. */
+/** Reads a regular file of a sensible size without waiting; null when there is none. */
 function contentOf(path: string): Buffer | null {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -178,7 +178,7 @@ function isSame(one: Buffer | null, other: Buffer | null): boolean {
   return one === null || other === null ? one === other : one.equals(other);
 }
 
-/** A new file in the old one's place: who still has the old one open writes to nobody. */
+/** Replaces the file with a new one, so that a process that still has the old one open writes to nothing. */
 function replace(path: string, content: Buffer | null): void {
   if (content === null) {
     rmSync(path, { recursive: true, force: true });
@@ -189,7 +189,7 @@ function replace(path: string, content: Buffer | null): void {
   try {
     renameSync(fresh, path);
   } catch {
-    // A folder is in its place.
+    // There is a folder at the path.
     rmSync(path, { recursive: true, force: true });
     renameSync(fresh, path);
   }

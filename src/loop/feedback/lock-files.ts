@@ -21,7 +21,7 @@ import type { LoopDeps } from '../deps.ts';
 
 type Answer = NonNullable<FeedbackItem['answer']>;
 
-/** Time for one tool, in ms: it asks registries, but installs and builds nothing. */
+/** Maximum time of one tool, in ms: it asks registries, but installs and builds nothing. */
 const TOOL_MS = 5 * MINUTE_MS;
 
 /** Exit code of a shell for a missing program. */
@@ -29,7 +29,7 @@ const NOT_FOUND = 127;
 
 /** Returns the lock files that the loop makes again itself: those whose tool the project named, in a file or in the set-up, before the agent worked. */
 export function madeByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToMake[] {
-  // A redacted path could not be named to anybody.
+  // A redacted path could not be named in any text.
   const tellable = paths.filter((path) => deps.redact(path) === path);
   return lockFilesToMake(tellable, toolsNamed(deps));
 }

@@ -22,7 +22,7 @@ import { commitMessageOf, verifyHere, withCommit } from '../clean-check.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall, madeByLoop, remakeLockFiles } from './lock-files.ts';
 
-/** How the work tree is prepared. `ready`: with the merge that lies in it, or none (null). `settled`: the agent has nothing to do for it, or the run was cancelled. */
+/** The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the agent has nothing to do for it, or the run was cancelled. */
 type PreparedMerge =
   | { readonly kind: 'ready'; readonly merge: MergeToFinish | null }
   | { readonly kind: 'settled'; readonly work: Work };
@@ -34,11 +34,12 @@ interface Spelled {
 }
 
 /**
- * Commits suggested changes that fit the newest head, one commit each, before the first call. Leaves to the agent those
- * that do not fit or lie outside the working directory. Answers those that must not be published with the reason.
+ * Commits suggested changes that fit the newest head, one commit each, before the first call. Leaves those that do not
+ * fit, or that are outside of the working directory, to the agent. Answers those that must not be published with the
+ * reason.
  */
 export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise<Work> {
-  // From the end of a file to its beginning, so that the lines of the remaining changes do not move.
+  // The order is from the end of a file to its beginning, so that the lines of the remaining changes do not move.
   const spelled = spelledOut(work).sort((a, b) => b.from - a.from);
   let applied = work;
   for (const one of spelled) {
@@ -90,8 +91,8 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
 }
 
 /**
- * Merges the base branch into a lane that began on a red base, once the base passes again: on the old base `verify` would
- * still fail. Leaves a merge that conflicts to the task that resolves conflicts.
+ * Merges the base branch into a lane that began on a red base, once the base passes again, since `verify` would still
+ * fail on the old base. Leaves a conflict to the task that resolves conflicts.
  */
 export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
   const { repository, log, context } = deps;
@@ -122,7 +123,7 @@ export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: Open
   return { ...merged, state: cured.state };
 }
 
-/** Merges the base branch into the work tree if that is the task, and finishes the merge if tools can. For any other task, takes an unfinished merge away. */
+/** Merges the base branch into the work tree if that is the task, and finishes the merge if tools can. For any other task, removes an unfinished merge. */
 export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Promise<PreparedMerge> {
   const { repository, log } = deps;
   const { id } = task;
@@ -143,7 +144,7 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   const merge = { conflicts, lockFiles, madeByLoop: ofLoop, remade: [], verification: null };
   if (conflicts.length > 0 || ofLoop.length === 0) return { kind: 'ready', merge };
   const last = work.journal.at(-1);
-  // They were made again after the agent's last call already.
+  // The lock files were already made again after the agent's last call.
   return last?.taskId === CONFLICT_TASK
     ? { kind: 'ready', merge: { ...merge, remade: last.evidence.lockFiles ?? [] } }
     : mergeWithoutCall(deps, work, { task, merge });
@@ -154,7 +155,7 @@ function isRed({ state, head }: Work): boolean {
   return isKnownRed(state, head) || (last?.taskId === CONFLICT_TASK && last.verification === 'failed');
 }
 
-/** Finishes a merge in which only lock files conflict: makes them again and commits it, unless a lock file cannot be made or `verify` fails. */
+/** Finishes a merge in which only lock files conflict by making them again and committing, unless a lock file cannot be made or `verify` fails. */
 async function mergeWithoutCall(
   deps: LoopDeps,
   work: Work,

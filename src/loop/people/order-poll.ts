@@ -6,10 +6,13 @@ import type { LoopDeps } from '../deps.ts';
 import { textOf } from '../../errors.ts';
 import { sentence } from '../../core/text/phrase.ts';
 
-/** Time that the store has for an answer, in ms: the next iteration is worth more than the question. */
+/** Maximum time for the store's answer, in ms, because orders must not delay the next iteration for long. */
 const LIMIT_MS = 15_000;
 
-/** Asks between iterations what people ordered. Returns an empty list if nothing is known; never throws, and warns once of a store that does not answer. */
+/**
+ * Creates a function that asks between iterations what people ordered. It returns an empty list if nothing is known,
+ * never throws, and warns once about a store that does not answer.
+ */
 export function createOrderPoll({
   config,
   store,
@@ -31,7 +34,7 @@ export function createOrderPoll({
   };
 }
 
-/** What the store answers in time; a cancelled run does not wait for it. */
+/** Returns the store's answer, or a substitute after the time limit; a cancelled run does not wait for it. */
 async function readWithin(asked: Promise<ReadSnapshot>, signal: AbortSignal): Promise<ReadSnapshot> {
   const { promise: given, resolve: giveUp } = Promise.withResolvers<ReadSnapshot>();
   const onCancel = (): void => {

@@ -3,7 +3,7 @@ import type { Work } from '../../handover/intake.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** Time between two looks while a call runs, in ms. A look takes at most three requests, and GITHUB_TOKEN has 1,000 an hour. */
+/** Interval between two looks while a call runs, in ms. A look takes at most three requests, and GITHUB_TOKEN has 1,000 an hour. */
 const LOOK_EVERY_MS = 2 * MINUTE_MS;
 
 /** Looks at people for as long as a call runs. */
@@ -13,7 +13,7 @@ export interface PeopleWatch {
   end(): void;
 }
 
-/** Watches whether people take back what a call works on, so that the call can be ended. Sees nothing in a job that cannot ask. */
+/** Watches whether people take back what a call works on, so that the call can be ended. A job that cannot ask detects nothing. */
 export function watchPeople({ lookAtPeople }: Pick<LoopDeps, 'lookAtPeople'>, work: Work, task: Task): PeopleWatch {
   const seen = new AbortController();
   let isLooking = false;

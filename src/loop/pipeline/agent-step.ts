@@ -12,26 +12,26 @@ import { callAgent, type Iteration, setupFor } from '../call.ts';
 import type { Committed } from '../clean-check.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** How far the steps of an iteration are. */
+/** The state of an iteration between its steps. */
 export interface Walk {
-  /** Charged with every call so far. */
+  /** The work, charged with every call so far. */
   readonly work: Work;
-  /** What every call said, retries included. */
+  /** Results of every call, retries included. */
   readonly heard: readonly Heard[];
-  /** Of those, the calls that failed in a step that may fail, and those that were made again. */
+  /** The calls of `heard` that failed in a step that may fail, and those that were made again. */
   readonly failed: readonly Heard[];
   readonly earlier: readonly EarlierStep[];
   readonly records: readonly StepRecord[];
   /** The lane's conversation, which the next call may continue. */
   readonly sessionId: string | null;
-  /** The conversation of the newest call; null: none was made, or its conversation is unknown. */
+  /** The conversation of the newest call; null when no call was made, or its conversation is unknown. */
   readonly reached: string | null;
   readonly sessionDroppedAt: number | null;
-  /** The marker by which a step said that everything is done, which is removed already; null: none did. */
+  /** Path of the marker by which a step said that everything is done, which is already removed; null when there was none. */
   readonly doneMarker: string | null;
   /** Content of the work tree after the last step. */
   readonly tree: string;
-  /** What was committed last. */
+  /** The content that was committed last. */
   readonly base: Snapshot;
   readonly committed: readonly Committed[];
 }
@@ -41,11 +41,11 @@ export interface Tried {
   readonly attempt: Attempt;
   readonly walk: Walk;
   readonly tail: string;
-  /** Two if the first failed and was made again in a new conversation; empty: the step made no call. */
+  /** The calls of the attempt; two if the first failed and was made again in a new conversation, none if the step makes no call. */
   readonly calls: readonly (CallUsage & { readonly heard: Heard })[];
 }
 
-/** What an iteration begins with. */
+/** The state in which an iteration begins. */
 export interface Begun {
   readonly before: Snapshot;
   readonly listed: readonly FileTask[];
@@ -59,11 +59,11 @@ export interface Begun {
 export interface Running<S extends Step = Step> {
   readonly iteration: Iteration & Begun;
   readonly step: S;
-  /** How many steps the pipeline has. */
+  /** Number of steps of the pipeline. */
   readonly of: number;
 }
 
-/** Calls the agent as one step says. The call is charged and on record before it is made. */
+/** Calls the agent for one step. The call is charged and on record before it is made. */
 export async function tryAgent(
   deps: LoopDeps,
   { iteration, step, of }: Running<AgentStep>,
@@ -85,7 +85,7 @@ export async function tryAgent(
         aim: aimOf(step),
         promptTemplate: step.prompt?.text ?? deps.prompt.text,
         promptPath: step.prompt?.path ?? deps.prompt.path,
-        // The set-up comes before all else, so only in the first call.
+        // The set-up comes before all else, so it is part of the first call only.
         setup: walk.heard.length === 0 ? setupFor(deps.prompt, charged) : '',
         model: step.model,
         allowedTools: step.allowedTools,

@@ -86,7 +86,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
   const calls = tried.flatMap((one) => one.calls);
   const works = step.kind === 'agent' || step.kind === 'command';
-  // The marker is a message to the loop, so it goes before the step's change is measured or committed.
+  // The marker is a message to the loop, so it is removed before the step's change is measured or committed.
   const marked = works ? await takeDoneMarker(deps, iteration) : null;
   const { tree } = works ? await deps.repository.snapshot() : walk;
   const passed = result.kind === 'passed';
@@ -143,7 +143,7 @@ async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<Tr
   }
 }
 
-/** Commits between two steps and keeps the commit at once, so that a later kill does not lose it. */
+/** Commits between two steps and records the commit at once, so that a later kill does not lose it. */
 async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<Tried> {
   const after = await deps.repository.snapshot();
   const summary = walk.heard.at(-1)?.analysis.signal.summary ?? null;
@@ -173,7 +173,7 @@ function obstacleNow(deps: LoopDeps, { soFar, work: { startedAt } }: Iteration, 
   return callObstacle(used, deps.config.policy, deps.clock.now());
 }
 
-/** A step's record before it ran. */
+/** Returns a step's record before it ran. */
 function unrun({ work }: Walk, step: Step): Omit<StepRecord, 'result'> {
   return {
     name: step.name,
@@ -222,7 +222,7 @@ async function tryReadme(
   };
 }
 
-/** Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but are not the agent's progress. */
+/** Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but do not count as progress of the agent. */
 async function tryCommand(deps: LoopDeps, { iteration, step }: Running<CommandStep>, walk: Walk): Promise<Tried> {
   const { policy } = deps.config;
   const leftMs = iteration.work.startedAt + policy.maxRunMs - deps.clock.now();

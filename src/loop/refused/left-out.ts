@@ -10,7 +10,7 @@ import type { Work } from '../../handover/intake.ts';
 import type { RefusedPath, Remade, Remote } from '../../ports/repository.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** What leaving something out needs of the world. `repository` null: the work tree is in another job. */
+/** The dependencies of leaving something out on the outside world. `repository` is null when the work tree is in another job. */
 export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'> {
   readonly remote: Pick<Remote, 'pathsByTask' | 'remakeWithout' | 'probePush'>;
   readonly repository: Pick<LoopDeps['repository'], 'takeHead' | 'snapshot'> | null;
@@ -22,8 +22,8 @@ export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'>
 const LEFT_OUT_BY_SERVER = 'the git server refused it';
 
 /**
- * Removes what the server refused from the commits that it does not have yet: the files that it names (`byFile`), else the
- * work of one task if the others are accepted without it, else all of it. The rest stays as it was committed.
+ * Removes what the server refused from the commits that it does not have yet: the files that it names (`byFile`), else
+ * the work of one task if the others are accepted without it, else all of it. The rest stays as it was committed.
  */
 export async function leaveRefusedOut(
   deps: LeaveOutDeps,
@@ -54,7 +54,7 @@ async function withoutFiles(
   const words = redact(explainRefusal(refusal));
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
   const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
-  // A task that waits for a person leaves nothing in the work tree that the next task could be blamed for.
+  // A task that waits for a person must leave nothing in the work tree that the next task could be blamed for.
   const putBack = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
   log.warning(
     `The git server refused ${namesOf(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${sentence(words)}`,
@@ -100,7 +100,7 @@ async function withoutTasks(
   });
 }
 
-/** Sets a task aside that the agent claims to be done while its refused file is unchanged in the work tree: another call would be refused in the same way. */
+/** Sets a task aside that the agent claims to be done while its refused file is unchanged in the work tree, because another call would be refused in the same way. */
 export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
   const last = work.journal.at(-1);
   if (last === undefined) return work;
@@ -117,7 +117,7 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
   return next;
 }
 
-/** Every commit of the iterations that the server does not have. */
+/** Returns every commit of the iterations that the server does not have, mapped to null. */
 function placesOfAll({ journal, safe }: Work): Remade['places'] {
   const lost = journal.slice(safe.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
   return Object.fromEntries(lost.map((id) => [id, null]));

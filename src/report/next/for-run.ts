@@ -22,7 +22,7 @@ type End<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
 const NOTHING = step('nothing', ' to do');
 
-/** Returns what a person can do after a run, and what happens without them: every place that tells people of a run renders these. */
+/** Returns what a person can do after a run, and what happens without them. Every page that reports a run renders these steps. */
 export function nextSteps(report: RunReport): readonly NextStep[] {
   const { outcome } = report;
   switch (outcome.kind) {
@@ -71,7 +71,7 @@ export function nextSteps(report: RunReport): readonly NextStep[] {
   }
 }
 
-/** What a person does about the cause of a stop. */
+/** The steps that remove the cause of a stop. */
 const HALTED: Readonly<Record<Exclude<End<'halted'>['reason'], 'circuit_open'>, readonly NextStep[]>> = {
   permission_denied: [
     step('set', `add it to \`${policyInputs.allowedTools.name}\` if the agent may have it`),
@@ -107,7 +107,7 @@ function circuitSteps(
     : [{ ...step('fix', 'the cause'), lead: 'to continue at once, ' }, { ...command('retry'), joint: ' and ' }, probe];
 }
 
-/** How work continues once the cause is fixed: the schedule works the queue, an issue's own branch waits for a person. */
+/** Returns how work continues once the cause is fixed: the schedule works the queue, an issue's own branch waits for a person. */
 function retrySteps(report: RunReport): readonly NextStep[] {
   return isScheduled(report)
     ? [
@@ -153,7 +153,7 @@ function parkedSteps(outcome: End<'parked'>, report: RunReport): readonly NextSt
   return [...continuation(report, 'after that'), { ...raise, lead: 'to go faster, ' }];
 }
 
-/** Why the wait is shorter than the agent reported; none when it is not. */
+/** Explains why the wait is shorter than the agent reported; empty when it is not. */
 function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): readonly NextStep[] {
   const limit = iterationsOf(report).at(-1)?.analysis.usageLimit ?? null;
   const reported = Date.parse(limit?.resumeAt ?? '');
@@ -163,7 +163,7 @@ function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): reado
   return [step('note', `the agent reported a wait until ${until}, ${why}`)];
 }
 
-/** Who takes the work up again: the schedule works the queue, and an issue's own branch where that has nothing to do. What a person must decide comes first. */
+/** Returns how the work continues: the schedule works the queue, and also an issue's own branch when the queue is empty. A decision that a person owes comes first. */
 function continuation(report: RunReport, when: 'after that' | 'from here'): readonly NextStep[] {
   const isAsked = allTasksOf(report).some(({ progress }) => progress.state === 'blocked');
   if (isScheduled(report)) {
@@ -180,7 +180,7 @@ function continuation(report: RunReport, when: 'after that' | 'from here'): read
     : [...decide, step('wait', `${scheduled}, and so does \`/ralph run\` on the issue`)];
 }
 
-/** A higher limit is a choice, where more of the same would help. */
+/** Suggests a higher limit, unless the limit was `checks` or the verification fails. */
 function higherLimit({ reason }: End<'limit'>, report: RunReport): readonly NextStep[] {
   if (reason === 'checks' || lastVerification(report).kind === 'failed') return [];
   const { maxIterations, maxRunMs, maxCostUsd } = policyInputs;
@@ -188,7 +188,7 @@ function higherLimit({ reason }: End<'limit'>, report: RunReport): readonly Next
   return [step('note', `a higher \`${name}\` lets one run do more`)];
 }
 
-/** How to continue: a lane is paused by an order, or by a pull request that was closed. */
+/** Returns how to continue a lane that was paused by an order or by a closed pull request. */
 function resumeSteps(by: string, report: RunReport): readonly NextStep[] {
   if (by.startsWith('pull request #'))
     return [
@@ -237,7 +237,7 @@ function failedSteps(outcome: End<'failed'>, report: RunReport): readonly NextSt
     : [step('fix', 'the problems above'), step('rerun', '', ' and '), ...keptSteps(report)];
 }
 
-/** Where finished work is; none where there is none, or none that was published. */
+/** Says where the finished work is; empty when there is none or none was published. */
 function keptSteps(report: RunReport): readonly NextStep[] {
   if (report.kind !== 'worked' || report.iterations.length === 0 || report.headSha === null) return [];
   return [step('note', `what is finished is on \`${report.branch}\``)];

@@ -8,7 +8,7 @@ import { awaitedOutside, sourcesOf } from '../sentences/waiting.ts';
 import { withheldFrom } from '../sentences/ends/withheld.ts';
 import { command, type NextStep, nextStepsForFeedback, step, whereToWrite } from './step.ts';
 
-/** More protected paths than this are left to the summary. */
+/** Maximum number of protected paths that are named; the summary lists the others. */
 const SHOWN_PATHS = 5;
 
 /** Returns what a person can do about one task that was given up, set aside or needs them. */
@@ -46,7 +46,7 @@ export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
   const isAsked = stuck.some(({ task }) => !isListed(task));
   const threads = threadsOfAll(stuck, report);
   const retry = command('retry', threads, threads.length === 0);
-  // Nothing is known to be wrong with tasks that were never tried here.
+  // Tasks that were never tried in this run have no known problem.
   if (stuck.length > 0 && worked.length === 0 && !isAsked)
     return [{ ...retry, lead: `to have ${stuck.length === 1 ? 'it' : 'them'} tried, ` }];
   const needed = stuck.length === 0 ? ['blocked'] : worked.map(({ progress }) => adviceFor(progress));
@@ -76,7 +76,7 @@ function adviceFor({ state, reason }: TaskProgress): Advice {
   return ADVICE.find((kind) => kind === reason) ?? state;
 }
 
-/** Steps by what keeps a task: `where` a person writes about it, empty where that is not named, and how they mark it as `done`. */
+/** Returns the steps for what keeps a task. `where` is the place to write about it, empty where that is not named; `done` is the step that marks the task as done. */
 function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, done: NextStep): readonly NextStep[] {
   const say = (what: string, joint?: string): NextStep => step('say', [what, ...where], joint);
   switch (advice) {
@@ -106,7 +106,7 @@ function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, don
 
 const WITHOUT_THEM = 'that the task should do without them';
 
-/** Names the paths to allow where all that is missing is protected. */
+/** Names the paths to allow when only protected paths were withheld. */
 function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
   const files = withheldFrom(one, report);
   const paths = files.filter(({ why }) => leftOutReason(why) === 'protected').map(({ path }) => path);
@@ -120,7 +120,7 @@ function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] 
   ];
 }
 
-/** A verification that never passed keeps every task from being done. */
+/** Points out a verification that never passed, because it keeps every task from being done. */
 function verificationSteps({ task }: TaskReport, report: RunReport): readonly NextStep[] {
   const ran = iterationsOn(report, task.id)
     .map(({ evidence }) => evidence.verification)
@@ -139,7 +139,7 @@ function stepsForSubject({ task: { id, source }, progress }: TaskReport): readon
   return nextStepsForFeedback(id, source.on.kind, progress.reason === 'feedback_rounds' ? 'used-up' : 'unknown');
 }
 
-/** The threads in which a task is retried; by hand where there are none. */
+/** Returns the threads in which a task can be retried; empty when it can only be retried by hand. */
 function threadsOf(task: Task, report: RunReport): readonly string[] {
   return [
     ...(issueOfTask(task) === null ? [] : ['the issue']),
@@ -147,7 +147,7 @@ function threadsOf(task: Task, report: RunReport): readonly string[] {
   ];
 }
 
-/** On the queue's pull request, or by hand, a retry is for all tasks that failed or are blocked. */
+/** Returns the threads for a retry of all tasks that failed or are blocked; empty when they can only be retried by hand. */
 function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly string[] {
   if (stuck.some(({ task }) => !isListed(task))) return ['the pull request'];
   if (!isQueue(report)) return ['the issue'];
@@ -155,7 +155,7 @@ function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly
   return stuck.every(({ task }) => issueOfTask(task) !== null) ? ['its issue'] : [];
 }
 
-/** Ralph can work on an issue of this repository; others are closed by their own people. */
+/** Returns the steps for dependencies outside of the lane. Ralph can work on issues of this repository only. */
 function dependencySteps(outside: readonly string[], report: RunReport): readonly NextStep[] {
   const here = outside.filter((name) => name.startsWith('#'));
   const shown = `${here.slice(0, 5).join(', ')}${here.length > 5 ? ' and the others' : ''}`;

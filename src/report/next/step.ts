@@ -10,21 +10,24 @@ import { formatInstantFrom } from '../format.ts';
 import { prose, taskLink } from '../markdown.ts';
 import { stillAgainst } from '../sentences/feedback.ts';
 
-/** A step's readers: of a log, of a page on GitHub, or of a terminal beside a checkout. */
+/** The place where a step is read: a log, a page on GitHub, or a terminal beside a checkout. */
 export type Target = 'log' | 'markdown' | 'terminal';
 
-/** One thing that a person can do next, or that happens without them. `joint` joins it to the step before, and one without begins a sentence; `lead` stands in front of it, such as `to continue, `. */
+/**
+ * A thing that a person can do next, or that happens without them. `joint` joins the step to the one before (a step
+ * without it begins a sentence); `lead` is put in front, such as `to continue, `.
+ */
 export type NextStep = Deed & { readonly joint?: string; readonly lead?: string };
 
 type Deed =
   | { readonly kind: Exclude<Kind, 'command'>; readonly what: Words }
-  /** `on`: the threads in which it is commented; `byHand`: the workflow takes it as an input, too. */
+  /** `on` holds the threads in which to comment; `byHand` is set when the workflow also takes the command as an input. */
   | { readonly kind: 'command'; readonly command: Command; readonly on: readonly string[]; readonly byHand: boolean };
 
 /** Words of a sentence with code in `backticks`; a task among them is linked where it has a page. */
 type Words = readonly (string | Task)[];
 
-/** A command in the words in which people give it, `retry` with the task that is meant. */
+/** A command as people write it; `retry` carries the task that is meant. */
 type Command = CommandWords | `retry ${string}`;
 
 /** The kinds of steps, each with the words that it begins with. */
@@ -61,12 +64,12 @@ export const KINDS = {
 
 type Kind = keyof typeof KINDS;
 
-/** Makes a step of one of the kinds but `command`. */
+/** Creates a step of any kind but `command`. */
 export function step(kind: Exclude<Kind, 'command'>, what: string | Words = '', joint?: string): NextStep {
   return { kind, what: typeof what === 'string' ? [what] : what, ...(joint === undefined ? {} : { joint }) };
 }
 
-/** Makes a step of a command, commented `on` threads. */
+/** Creates a step for a command, commented `on` threads. */
 export function command(name: Command, on: readonly string[] = [], byHand = false): NextStep {
   return { kind: 'command', command: name, on, byHand };
 }
@@ -101,11 +104,11 @@ function renderSentence(steps: readonly NextStep[], target: Target): string {
   const line = [...parts, '.']
     .map((part) => (typeof part === 'string' ? writeWords(part, target) : nameFor(part, target)))
     .join('');
-  // Behind `Next: ` in a terminal.
+  // A terminal prints the line behind `Next: `.
   return target === 'terminal' ? line : `${line.charAt(0).toUpperCase()}${line.slice(1)}`;
 }
 
-/** Writes words of ours with the blanks around them. */
+/** Writes our own words and keeps the blanks around them. */
 function writeWords(words: string, target: Target): string {
   return words.replace(/\S(?:[^]*\S)?/, (own) =>
     target === 'markdown' ? prose(own, 1000) : flatten(own).replaceAll('`', ''),
@@ -132,7 +135,7 @@ function clauseOf(one: NextStep, target: Target): Words {
     : [`${atHand} (for all that failed or is blocked), or \`ralph ${given}\` in a checkout (for this one)`];
 }
 
-/** Returns where a person writes what a task asks for, behind other words. An item of the plan is known by its title. */
+/** Returns where a person writes what a task asks for, to be put behind other words. An item of the plan is identified by its title. */
 export function whereToWrite(task: Task): Words {
   switch (task.source.kind) {
     case 'issue':
@@ -153,7 +156,7 @@ const REVIEW_PLACES = {
   conflict: 'a review of the pull request',
 } as const;
 
-/** Returns how a person goes on with what was asked of the pull request. `rounds`: `unknown` where nothing says that no more are allowed. */
+/** Returns how a person continues with what was asked of the pull request. `rounds` is `unknown` where nothing says that no more are allowed. */
 export function nextStepsForFeedback(
   id: TaskId,
   kind: FeedbackItem['kind'],
@@ -186,7 +189,7 @@ export function nextStepsForFeedback(
   }
 }
 
-/** Returns the same once no more rounds are allowed. `stands`: the last answer was not taken back, and may be enough. */
+/** Returns the steps for a feedback task once no more rounds are allowed. `stands` is set when the last answer was not taken back, and may be enough. */
 export function nextStepsAfterRounds(id: TaskId, kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
   const steps = nextStepsForFeedback(id, kind, 'used-up');
   if (!stands) return steps;
@@ -200,7 +203,7 @@ const ENOUGH_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
   conflict: ', if the pull request can be merged now',
 };
 
-/** Returns how the work gets into the base branch: what is against that comes first. */
+/** Returns how the work gets into the base branch; objections to a merge come first. */
 export function stepsToMerge(report: RunReport): readonly NextStep[] {
   if (lastVerification(report).kind === 'failed') return [step('look', 'the failing tests before anything is merged')];
   const against = objections(report);
@@ -216,13 +219,13 @@ export function stepsToMerge(report: RunReport): readonly NextStep[] {
 
 const AND_MERGE = step('merge', 'it', ' and ');
 
-/** Returns to look at what people and CI still have against the pull request; empty where nothing is known. */
+/** Returns a step to look at what people and CI still have against the pull request; empty when nothing is known. */
 export function objections(report: RunReport): readonly NextStep[] {
   const why = stillAgainst(report);
   return why === '' ? [] : [step('look', `the pull request before anything is merged: ${why}`)];
 }
 
-/** Returns what ends the wait for a review. */
+/** Returns the steps that end the wait for a review. */
 export function stepsToReview(report: RunReport): readonly NextStep[] {
   const held = laneOf(report)?.held ?? null;
   if (held === null || report.kind === 'worked')
@@ -242,7 +245,7 @@ export function stepsToReview(report: RunReport): readonly NextStep[] {
   ];
 }
 
-/** Returns what people can do with a pull request that is ready: merge it, ask for more, reject it. */
+/** Returns what people can do with a pull request that is ready: merge it, ask for more, or reject it. */
 export function nextStepsWhenReady(report: RunReport): readonly NextStep[] {
   const [change, ...others] = stepsToChange(report);
   return [
@@ -252,7 +255,7 @@ export function nextStepsWhenReady(report: RunReport): readonly NextStep[] {
   ];
 }
 
-/** Where reviews are not answered, a task that is done stays done: what is missing is new work. */
+/** Returns how to request a change. Where reviews are not answered, a done task stays done, so the change is new work. */
 function stepsToChange(report: RunReport): readonly NextStep[] {
   if (settingOf(report)?.answersReviews === true)
     return [step('review', 'it'), step('wait', 'Ralph answers each comment of a review', ': ')];
@@ -261,7 +264,7 @@ function stepsToChange(report: RunReport): readonly NextStep[] {
   return [step('set', 'describe it in the issue'), { ...command('run', ['the issue']), joint: ' and ' }, ...own];
 }
 
-/** Steps after auto-merge was switched off, because there are commits that nobody has reviewed. */
+/** The steps after auto-merge was switched off because of commits that nobody has reviewed. */
 export const AFTER_DISARMING: readonly NextStep[] = [
   ...[step('review', 'the new commits'), { ...step('arm'), lead: 'then ' }],
   step('merge', 'the pull request', ', or '),

@@ -5,13 +5,16 @@ import { commitPage, link, prose, text } from '../markdown.ts';
 import { nextStepsForFeedback, renderSteps } from '../next/step.ts';
 import { pageOf } from '../sentences/feedback.ts';
 
-/** Where an answer is given. */
+/** The task and the repository that an answer belongs to. */
 interface AnswerFacts {
   readonly id: TaskId;
   readonly repositoryUrl: string;
 }
 
-/** The one answer to what was asked: what was done and where, or why not, in at most ten lines. It says the same whenever it is rendered, so that it is known again. */
+/**
+ * Renders the one answer to what was asked: what was done and where, or why not, in at most ten lines. The same answer
+ * always renders the same text, so that it can be recognized.
+ */
 export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
   return [
     answerMarker(id, item.asked),
@@ -24,17 +27,17 @@ export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: 
   ].join('\n\n');
 }
 
-/** An answer in a thread stands below what was asked; one to a review as a whole stands alone. */
+/** Links what was asked when it was a review as a whole; an answer in a thread is posted below its question. */
 function askedLine(item: FeedbackItem, repositoryUrl: string): readonly string[] {
   return item.kind === 'review' ? [link(text(item.title, 120), pageOf(item, { repositoryUrl }))] : [];
 }
 
-/** What came of it, as one line. Empty while nothing did. */
+/** Renders the answer as one line; empty while there is no answer. */
 function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
   if (answer === null) return '';
   const { kind, commit, words, isOurs } = answer;
   const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}`;
-  // No agent was asked: these words are ours.
+  // No agent was asked: these words are our own.
   if (isOurs && words !== null) return `**${prose(words, 500)}**${where}.`;
   switch (kind) {
     case 'changed':
@@ -42,12 +45,12 @@ function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
     case 'unchanged':
       return '**Not changed.**';
     case 'given-up':
-      // How often it was tried is another number as soon as a person pushes.
+      // The line gives no number of attempts, because the count restarts as soon as a person pushes.
       return `**A person must decide.**${commit === null ? '' : ` Ralph has tried, last${where}.`}`;
   }
 }
 
-/** Data of the agent: one line that mentions, links and closes nothing. */
+/** Quotes the agent's words in one line that mentions, links and closes nothing. */
 function quoted({ answer }: FeedbackItem): readonly string[] {
   return answer === null || answer.words === null || answer.isOurs ? [] : [`> “${text(answer.words, 500)}”`];
 }

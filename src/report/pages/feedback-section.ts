@@ -13,13 +13,13 @@ const BEGIN = '<!-- ralph:begin -->';
 
 const END = '<!-- ralph:end -->';
 
-/** What people read of a pull request. */
+/** Title and body of a pull request, as people read them. */
 export interface PullRequestText {
   readonly title: string;
   readonly body: string;
 }
 
-/** How the bodies of earlier versions begin, which have no markers. */
+/** The beginning of the bodies that earlier versions wrote, which have no markers. */
 const EARLIER_HEADLINE =
   /^\*\*(?:Complete|Blocked|Parked|Cancelled|Killed|Idle|Paused|Noted|Updated|(?:Halted|Stopped|Failed|Waiting)[^*\n]{0,60}|(?:Iteration|Time|Cost) limit)\.\*\* /m;
 
@@ -31,7 +31,7 @@ const SHOWN_CHECKS = 5;
 
 const SHOWN_LOCK_FILES = 3;
 
-/** What people and CI asked of the pull request, what was answered, and how its checks stand. Empty where nothing was asked and no check needs words. */
+/** Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing was asked and no check needs a comment. */
 export function feedbackSection(report: WorkedReport): string {
   const asked = listAsked(report);
   const open = asked.filter(({ isOpen }) => isOpen);
@@ -55,13 +55,13 @@ export function feedbackSection(report: WorkedReport): string {
   return blocks.length === 0 ? '' : ['### Review and checks', ...blocks].join('\n\n');
 }
 
-/** One line on it; empty where nothing was asked. */
+/** Summarizes review and checks in one line; empty when nothing was asked. */
 export function feedbackLine(report: RunReport): string {
   const words = feedbackWords(listAsked(report));
   return words === '' ? '' : `**Review and checks:** ${words}`;
 }
 
-/** What came of it, on one line: our words, or the agent's as a quotation. */
+/** Renders an answer on one line, in our words or with the agent's as a quotation. */
 export function answerWords(
   { kind, commit, words, isOurs, lockFiles }: NonNullable<FeedbackItem['answer']>,
   { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>,
@@ -73,14 +73,14 @@ export function answerWords(
   return `${what}${words === null ? '' : `: “${text(words, 200)}”`}`;
 }
 
-/** Which tool made which lock file, or why it did not. */
+/** Names the tool that made each lock file, or why it did not. */
 function lockWords(lockFiles: readonly LockFile[]): string {
   if (lockFiles.length === 0) return '';
   const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => prose(lockFileWords(file), 400));
   return ` (${shown.join('; ')}${andMore(lockFiles.length - shown.length)})`;
 }
 
-/** One thing that was asked, and what came of it. */
+/** Renders one request and the answer to it. */
 export function itemLine({ id, item }: Asked, report: WorkedReport): string {
   const task = report.feedback.find((one) => one.task.id === id) ?? null;
   const [glyph, words] =
@@ -88,7 +88,7 @@ export function itemLine({ id, item }: Asked, report: WorkedReport): string {
       ? openState(task, item)
       : ([GLYPH[item.answer.kind], answerWords(item.answer, report)] as const);
   const rounds = item.rounds > 1 ? ` (${count(item.rounds, 'round')})` : '';
-  // What people wrote may end in a full stop.
+  // A title that people wrote may end in a full stop.
   const title = text(item.title, 120).replace(/[.:;,!]+$/, '');
   return `${glyph} ${link(title, pageOf(item, report))}${rounds}: ${words}`;
 }
@@ -113,7 +113,7 @@ function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly 
   }
 }
 
-/** What must be known of checks that are not a task. */
+/** Lists the checks that are not tasks but that people must know of. */
 function checkLines(report: WorkedReport): readonly string[] {
   const { checks, baseBranch, headSha, repositoryUrl } = report;
   if (checks === null) return [];
@@ -127,7 +127,7 @@ function checkLines(report: WorkedReport): readonly string[] {
   ];
 }
 
-/** How checks come to start on what Ralph pushes. */
+/** The advice on how to have checks start on what Ralph pushes. */
 const CURE =
   'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
 
@@ -136,7 +136,7 @@ function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting',
   return names.length === 0 ? [] : [`${words}: ${firstNames(names, SHOWN_CHECKS)}`];
 }
 
-/** Newest last. */
+/** Lists the rounds as a table, newest last. */
 function roundLines({ answers: { rounds }, repositoryUrl }: WorkedReport): readonly string[] {
   if (rounds.length === 0) return [];
   return [
@@ -153,7 +153,7 @@ function roundLines({ answers: { rounds }, repositoryUrl }: WorkedReport): reado
   ];
 }
 
-/** `✅ 5 · ❌ 1`; `–`: not known, or there are none. */
+/** Renders the counts as `✅ 5 · ❌ 1`, or `–` when they are not known or all zero. */
 function checksCell(checks: FeedbackRound['checks']): string {
   if (checks === null) return '–';
   const { passed, failed, running, waiting } = checks;
@@ -177,12 +177,12 @@ function lowerFirst(words: string): string {
   return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
 }
 
-/** Our part of a body, so that it is found again. */
+/** Puts our part of a body between its markers. */
 export function markedPart(part: string): string {
   return `${BEGIN}\n${part}\n${END}`;
 }
 
-/** The pull request with our part in place of the one before: what people wrote around it stays, and a title of theirs. */
+/** Replaces our part of the pull request and keeps the text that people wrote around it, and a title of their own. */
 export function withPeoplesText(present: PullRequestText, own: PullRequestText): PullRequestText {
   const { before, after } = peoplesText(present.body);
   return {
@@ -191,7 +191,7 @@ export function withPeoplesText(present: PullRequestText, own: PullRequestText):
   };
 }
 
-/** Characters of a body that are not ours. */
+/** Returns the number of characters of a body that are not ours. */
 export function peoplesChars({ body }: PullRequestText): number {
   const { before, after } = peoplesText(body);
   return before.length + after.length;
@@ -200,7 +200,7 @@ export function peoplesChars({ body }: PullRequestText): number {
 function isOurTitle({ title, body }: PullRequestText): boolean {
   const hidden = parseHiddenStatus(body);
   const written = hidden.kind === 'found' ? (hidden.status.title ?? null) : null;
-  // Earlier versions did not remember what they wrote.
+  // Earlier versions did not store the title that they wrote.
   return title === '' || (written === null ? title.startsWith('Ralph: ') : flatten(written) === flatten(title));
 }
 
@@ -216,7 +216,7 @@ function peoplesText(body: string): { readonly before: string; readonly after: s
   return { before: body.slice(0, headline), after: afterHidden(body) };
 }
 
-/** What stands behind our hidden status, which was the end of our part. */
+/** Returns the text after our hidden status, with which our part of an older body ends. */
 function afterHidden(body: string): string {
   const hidden = body.lastIndexOf(HIDDEN_OPENING);
   const close = hidden === -1 ? -1 : body.indexOf(HIDDEN_CLOSING, hidden);

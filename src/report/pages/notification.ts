@@ -33,27 +33,27 @@ import { passedWords } from '../sentences/alarms.ts';
 import { answerWords } from './feedback-section.ts';
 import { commitLink, headline, verificationWord } from './sections.ts';
 
-/** More needs are counted, and not described. */
+/** Maximum number of needs described; further ones are only counted. */
 const SHOWN_NEEDS = 10;
-/** Of so many iterations it is said what they tried. */
+/** Maximum number of attempts listed. */
 const SHOWN_TRIES = 5;
-/** Of so many tasks a stop is said to be about. */
+/** Maximum number of tasks named as the place of a stop. */
 const SHOWN_TASKS = 3;
 
 export interface NotificationText {
   readonly needs: readonly Need[];
   readonly report: RunReport;
-  /** What the agent said of each task. */
+  /** The lane's change, with the agent's words on each task. */
   readonly change: Change;
-  /** The task whose iteration was the last; null: not known. */
+  /** The task of the last iteration; null when it is not known. */
   readonly lastTask: TaskId | null;
   /** Issues that wait for approval. */
   readonly notices: readonly ApprovalNotice[];
-  /** Logins, checked. Nothing else that the product writes ever mentions anybody. */
+  /** Validated logins. Nothing else that the product writes ever mentions anybody. */
   readonly mentions: readonly string[];
 }
 
-/** The comment by which people are notified: what happened, the agent's last words, and what continues by which command or click. */
+/** Renders the comment that notifies people: what happened, the agent's last words, and the command or click that continues. */
 export function renderNotification(notification: NotificationText): string {
   const { needs, report, mentions } = notification;
   const left = needs.length - SHOWN_NEEDS;
@@ -66,12 +66,12 @@ export function renderNotification(notification: NotificationText): string {
   ].join('\n\n');
 }
 
-/** The line that makes GitHub send a message; none without anybody to send it to. */
+/** Renders the line that makes GitHub send a message; empty when there are no logins. */
 function mentionLine(logins: readonly string[]): readonly string[] {
   return logins.length === 0 ? [] : [logins.map((login) => `@${login}`).join(' ')];
 }
 
-/** What of a notification is settled, on one line. */
+/** Renders the settled parts of a notification on one line. */
 export function renderSettled(
   settled: readonly { readonly notification: Pick<Notification, 'about'>; readonly why: Settlement }[],
 ): string {
@@ -108,17 +108,17 @@ function settledWords(id: string, why: Settlement): string {
   }
 }
 
-/** What is asked of a pull request, by its id alone. */
+/** Returns what the id says was asked of a pull request. */
 function feedbackNoun(id: TaskId): string {
   if (id.startsWith('thread-')) return 'the review thread';
   if (id.startsWith('review-')) return 'the review';
   return id.startsWith('check-') ? 'the failed check' : 'the conflict with the base branch';
 }
 
-/** What becomes of a notification about the configuration when something else is wrong with it. */
+/** The text added to a notification about the configuration when something else stops the runs now. */
 export const ANOTHER_REASON = '\n**Settled:** Something else stops the runs now: see the newer comment.';
 
-/** What becomes of a notification that no state remembers, when the lane works again. */
+/** The text added to a notification that no state remembers, when the lane works again. */
 export const WORKS_AGAIN = '\n**Settled:** Runs work again.';
 
 function renderNeed({ kind, about }: Need, notification: NotificationText): string {
@@ -137,12 +137,12 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   ].join('\n\n');
 }
 
-/** True where the circuit opened because calls failed: that says nothing about a task. */
+/** Tells whether the circuit opened because calls failed, which says nothing about a task. */
 function isOfAgent({ outcome }: RunReport): boolean {
   return outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error';
 }
 
-/** What the lane stopped on, and what the agent said of it. */
+/** Names what the lane stopped on, with the agent's words on each task. */
 function stopWords(notification: NotificationText): readonly string[] {
   const { change, report } = notification;
   return stoppedOn(notification).flatMap((id) => {
@@ -154,7 +154,7 @@ function stopWords(notification: NotificationText): readonly string[] {
   });
 }
 
-/** The task of the last iteration, and those of the iterations before it that made no progress either, but for what is described by itself. */
+/** Returns the task of the last iteration and those of the idle iterations before it, except tasks with a need of their own. */
 function stoppedOn({ lastTask, needs, report }: NotificationText): readonly TaskId[] {
   const iterations = iterationsOf(report);
   const idle = iterations.slice(iterations.findLastIndex(({ verdict }) => verdict.progress) + 1);
@@ -162,7 +162,7 @@ function stoppedOn({ lastTask, needs, report }: NotificationText): readonly Task
   return [...new Set(ids)].filter((id) => !needs.some(({ about }) => about === id)).slice(-SHOWN_TASKS);
 }
 
-/** On its own issue a notice needs no name. */
+/** Renders a notice; on its own issue it does not name the issue. */
 function renderNotice(notice: ApprovalNotice, { needs, report }: NotificationText): string {
   const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
   if (needs.length === 1) return renderApprovalNotice(notice, taskLabel);
@@ -231,7 +231,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   }
 }
 
-/** What a server refused, in its words. */
+/** Quotes what a server refused, in the server's words. */
 function refusedWords({ refused }: TaskReport['progress']): string {
   if (refused === undefined) return 'See the job summary for its words.';
   const { files, words } = refused;
@@ -239,7 +239,7 @@ function refusedWords({ refused }: TaskReport['progress']): string {
   return `${text(words, 900)}${named}`;
 }
 
-/** Data of the agent: quoted, on one line each, and unable to mention anybody. */
+/** Quotes the agent's words, one line each, unable to mention anybody. */
 function ownWords({ question, summary, recommendation }: TaskShare): readonly string[] {
   const said = [
     ...(summary === null ? [] : [`“${text(summary, 500)}”`]),
@@ -251,7 +251,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
   return said.length === 0 ? [] : [`The agent says:\n\n${said.map((line) => `> ${line}`).join('\n>\n')}`];
 }
 
-/** What has been asked for as often as it may be, what came of it, and what a person can do now. */
+/** Renders a request whose rounds are used up: what was tried, the last answer, and what a person can do now. */
 function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = itemOf(report, id);
   if (item === null) return headline(report);
@@ -275,13 +275,13 @@ function roundsSoFar({ rounds, botRound }: FeedbackItem, report: RunReport): str
   return `Ralph has worked on what bots asked of this pull request in ${count(ofBots, 'round')}`;
 }
 
-/** What was answered in a round before. */
+/** Describes the answer of an earlier round. */
 function earlierWords({ commit, words }: NonNullable<FeedbackItem['tried']>[number], report: RunReport): string {
   const what = commit === null ? 'not changed' : `done in ${commitLink(commit, report)}`;
   return `${what}${words === null ? '' : `: “${text(words, 200)}”`}`;
 }
 
-/** What one try came to. */
+/** Describes what one iteration changed and said. */
 function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, report: RunReport): string {
   const { summary } = analysis.signal;
   const what =

@@ -28,7 +28,7 @@ type OutputName =
   | 'handoff-digest'
   | 'status-json';
 
-/** Values of all outputs; an empty string stands for what is not known or does not exist. */
+/** Renders the values of all outputs; an output that is not known or does not exist is an empty string. */
 export function renderOutputs(
   report: RunReport,
   journal: { readonly path: string | null; readonly hash: string | null },
@@ -61,7 +61,7 @@ export function renderOutputs(
   };
 }
 
-/** Optional tasks keep nothing from being complete. */
+/** Tells whether a task keeps the work from being complete; optional tasks do not. */
 function isOpen({ task, progress }: TaskReport): boolean {
   return !task.optional && progress.state !== 'done';
 }

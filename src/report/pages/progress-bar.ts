@@ -2,12 +2,12 @@ import type { TaskReport } from '../../handover/report.ts';
 
 const BAR_CELLS = 6;
 
-/** `[████░░]`: full only when everything is done, empty only when nothing is. */
+/** Renders `[████░░]`: full only when everything is done, empty only when nothing is. */
 export function progressBar(done: number, total: number): string {
   return barOf({ done, total, cells: BAR_CELLS });
 }
 
-/** A bar of so many cells, full from `total` on. */
+/** Renders a bar of `cells` cells, full when `done` reaches `total`. */
 export function barOf({
   done,
   total,
@@ -22,7 +22,7 @@ export function barOf({
   return `[${'█'.repeat(filled)}${'░'.repeat(cells - filled)}]`;
 }
 
-/** The bar of the tasks that are done. */
+/** Renders the bar of the tasks that are done. */
 export function tasksBar(tasks: readonly TaskReport[]): string {
   return progressBar(tasks.filter(({ progress }) => progress.state === 'done').length, tasks.length);
 }

@@ -16,13 +16,13 @@ import { setUpLines } from '../sentences/set-up.ts';
 import { costNoun } from '../sentences/spend.ts';
 import { progressBar } from './progress-bar.ts';
 
-/** Something that is said of an iteration. */
+/** A text about one iteration. */
 interface OfIteration {
   readonly iteration: number;
   readonly text: string;
 }
 
-/** `[████░░] 4/6 title`, a line of the job log. */
+/** Renders `[████░░] 4/6 title`, a line of the job log. */
 export function renderProgressLine(progress: {
   readonly done: number;
   readonly total: number;
@@ -32,7 +32,7 @@ export function renderProgressLine(progress: {
   return `${progressBar(done, total)} ${done}/${total} ${oneLine(title, 100)}`.trimEnd();
 }
 
-/** One line of the job log for a finished iteration. */
+/** Renders one line of the job log for a finished iteration. */
 export function renderIterationEnd(entry: JournalEntry): string {
   const { evidence, analysis, verdict } = entry;
   return [
@@ -51,7 +51,7 @@ export function renderIterationEnd(entry: JournalEntry): string {
   ].join(' · ');
 }
 
-/** In two or three words, what became of an iteration. */
+/** Describes the result of an iteration in two or three words. */
 export function iterationResult({ verdict, evidence, analysis }: JournalEntry): string {
   if (verdict.taskDone) return 'task done';
   if (evidence.end.kind === 'cancelled') return 'cancelled';
@@ -65,7 +65,7 @@ export function iterationResult({ verdict, evidence, analysis }: JournalEntry): 
   return verdict.testOnly ? 'progress, tests only' : 'progress';
 }
 
-/** The last block of the job log: outcome, numbers, where things are, what to do next. Plain lines. */
+/** Renders the last block of the job log in plain lines: outcome, numbers, links, and what to do next. */
 export function renderClosingBlock(report: RunReport, continued: 'here' | 'by-another-job' = 'here'): string {
   const { title, what } = describeOutcome(report);
   const next =
@@ -83,7 +83,7 @@ export function renderClosingBlock(report: RunReport, continued: 'here' | 'by-an
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** A log renders no Markdown. */
+/** Removes backticks, because a log renders no Markdown. */
 function plain(words: string): string {
   return words.replaceAll('`', '');
 }
@@ -111,13 +111,13 @@ function numberLines(report: RunReport): readonly string[] {
   ];
 }
 
-/** How the agent was kept apart, and what is weak about it. */
+/** Describes how the agent was isolated and what is weak about it. */
 function isolationLines(isolation: WorkedReport['isolation']): readonly string[] {
   if (isolation === null) return [];
   return [isolationLine(isolation), ...isolationProblems(isolation)].map((line) => plain(oneLine(line, 2000)));
 }
 
-/** `saved #41 (cache ✓ ref ✓)`. */
+/** Renders `saved #41 (cache ✓ ref ✓)`. */
 function savedWord(saved: SavedReport | null): readonly string[] {
   if (saved === null) return [];
   return saved.kind === 'saved'
@@ -125,7 +125,7 @@ function savedWord(saved: SavedReport | null): readonly string[] {
     : [`NOT saved: ${flatten(saved.why)}`];
 }
 
-/** Steps of a pipeline that did not pass. */
+/** Lists the pipeline steps that failed. */
 function stepFailures(steps: Evidence['steps']): readonly string[] {
   return steps
     .filter(({ result }) => result.kind === 'failed')
@@ -137,7 +137,7 @@ function verifyDetail(verification: Verification): string {
   return ` (${oneLine(verification.command, 60)}: ${verification.code === null ? 'out of time' : verification.code})`;
 }
 
-/** One line per text, in the order of its first iteration: `iterations 2–5: …`. Markdown. */
+/** Renders one Markdown line per text, in the order of its first iteration: `iterations 2–5: …`. */
 export function groupedLines(said: readonly OfIteration[]): readonly string[] {
   const byText = new Map<string, number[]>();
   for (const { iteration, text } of said) byText.set(text, [...(byText.get(text) ?? []), iteration]);
@@ -147,7 +147,7 @@ export function groupedLines(said: readonly OfIteration[]): readonly string[] {
   );
 }
 
-/** `2–5, 7`. */
+/** Renders `2–5, 7`. */
 function ranges(iterations: readonly number[]): string {
   const sorted = [...new Set(iterations)].sort((a, b) => a - b);
   const starts = sorted.filter((one) => !sorted.includes(one - 1));
@@ -157,13 +157,13 @@ function ranges(iterations: readonly number[]): string {
     .join(', ');
 }
 
-/** `Iteration 3: It …`, as a lane's change keeps what was overruled. */
+/** Parses `Iteration 3: It …`, the form in which a lane's change keeps overruled claims. */
 export function parseOverruled(line: string): OfIteration {
   const [, iteration = '', text = line] = /^Iteration (\d{1,6}): ([^]*)$/.exec(line) ?? [];
   return { iteration: Number(iteration), text: claimWords(text) };
 }
 
-/** A discrepancy or veto, as the journal holds it, for people who do not know the status block. */
+/** Rewords a discrepancy or veto of the journal for people who do not know the status block. */
 export function claimWords(sentence: string): string {
   return sentence
     .replace(

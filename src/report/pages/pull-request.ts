@@ -33,26 +33,26 @@ import {
 } from './sections.ts';
 import { renderHiddenStatus } from './status-json.ts';
 
-/** GitHub refuses a body of more than 65,536 characters; the rest is room for how it counts them. */
+/** GitHub refuses a body of more than 65,536 characters; the difference allows for how GitHub counts them. */
 const MAX_BODY_CHARS = 65_000;
-/** However much people wrote, so much is ours. */
+/** Minimum number of characters of our own part, however much people wrote. */
 const MIN_BODY_CHARS = 10_000;
-/** With less room, names and words for machines are fewer: what people must know has to fit. */
+/** Number of characters below which names and text for machines are shortened, so that what people must know fits. */
 const ENOUGH_CHARS = 35_000;
 
-/** Tasks that are described at full length, and that are named at all. */
+/** Maximum numbers of tasks described in full, and of tasks named at all. */
 const SHOWN_TASKS = 10;
 const NAMED_TASKS = 60;
 const SHOWN_COMMITS = 5;
 
-/** Title and body of a branch's pull request: about the whole change, over all runs. `taken`: characters of the body that people have written. */
+/** Renders title and body of a branch's pull request, about the whole change over all runs. `taken` is the number of characters that people have written in the body. */
 export function renderPullRequest(report: WorkedReport, taken: number): PullRequestText {
   const title = renderPullRequestTitle(report);
   const room = Math.max(MIN_BODY_CHARS, MAX_BODY_CHARS - taken);
   return { title, body: markedPart(ownPart(report, title, room)) };
 }
 
-/** The task's own title, or how many there are and the first two. Plain text without line breaks. */
+/** Returns the task's own title, or the number of tasks and the first two titles; plain text without line breaks. */
 function renderPullRequestTitle(report: WorkedReport): string {
   const tasks = branchTasks(report).map(({ task }) => task.title);
   const [first, second] = tasks.length > 0 ? tasks : report.tasks.map(({ task }) => task.title);
@@ -88,7 +88,7 @@ function headline(report: WorkedReport, tests: TestState): string {
   const [done, all] = [doneTasks(report).length, report.tasks.length];
   const tasks = all === 0 ? '' : tasksWord(report, { done, all });
   const tested = testWords(tests);
-  // What is done may not be what reviewers want.
+  // Reviewers may still object to work that is done.
   const against = stillAgainst(report);
   const asked = against === '' ? '' : `; ${against}`;
   switch (tests.kind) {
@@ -102,20 +102,20 @@ function headline(report: WorkedReport, tests: TestState): string {
   }
 }
 
-/** An open-ended task is not counted. */
+/** Counts the tasks, except for an open-ended prompt, which has no count. */
 function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: number; readonly all: number }): string {
   const [first] = tasks;
   if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return tasksDone(done, all);
   return `${code(nameOfTask(first.task), 80)} is ${done === all ? 'done' : 'not done yet'}`;
 }
 
-/** What nobody may miss, who has to decide what, and the one next step. */
+/** Renders the alarms, the decisions that people owe, and the one next step. */
 function toDo(report: WorkedReport, tests: TestState): string {
   const waiting = [
     ...stuckLines(allTasksOf(report)),
     ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : []),
   ];
-  // Readers of this are on the pull request, also where it is about to be opened.
+  // The reader is on the pull request, even if it is only about to be opened.
   const read = { ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } };
   const check = [
     ...(report.headCheck?.verification.kind === 'failed' ? [headCheckLine(report.headCheck, report)] : []),
@@ -128,7 +128,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
   return [
     ...check,
     ...[baseCheckLine(report)].filter((line) => line !== ''),
-    // A stop that no task is the reason of is explained here, or nowhere.
+    // A stop without a task to blame is explained nowhere else.
     ...(report.outcome.kind === 'halted' || report.outcome.kind === 'failed'
       ? [prose(describeOutcomeAlone(report).what, 500)]
       : []),
@@ -147,7 +147,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
   ].join('\n\n');
 }
 
-/** Tasks of which the branch has something: they are what the pull request is about. */
+/** Returns the tasks that the branch has work of, which the pull request is about. */
 function branchTasks(report: WorkedReport): readonly TaskReport[] {
   const started = startedTasks(report);
   const own = started.filter(
@@ -177,7 +177,7 @@ function taskName(task: TaskReport['task']): string {
   return `${taskLink(task)} ${text(task.title, 120)}`;
 }
 
-/** A list that is there for who opens it; a short one stands open. */
+/** Renders a folded list; empty when there are no lines. */
 function folded(summary: string, lines: readonly string[]): readonly string[] {
   if (lines.length === 0) return [];
   const items = firstLines(lines, NAMED_TASKS)
@@ -211,7 +211,7 @@ function stateWords(state: TaskReport['progress']['state']): string {
   return state === 'in-progress' ? 'in progress' : state === 'stuck' ? 'set aside' : state;
 }
 
-/** The agent's words, quoted, and what contradicts them. Those on a task that waits for a person stand above. */
+/** Quotes the agent's words and what contradicts them. The words on a task that waits for a person are quoted further up. */
 function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, tests: TestState): readonly string[] {
   const recommended = iterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
   const said = share.summary ?? share.recommendation ?? recommended;
@@ -247,7 +247,7 @@ function commitWords(
   ];
 }
 
-/** A clean clone of the branch says nothing of a task that is not done. */
+/** Returns the verification of a task. A clean clone of the branch proves nothing about a task that is not done. */
 function verificationWords({ progress, share }: TaskReport, report: WorkedReport): readonly string[] {
   if (share.verification === 'not-run') return [];
   if (progress.state === 'done' && publishedCheck(report)?.verification.kind === 'passed')
@@ -266,7 +266,7 @@ function costLine({ change }: WorkedReport): string {
   ].join(' · ')}`;
 }
 
-/** `Closes` for what is done; `Part of` mentions an issue without closing it, as long as one of its tasks is open. */
+/** Renders `Closes` for an issue that is done, and `Part of` as long as one of its tasks is open, which does not close it. */
 function issueLine(report: WorkedReport): string {
   const numbers = (tasks: readonly TaskReport[]): readonly number[] => [
     ...new Set(tasks.map(({ task }) => issueToClose(task)).filter((number) => number !== null)),
@@ -298,7 +298,7 @@ function details(report: WorkedReport): string {
   ].join('\n\n');
 }
 
-/** Of the last run, as the table above it is. */
+/** Describes the isolation of the last run, like the table above it. */
 function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
   if (isolation === null) return [];
   const problems = isolationProblems(isolation).map((line) => `- ${prose(line, 2000)}`);
@@ -307,7 +307,7 @@ function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
 
 function footer(report: WorkedReport): string {
   const several = agentsOfChange(report.change);
-  // A run that made no call knows no version, nor the name of an agent of its own.
+  // A run without a call knows no agent version, nor an agent name of its own.
   const [one = ''] = several;
   const name = report.agent.name === '' ? one : `${report.agent.name} ${report.agent.version}`;
   const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : text(name, 80);

@@ -9,10 +9,10 @@ import { cut } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { Work } from '../../handover/intake.ts';
 
-/** How a local run stands. `work`: what this run knows of its lane; its journal is null outside the loop. */
+/** The state of a local run. `work` is what this run knows of its lane; its journal is null outside of the loop. */
 export interface StandsNow {
   readonly work: (Pick<Work, 'tasks' | 'state'> & { readonly journal: Work['journal'] | null }) | null;
-  /** What the run before said last of what this one does not know; null: nothing is known of one. */
+  /** The last status of the run before, for what this run does not know; null when there is none. */
   readonly before: RunStatus | null;
   readonly lane: { readonly id: string; readonly branch: string };
   readonly doing: RunStatus['doing'];
@@ -25,7 +25,7 @@ export interface StandsNow {
   readonly pid: number;
 }
 
-/** The content of `.ralph/status.json`. */
+/** Renders the content of `.ralph/status.json`. */
 export function renderStatusDocument(stands: StandsNow): object {
   const { work, policy, now } = stands;
   const usage = work === null ? { hour: null, day: null } : usageAt(work.state.windows, now);
@@ -42,7 +42,7 @@ function runStatusOf(stands: StandsNow): RunStatus {
   const state = work?.state ?? null;
   const known = work === null ? withoutLane(stands) : withLane(work, stands);
   const journal = work?.journal ?? null;
-  // A run that ends before its first call has no iterations of its own: watchers keep the count they had.
+  // A run that ends before its first call has no iterations, so watchers keep the count of the run before.
   const finished = journal === null ? (stands.before?.iteration ?? 0) : journal.length;
   return {
     version: 1,

@@ -26,14 +26,14 @@ import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/ph
 import { groupedLines, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS } from '../sentences/look-at.ts';
 
-/** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
+/** A self-contained piece of a document. The highest `rank` is left out first when space is short; rank 0 always stays. */
 export interface Section {
   readonly name: string;
   readonly rank: number;
   readonly markdown: string;
 }
 
-/** Joins sections; leaves out whole ones, least important first, until the rest fits, and says which. */
+/** Joins sections. Leaves out whole ones, least important first, until the rest fits, and says which. */
 export function fitSections(sections: readonly Section[], maxChars: number): string {
   const filled = sections.filter(({ markdown }) => markdown !== '');
   const leaveOutFirst = filled.filter(({ rank }) => rank > 0).sort((a, b) => b.rank - a.rank);
@@ -51,13 +51,13 @@ export function fitSections(sections: readonly Section[], maxChars: number): str
   }
 }
 
-/** Outcome and what to do next: what a reader sees first. */
+/** Renders the outcome and the next steps, which a reader sees first. */
 export function headline(report: RunReport): string {
   const { title, what } = describeOutcome(report);
   return linkPages(`**${title}.** ${proseLines(what, 1000)}\n\n${nextLine(report)}`, report.repositoryUrl);
 }
 
-/** What a person can do next, as Markdown. */
+/** Renders what a person can do next, as Markdown. */
 export function nextLine(report: RunReport): string {
   return `**Next:** ${renderSteps(nextSteps(report), 'markdown')}`;
 }
@@ -74,7 +74,7 @@ export function stateWord(state: TaskState): string {
 
 const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '❌', blocked: '⛔', stuck: '⛔' } as const;
 
-/** The RALPH_STATUS table; rows of work only for a run that worked. Empty for a run that had no lane: there is nothing to report. */
+/** Renders the RALPH_STATUS table, with rows of work only for a run that worked; empty for a run without a lane. */
 export function statusTable(report: RunReport): string {
   const lane = laneOf(report);
   if (lane === null) return '';
@@ -97,7 +97,7 @@ export function statusTable(report: RunReport): string {
   return table(['RALPH_STATUS', ''], rows);
 }
 
-/** Its name and version; of several that the run called, who made how many iterations. */
+/** Returns the agent's name and version, or each agent with its number of iterations when the run called several. */
 function agentWord({ agent, iterations }: WorkedReport): string {
   const called = calledAgents(iterations);
   return called.length < 2
@@ -105,7 +105,7 @@ function agentWord({ agent, iterations }: WorkedReport): string {
     : called.map(({ agent: name, iterations: made }) => `${name} (${count(made, 'iteration')})`).join(', ');
 }
 
-/** `passed (8 s)`, ``failed: `npm test` exited with code 1``, `not run`. */
+/** Renders `passed (8 s)`, ``failed: `npm test` exited with code 1`` or `not run`. */
 export function verificationWord(verification: Verification): string {
   switch (verification.kind) {
     case 'passed':
@@ -117,7 +117,7 @@ export function verificationWord(verification: Verification): string {
   }
 }
 
-/** What became of a task's iterations: what a clean clone of the published head says counts more than what the work tree said. */
+/** Renders the verification of a task's iterations. A clean clone of the published head counts more than the work tree. */
 export function taskVerificationWord(entries: readonly JournalEntry[], report: RunReport): string {
   const inWorkTree = newestThatRan(entries);
   const published = publishedCheck(report);
@@ -128,7 +128,7 @@ export function taskVerificationWord(entries: readonly JournalEntry[], report: R
     : `${verificationWord(verification)} in a clean clone`;
 }
 
-/** What `verify` said where it counts: of the branch in a clean clone, and of the untouched base if it failed there. Empty where neither is known. */
+/** Renders the result of `verify` where it counts: on the branch in a clean clone, and on the untouched base if it failed there. Empty when neither is known. */
 export function checkSection(report: RunReport): string {
   const work = workOf(report);
   if (work === null) return '';
@@ -138,7 +138,7 @@ export function checkSection(report: RunReport): string {
   return [head, baseCheckLine(work)].filter((line) => line !== '').join('\n\n');
 }
 
-/** A head that passes is said with the outcome; here stays which commit it is. */
+/** Tells whether the outcome already reports that the head passes, so that only the commit is left to name. */
 function isSaid({ of, verification }: HeadCheck): boolean {
   return of === 'head' && verification.kind === 'passed';
 }
@@ -147,13 +147,13 @@ function verifiedLine({ commit }: HeadCheck, report: WorkedReport): string {
   return `Verified in a clean clone: ${commitLink(commit, report)}.`;
 }
 
-/** Whether what verifies failed before anybody worked; empty when it did not. */
+/** Reports a verification that failed on the base branch before this work; empty when it did not fail. */
 export function baseCheckLine({ baseCheck, baseBranch }: WorkedReport): string {
   if (baseCheck?.kind !== 'failed') return '';
   return `⚠️ ${code(baseCheck.command ?? 'verify', 80)} already failed on ${baseBranch === null ? 'the base branch' : code(baseBranch, 120)} before this work.`;
 }
 
-/** What `verify` said of a clean clone. */
+/** Reports the result of `verify` in a clean clone. */
 export function headCheckLine({ of, commit, verification }: HeadCheck, report: WorkedReport): string {
   const where = `in a clean clone of ${commitLink(commit, report)}`;
   const isLast = of === 'head';
@@ -173,12 +173,12 @@ function newestThatRan(entries: readonly JournalEntry[]): Verification {
 
 const NOT_RUN: Verification = { kind: 'not-run' };
 
-/** A short commit id that leads to the commit. */
+/** Renders a short commit id that links to the commit. */
 export function commitLink(sha: string, report: RunReport): string {
   return commitPage(sha, report.repositoryUrl);
 }
 
-/** What open tasks wait for that no agent has failed at. */
+/** Lists what open tasks wait for other than a failure of the agent. */
 export function waitingSection(report: RunReport): string {
   const unchecked = tasksOf(report).filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
@@ -191,7 +191,7 @@ export function waitingSection(report: RunReport): string {
   ]);
 }
 
-/** One line about tasks that the branch has work of and that are not listed any more; empty when there are none. */
+/** Reports tasks that the branch has work of but that are no longer listed; empty when there are none. */
 export function unlistedLine(report: RunReport): string {
   const unlisted = workOf(report)?.unlisted ?? [];
   if (unlisted.length === 0) return '';
@@ -202,7 +202,7 @@ export function unlistedLine(report: RunReport): string {
   return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} no longer in the queue, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
-/** What a reviewer looks at first: one line for each kind that there is, with about so many characters of names. No number of files makes it long. */
+/** Renders what a reviewer looks at first, one line per kind, with about `maxNamesChars` characters of names, however many files there are. */
 export function lookAtSection(report: RunReport, maxNamesChars: number): string {
   const lines = (workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one, maxNamesChars)}`);
   return lines.length === 0 ? '' : `### Look at first\n\n${lines.join('\n')}`;
@@ -215,12 +215,12 @@ function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): 
   return `**${LOOK_AT_WORDS[kind]}** (${count(fileCount, 'file')}): ${namesOutOf(shown, fileCount)}`;
 }
 
-/** Files that the run left out of its commits, and why. */
+/** Lists the files that the run left out of its commits, with the reasons. */
 export function withheldSection(report: RunReport): string {
   return renderList('Left out', leftOutLines(workOf(report)?.withheld ?? []));
 }
 
-/** Files of the work that the branch lacks, over all runs, and why. */
+/** Lists the files that the branch lacks, over all runs, with the reasons. */
 export function leftOutSection({ change: { leftOut, leftOutMore } }: WorkedReport): string {
   return renderList('Left out', [...leftOutLines(leftOut), ...moreLine(leftOutMore)]);
 }
@@ -237,7 +237,7 @@ function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
   );
 }
 
-/** Claims of the agent that the evidence overruled, over all runs. */
+/** Lists the agent's claims that the evidence overruled, over all runs. */
 export function overruledSection({ change: { overruled, overruledMore } }: WorkedReport): string {
   const lines = groupedLines(overruled.map(parseOverruled)).map(
     (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`,
@@ -255,23 +255,23 @@ export function warningSection(report: RunReport, heading: string): string {
   );
 }
 
-/** What the run found of other Ralphs: which of their files and settings count here. */
+/** Lists the files and settings of other Ralphs that the run found and that count here. */
 export function foundSection(report: RunReport): string {
   const lines = (settingOf(report)?.found ?? []).map((line) => prose(line, 600));
   return listUpTo(MAX_FOUND, 'Found of other Ralphs', lines);
 }
 
-/** More than any one system lays. */
+/** Maximum number of findings listed, more than any other Ralph leaves behind. */
 const MAX_FOUND = 40;
 
-/** The end of the output of the newest verification, when that failed. */
+/** Renders the end of the output of the newest verification if it failed, else an empty string. */
 export function verifyOutputSection(report: RunReport): string {
   const verification = lastVerification(report);
   if (verification.kind !== 'failed' || verification.tail.trim() === '') return '';
   return `<details>\n<summary>Last output of ${codeElement(verification.command, 80)}${publishedCheck(report) === null ? '' : ' in the clean clone'}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
 }
 
-/** A heading and a list; empty string for an empty list. */
+/** Renders a heading and a list; empty for an empty list. */
 export function renderList(heading: string, lines: readonly string[]): string {
   return listUpTo(20, heading, lines);
 }
@@ -302,7 +302,7 @@ function testsWord(report: LaneReport): string {
   return report.verifyCommands.length === 0 ? `not run (no \`verify\` command)${claimed}` : `not run${claimed}`;
 }
 
-/** The verify commands, the first three of them, as Markdown. */
+/** Renders the first three verify commands as Markdown. */
 export function verifyNames({ verifyCommands }: LaneReport): string {
   return firstLines(
     verifyCommands.map((command) => code(command, 80)),

@@ -37,32 +37,32 @@ import {
 /** First line of the notice that earlier versions wrote on each issue that waits for approval. */
 export const APPROVAL_MARKER = '<!-- ralph-action:needs-approval -->';
 
-/** What becomes of the notice when the issue was worked since. */
+/** The text that ends an approval notice when the issue was worked on since. */
 export const APPROVED_SINCE =
   '\n**This issue no longer waits for approval.** Ralph has worked on it since; its other comment says where that stands.';
 
-/** What becomes of it when the approved text is back. */
+/** The text that ends an approval notice when the approved text is back. */
 export const APPROVED_AGAIN = '\n**This issue no longer waits for approval.** Its text is approved.';
 
-/** What becomes of it when nobody wants the issue worked on any more. */
+/** The text that ends an approval notice when the issue was closed or lost its label. */
 export const NOT_ASKED_FOR = '\n**This issue no longer waits for approval.** It was closed, or its label was removed.';
 
-/** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
+/** First line of a thread's one status comment, whatever lane works there. It identifies the comment as our own. */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';
 
-/** Line of a status comment behind which the answer to the newest command stands. */
+/** The line of a status comment that precedes the answer to the newest command. */
 const ANSWER_PART = '<!-- ralph-action:answer -->';
 
-/** First line of the one answer in a thread where a run is at work, which writes its status without reading it: beside that, the answer stays. */
+/** First line of the one answer in a thread where a run is at work. The run writes its status without reading it, so the answer is a comment of its own. */
 export const ANSWER_MARKER = ANSWER_PART;
 
-/** First line of the one refusal in a thread: it does not overwrite the status. */
+/** First line of the one refusal in a thread, which does not overwrite the status. */
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
-/** What becomes of a refusal when Ralph worked on what the thread is about since. */
+/** The text that replaces a refusal when Ralph has worked on the thread's subject since. */
 export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**No longer refused.** Ralph has worked here since then; its other comment shows the status.`;
 
-/** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). */
+/** Renders the sticky comment on an issue (`taskId`) or on the lane's pull request (`null`). */
 export function renderStatusComment(report: WorkedReport, taskId: TaskId | null): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
   const where = [
@@ -74,10 +74,10 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   ];
   return [
     STATUS_MARKER,
-    // What became of the issue, and what a person must do, comes before how the run ended.
+    // The state of the issue, and what a person must do, come before how the run ended.
     ...(task === null || needsPerson(report, task) ? [] : [`**This issue:** ${taskWord(task, report)}`]),
     ...stuckIn(report, task),
-    // What a failed run could not publish is missing on every issue that it worked on.
+    // The results that a failed run could not publish are missing on every issue that it worked on.
     ...(isSettled(report, task) && report.outcome.kind !== 'failed'
       ? [`The run ended: ${describeOutcome(report).title}.`]
       : [headline(report)]),
@@ -94,7 +94,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   ].join('\n\n');
 }
 
-/** The status comment with an answer: how the work stands stays, and comes first. `current`: null where there is none. */
+/** Adds an answer below the status of a status comment. `current` is null when there is no comment yet. */
 export function withAnswer(current: string | null, answer: string): string {
   const status = (current ?? STATUS_MARKER).split(ANSWER_PART)[0]?.trimEnd() ?? STATUS_MARKER;
   const part = `${ANSWER_PART}\n\n${answer}`;
@@ -103,7 +103,11 @@ export function withAnswer(current: string | null, answer: string): string {
     : `${status}\n\n${part.replace(ANSWER_PART, `${ANSWER_PART}\n\n---`)}`;
 }
 
-/** The answer to a label or a `/ralph` comment, a refusal with its own first line: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). `notice`: the issue waits for approval. */
+/**
+ * Renders the answer to a label or a `/ralph` comment; a refusal has a first line of its own. The answer says why
+ * nothing was done if that was not asked for, and how the lane is if `view` is known. `notice` is set when the issue
+ * waits for approval.
+ */
 export function renderAnswer(
   answer: Answer['text'],
   report: RunReport,
@@ -139,17 +143,17 @@ export function renderAnswer(
   }
 }
 
-/** Whether an issue's comment says all that is to be done for it: how the run ended is about the others. */
+/** Tells whether an issue's comment already says all that is to be done for it, so that how the run ended concerns only other tasks. */
 function isSettled(report: WorkedReport, task: TaskReport | null): boolean {
   return task?.progress.state === 'done' || needsPerson(report, task);
 }
 
-/** Whether the comment says already what is to be done. */
+/** Tells whether the comment already says what a person has to do. */
 function needsPerson(report: WorkedReport, task: TaskReport | null): boolean {
   return task !== null && renderStuckTask(task, report) !== '';
 }
 
-/** On an issue its own task; on the pull request those that have no issue to be reported on. */
+/** Returns the issue's own stuck task; on the pull request, the stuck tasks without an issue to report them on. */
 function stuckIn(report: WorkedReport, task: TaskReport | null): readonly string[] {
   if (task !== null) return [renderStuckTask(task, report)].filter((rendered) => rendered !== '');
   const others = stuckTasks(report)
@@ -192,20 +196,20 @@ const MAX_ORDERS = 3;
 
 const AT_WORK = '**🚧 Ralph is at work.**';
 
-/** What a run does now. */
+/** The current activity of a run. */
 export type Doing =
   | {
       readonly kind: 'iterates';
       readonly task: TaskReport['task'];
-      /** 1-based: the one that begins. */
+      /** 1-based number of the iteration that begins. */
       readonly iteration: number;
-      /** What people ordered since the run began, oldest first. */
+      /** Orders that people gave since the run began, oldest first. */
       readonly orders: readonly Order[];
     }
-  /** `task`: the next one; `until`: an instant in ms. */
+  /** `task` is the next one; `until` is an instant in ms. */
   | { readonly kind: 'waits'; readonly for: ParkReason; readonly task: TaskReport['task']; readonly until: number };
 
-/** How a run stands while it works. */
+/** The state of a run while it works. */
 interface LiveStatus {
   readonly doing: Doing;
   readonly tasks: readonly TaskReport[];
@@ -214,12 +218,12 @@ interface LiveStatus {
   readonly limits: Pick<Policy, 'maxIterations' | 'maxRunMs' | 'maxCostUsd'>;
   readonly startedAt: number;
   readonly now: number;
-  /** Of how many jobs the run is. */
+  /** Number of jobs that the run consists of. */
   readonly jobs: 'one' | 'three';
   readonly runUrl: string;
 }
 
-/** The sticky status comment of a run that works: which iteration, what the last one came to, time and money against their limits. True for as long as it stands. */
+/** Renders the sticky status comment of a run at work: the iteration, the result of the last one, time and money against their limits. The text stays true until the next edit. */
 export function renderLiveStatus(live: LiveStatus): string {
   const { doing, tasks, journal, limits, jobs, startedAt, now, runUrl } = live;
   const orders = doing.kind === 'iterates' ? doing.orders : [];
@@ -246,12 +250,12 @@ export function renderLiveStatus(live: LiveStatus): string {
   ].join('\n\n');
 }
 
-/** Whether a status comment is one of a run that works. */
+/** Tells whether a status comment was written by a run at work. */
 export function isLiveStatus(comment: string): boolean {
   return comment.startsWith(`${STATUS_MARKER}\n\n${AT_WORK}`);
 }
 
-/** Given while the run works, so that no answer of another run need be found here again. */
+/** Renders an order that was given while the run works, so that its answer needs no other comment. */
 function orderWords({ kind, task, by }: Order): string {
   const words = `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}`;
   return `\`/ralph ${words}\` of ${text(by, 40)}`;
@@ -270,7 +274,7 @@ function lastWords(entry: JournalEntry): string {
   ].join(' · ');
 }
 
-/** What happened to the issue's text, and what to do. The same for the same edit, however often it is rendered. `name`: how the issue is called. */
+/** Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` is what the issue is called. */
 export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string, name = 'This issue'): string {
   const label = code(taskLabel, 60);
   const who =

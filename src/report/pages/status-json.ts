@@ -21,18 +21,18 @@ import { calledAgents, handOverLines } from '../sentences/lane-status.ts';
 import { branchCost, costOrNull } from '../sentences/spend.ts';
 import { type RalphStatus, ralphStatusSchema } from './status-schema.ts';
 
-/** What a body says in its hidden part. */
+/** The status that is hidden in a body, if there is one that can be read. */
 export type HiddenStatus =
   | { readonly kind: 'found'; readonly status: RalphStatus }
   | { readonly kind: 'absent' }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** Value of the output `status-json`. */
+/** Renders the value of the output `status-json`. */
 export function renderStatusJson(report: RunReport): string {
   return serializeWithin(report, 64_000, JSON.stringify);
 }
 
-/** The hidden part of a pull request's body: an HTML comment of at most so many characters. `title`: of the pull request, as we would write it. */
+/** Renders the hidden part of a pull request's body: an HTML comment of at most `maxChars` characters. `title` is the pull request's title as we would write it. */
 export function renderHiddenStatus(report: RunReport, title: string, maxChars: number): string {
   const json = serializeWithin(report, maxChars - 100, (status) =>
     stringifyForComment({ ...status, title: capped(title, 300) }),
@@ -40,7 +40,7 @@ export function renderHiddenStatus(report: RunReport, title: string, maxChars: n
   return `${HIDDEN_OPENING}${json}${HIDDEN_CLOSING}`;
 }
 
-/** Reads the last hidden status of a body. Never throws. */
+/** Parses the last hidden status of a body. Never throws. */
 export function parseHiddenStatus(body: string): HiddenStatus {
   const start = body.lastIndexOf(HIDDEN_OPENING);
   if (start === -1) return { kind: 'absent' };
@@ -53,7 +53,7 @@ export function parseHiddenStatus(body: string): HiddenStatus {
     : { kind: 'unreadable', why: z.prettifyError(status.error) };
 }
 
-/** Where the hidden part of a body begins, and where it ends. */
+/** The beginning and the end of the hidden part of a body. */
 export const HIDDEN_OPENING = '<!-- ralph-action:RALPH_STATUS ';
 
 export const HIDDEN_CLOSING = ' -->';
@@ -66,7 +66,7 @@ const MAX_ASKED = 50;
 
 const MAX_CHECKS = 10;
 
-/** So many tasks that are gone are remembered. */
+/** Maximum number of unlisted tasks that are remembered. */
 export const MAX_UNLISTED = 25;
 
 function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
@@ -78,7 +78,7 @@ function serializeWithin(report: RunReport, maxChars: number, stringify: (status
   }
 }
 
-/** With so many tasks, and so many things that were asked, at most. */
+/** Builds the status with at most `shown` tasks and at most `shown` things that were asked. */
 function ralphStatus(report: RunReport, shown: number): RalphStatus {
   const tasks = tasksOf(report).slice(0, Math.min(shown, MAX_TASKS));
   const { outcome } = report;
@@ -141,7 +141,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
   };
 }
 
-/** Absent where nobody was called, or nobody took over. */
+/** Returns the agents and hand-overs; each is absent when there was none. */
 function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> {
   const agents = calledAgents(iterationsOf(report)).map(({ agent, iterations }) => ({ name: agent, iterations }));
   const handOvers = handOverLines(iterationsOf(report)).slice(-MAX_HAND_OVERS);
@@ -183,7 +183,7 @@ function checksOf({ runs, counts, alsoOnBase, flaky, waiting, unstarted, unreada
 
 type FeedbackChecks = NonNullable<RalphStatus['feedback']>['checks'];
 
-/** How much, not which: what it takes is bounded. */
+/** Returns numbers instead of names, so that the size is bounded. */
 function isolationOf(isolation: WorkedReport['isolation']): RalphStatus['isolation'] {
   if (isolation === null) return null;
   const { facts, from } = isolation;
@@ -205,17 +205,14 @@ function withoutCommit({ files, insertions, deletions }: TaskSize): Omit<TaskSiz
   return { files, insertions, deletions };
 }
 
-/** Without the noise of floating point. */
+/** Rounds to millionths of a dollar, to remove the noise of floating point. */
 function dollars(costUsd: number | null): number | null {
   return costUsd === null ? null : Math.round(costUsd * 1e6) / 1e6;
 }
 
 const TESTS_WORD = { passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const;
 
-/**
- * JSON that cannot end the comment it stands in, and in which nobody finds a mention, an issue or an address to close:
- * a squash merge may copy it raw into a commit message.
- */
+/** Returns JSON that cannot end the comment around it and that holds no mention, issue or address, because a squash merge may copy it raw into a commit message. */
 function stringifyForComment(status: RalphStatus): string {
   return escapeSkipWords(JSON.stringify(status))
     .replace(

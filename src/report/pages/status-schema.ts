@@ -11,7 +11,7 @@ const instant = z.iso.datetime();
 
 const whole = z.int().nonnegative();
 
-/** RALPH_STATUS for machines: the output `status-json` and the hidden part of a pull request. A change that breaks readers gets a new `version`. */
+/** Schema of RALPH_STATUS for machines: the output `status-json` and the hidden part of a pull request. A change that breaks readers gets a new `version`. */
 export const ralphStatusSchema = z.object({
   version: z.literal(1),
   outcome: z.enum(outcomeKinds).describe('Why the run ended.'),
@@ -172,7 +172,7 @@ export const ralphStatusSchema = z.object({
 
 export type RalphStatus = Readonly<z.infer<typeof ralphStatusSchema>>;
 
-/** The published JSON Schema of `RalphStatus`. */
+/** Returns the published JSON Schema of `RalphStatus`. */
 export function ralphStatusJsonSchema(): object {
   return { title: 'RALPH_STATUS', ...z.toJSONSchema(ralphStatusSchema, { io: 'input' }) };
 }

@@ -44,19 +44,19 @@ import {
   withheldSection,
 } from './sections.ts';
 
-/** GitHub drops a step summary of more than 1 MiB whole; a character is at most three bytes. */
+/** GitHub drops a whole step summary of more than 1 MiB; a character takes at most three bytes. */
 const MAX_SUMMARY_CHARS = 200_000;
 
 const SHOWN_ITERATIONS = 60;
 
-/** The job summary, Markdown: what became of the work, what to do, what it cost, how it went, and last the machine. */
+/** Renders the job summary as Markdown: the result of the work, what to do, the cost, the iterations, and last the machine. */
 export function renderSummary(report: RunReport): string {
   return fitSections(
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
       { name: 'set-up', rank: 0, markdown: setUpSection(report) },
       { name: 'verification', rank: 0, markdown: checkSection(report) },
-      // A person who asks how the lane stands wants to know about the lane, not about the run that looked.
+      // A person who asks for the status wants to know about the lane, not about the run that looked.
       { name: 'status', rank: 0, markdown: report.kind === 'answered' ? renderLaneStatus(report.view) : '' },
       { name: 'cost', rank: 0, markdown: costLine(report) },
       { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
@@ -106,7 +106,7 @@ function costLine(report: RunReport): string {
   return unknown === null ? line : `${line}\n\n${prose(unknown, 1000)}`;
 }
 
-/** Longer lists are folded. */
+/** Lists with more tasks than this are folded. */
 const SHOWN_TASKS = 10;
 const NAMED_TASKS = 100;
 
@@ -142,7 +142,7 @@ function taskRow({ task, progress, share }: TaskReport, report: RunReport): read
   ];
 }
 
-/** A part of a page for who opens it; none where all blocks are empty. */
+/** Folds a part of a page; empty when all blocks are empty. */
 function folded(summary: string, blocks: readonly string[]): readonly string[] {
   const filled = blocks.filter((block) => block !== '');
   return filled.length === 0
@@ -150,12 +150,12 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
     : [['<details>\n<summary>' + summary + '</summary>', ...filled, '</details>'].join('\n\n')];
 }
 
-/** A cell that stays on one line. */
+/** Keeps a cell on one line. */
 function unbroken(words: string): string {
   return words.replaceAll(' ', '\u00A0');
 }
 
-/** What was tried for the tasks that this run gave up, and what to do. */
+/** Describes what was tried for the tasks that this run gave up, and what to do. */
 function stuckSection(report: RunReport): string {
   const stuck = stuckTasks(report).slice(0, 10);
   if (stuck.length === 0) return '';
@@ -181,7 +181,7 @@ function iterationSection(report: RunReport): string {
     verificationCell(entry, report),
   ]);
   const earlier = iterationsOf(report).length - shown.length;
-  // More columns than a phone shows would hide the last ones.
+  // A phone would hide the last columns if there were more.
   const head = ['#', ...(namesTasks ? ['Task'] : []), 'Result', 'Tests'];
   return [
     '### Iterations',
@@ -192,7 +192,7 @@ function iterationSection(report: RunReport): string {
   ].join('\n\n');
 }
 
-/** What an iteration came to, and what it took. */
+/** Describes the result of an iteration, its time and its cost. */
 function iterationLine(entry: JournalEntry, report: RunReport): string {
   const { iteration, agent, evidence, commit, analysis, startedAt, endedAt } = entry;
   const took = [
@@ -212,7 +212,7 @@ function taskCell({ taskId, taskTitle }: JournalEntry, report: RunReport): strin
   return task === undefined ? text(taskTitle, 40) : taskLink(task);
 }
 
-/** Names the command only where there are several. */
+/** Names the command only when there are several. */
 function verificationCell({ evidence: { verification } }: JournalEntry, report: RunReport): string {
   switch (verification.kind) {
     case 'passed':
@@ -224,7 +224,7 @@ function verificationCell({ evidence: { verification } }: JournalEntry, report: 
   }
 }
 
-/** A chart of when what was worked on; only where it shows more than the table does. */
+/** Renders a chart of what was worked on when; empty when it shows no more than the table. */
 function timeline(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   const lengths = shown.map(({ startedAt, endedAt }) => endedAt - startedAt);
@@ -243,7 +243,7 @@ function timeline(report: RunReport): string {
   ].join('');
 }
 
-/** What went wrong, each once with its iterations. */
+/** Lists what went wrong, each problem once with its iterations. */
 function problemLines(report: RunReport): readonly string[] {
   const said = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
     [
@@ -263,7 +263,7 @@ function problemLines(report: RunReport): readonly string[] {
   ];
 }
 
-/** How the agent failed, in its own words. */
+/** Quotes how the agent failed, in its own words. */
 function errorLine(entry: JournalEntry): readonly string[] {
   const { analysis, evidence, verdict, madeAgain } = entry;
   const { agentError } = analysis;
@@ -274,13 +274,13 @@ function errorLine(entry: JournalEntry): readonly string[] {
   if (verdict.agentFailed) return [...again, prose(quotedFailure(entry), 400)];
   if (agentError === null) return again;
   const words = code(oneLine(agentError.text, 300), 300);
-  // Nobody else says that it was ended, and how long that took.
+  // No other line says that the call was ended, and after how long.
   return evidence.end.kind === 'stalled'
     ? [...again, `The agent's call was ended: ${words}`]
     : [...again, `The agent ended with an error (${agentError.kind}): ${words}`];
 }
 
-/** A run that mostly tests what is there may have nothing left to do. */
+/** Points out a run that mostly tests existing code, because it may have nothing left to do. */
 function testOnlyLine(report: RunReport): readonly string[] {
   const iterations = iterationsOf(report);
   const testing = iterations.filter(({ verdict }) => verdict.testOnly && !verdict.taskDone).length;
@@ -292,14 +292,14 @@ function testOnlyLine(report: RunReport): readonly string[] {
       ];
 }
 
-/** Steps of the pipeline that did not do what they are for. */
+/** Lists the pipeline steps that failed or were skipped. */
 function stepProblems(steps: JournalEntry['evidence']['steps']): readonly string[] {
   return steps
     .filter(({ result }) => result.kind !== 'passed' && !(result.kind === 'skipped' && result.why === 'done-once'))
     .map(({ name, result }) => `Step "${oneLine(name, 60)}" ${oneLine(resultWords(result), 200)}.`);
 }
 
-/** What the agent was denied, and the rule that would allow it. */
+/** Lists what the agent was denied, with the rule that would allow it. */
 function denialLines(report: RunReport): readonly string[] {
   const allowed = settingOf(report)?.policy.allowedTools ?? [];
   const denials = iterationsOf(report).flatMap(({ iteration, analysis, verdict }) => [

@@ -8,29 +8,29 @@ import { iterationsOf, laneOf, lastVerification, passedCommands, settingOf, work
 import { count } from '../format.ts';
 import { code } from '../markdown.ts';
 
-/** How the tests of a branch stand. `name`: of what runs them, as Markdown. `since`: iteration of the branch since which they fail, if it is known. */
+/** The state of a branch's tests. `name` is what runs them, as Markdown; `since` is the branch's iteration since which they fail, if known. */
 export type TestState =
   | { readonly kind: 'passed' | 'not-run'; readonly name: string }
   | { readonly kind: 'failed'; readonly name: string; readonly since: number | null }
-  /** `steps`: the pipeline's commands that passed instead, as Markdown. */
+  /** `steps` holds the pipeline's commands that passed instead, as Markdown. */
   | { readonly kind: 'unset'; readonly steps: readonly string[] };
 
 const SHOWN = 3;
 
 const SHOWN_REASONS = 2;
 
-/** What nobody may miss beside the outcome, each with its cure, as sentences in which `backticks` mark code: calls that failed, files that were left out, tools that the agent was denied. */
+/** Returns what people must know besides the outcome, each with its cure: failed calls, files that were left out, tools that the agent was denied. `backticks` mark code. */
 export function alarms(report: RunReport): readonly string[] {
   return [...failedCalls(report), ...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
 }
 
-/** The same of a branch, over all runs. */
+/** Returns the alarms of a branch, over all runs. */
 export function branchAlarms(report: WorkedReport): readonly string[] {
   const { leftOut, leftOutMore } = report.change;
   return [...leftOutAlarm(leftOut, leftOutMore), ...deniedCommands(report)];
 }
 
-/** The first of each reason, since the reason says what helps. */
+/** Reports files that were left out, grouped by reason, since the reason determines the cure. */
 function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly string[] {
   const reasons = new Map(named.map(({ path, why }) => [path, why]));
   const files = reasons.size + more;
@@ -45,7 +45,7 @@ function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly s
   return [`⚠️ ${count(files, 'changed file')} ${files === 1 ? 'is' : 'are'} not in the branch.${said.join('')}${rest}`];
 }
 
-/** The rules of `allowed-tools` that would let the commands pass; where none does, the commands. */
+/** Returns the rules of `allowed-tools` that would allow the denied commands, or the commands where no rule would. */
 function deniedCommands(report: RunReport): readonly string[] {
   const denials = iterationsOf(report)
     .flatMap(({ analysis }) => analysis.denials)
@@ -67,7 +67,7 @@ function marked(foreign: string): string {
   return `\`${oneLine(foreign, 80).replaceAll('`', "'")}\``;
 }
 
-/** What `verify` says of the branch: as this run saw it, else as an earlier one did. */
+/** Returns the result of `verify` on the branch: of this run, else of an earlier one. */
 export function testState(report: RunReport): TestState {
   const [first, ...others] = laneOf(report)?.verifyCommands ?? [];
   if (first === undefined) return { kind: 'unset', steps: passedCommands(report).map((step) => code(step, 60)) };
@@ -78,14 +78,14 @@ export function testState(report: RunReport): TestState {
   return kind === 'failed' ? { kind, name: code(name, 80), since } : { kind, name: code(name, 80) };
 }
 
-/** Of runs before this one. */
+/** Returns the verification of earlier runs. */
 function earlier(report: RunReport, failingSince: number | null): Verification['kind'] {
   if (failingSince !== null) return 'failed';
   const shares = Object.values(workOf(report)?.change.tasks ?? {});
   return shares.map(({ verification }) => verification).findLast((kind) => kind !== 'not-run') ?? 'not-run';
 }
 
-/** ``npm test` passes`, as Markdown without an end. */
+/** Renders Markdown such as ``npm test` passes`, without a full stop. */
 export function testWords(state: TestState): string {
   switch (state.kind) {
     case 'passed':
@@ -103,7 +103,7 @@ export function testWords(state: TestState): string {
   }
 }
 
-/** What ran in place of `verify`: where the agent works, on what the last iteration left. `steps`: at least one, as Markdown. */
+/** Describes the steps that ran in place of `verify`, in the agent's work tree after the last iteration. `steps` holds at least one, as Markdown. */
 export function passedWords(steps: readonly string[]): string {
   return `${steps.length === 1 ? 'the step' : 'the steps'} ${namesOf(steps)} of the pipeline passed in the last iteration`;
 }

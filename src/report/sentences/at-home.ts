@@ -6,7 +6,7 @@ import { describeOutcome } from './outcome-text.ts';
 import { isolationLine } from './isolation.ts';
 import { costNoun } from './spend.ts';
 
-/** The last lines of a run at home: what became of the work, what it cost, what to do next. Plain lines; warnings are said where they arise. */
+/** Renders the last lines of a run at home in plain text: result, cost and next steps. Warnings are printed where they arise. */
 export function renderEndAtHome(report: RunReport): string {
   const { title, what } = describeOutcome(report);
   const work = workOf(report);

@@ -4,24 +4,24 @@ import type { RunReport } from '../../handover/report.ts';
 import { laneOf } from '../facts.ts';
 import { count } from '../format.ts';
 
-/** What was asked of the pull request, by id; `isOpen`: nothing came of it yet, or a person must decide. */
+/** A request to the pull request, by id. `isOpen` is set while there is no answer, or while a person must decide. */
 export interface Asked {
   readonly id: TaskId;
   readonly item: FeedbackItem;
   readonly isOpen: boolean;
 }
 
-/** Everything that the lane remembers to have been asked, oldest first. */
+/** Lists every request that the lane remembers, oldest first. */
 export function listAsked(report: RunReport): readonly Asked[] {
   return askedIn(laneOf(report)?.answers.items ?? {});
 }
 
-/** The same of what a state remembers. */
+/** Lists the requests that a state remembers, in the order of the state. */
 export function askedIn(items: Feedback['items']): readonly Asked[] {
   return Object.entries(items).map(([id, item]) => ({ id, item, isOpen: isOpen(item) }));
 }
 
-/** One thing of it; null: it is not remembered. */
+/** Returns one request; null when the lane does not remember it. */
 export function itemOf(report: RunReport, id: TaskId): FeedbackItem | null {
   return listAsked(report).find((asked) => asked.id === id)?.item ?? null;
 }
@@ -30,10 +30,10 @@ function isOpen({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
 
-/** Failed checks of the newest commit for which nothing was changed: they are answered, and CI is red all the same. */
+/** Returns the failed checks of the newest commit for which nothing was changed: they are answered, but CI is still red. */
 export function redStill(report: RunReport): readonly Asked[] {
   const { checks = null, headSha = null } = laneOf(report) ?? {};
-  // What is remembered may have passed since, when a person ran it again.
+  // A remembered failure may have passed since, after a person re-ran the check.
   const isRed = checks?.counts == null || checks.counts.failed > checks.alsoOnBase.length;
   return listAsked(report).filter(
     ({ item: { kind, asked, answer } }) =>
@@ -41,7 +41,7 @@ export function redStill(report: RunReport): readonly Asked[] {
   );
 }
 
-/** What people and CI still have against the pull request, as a sentence part; empty: nothing that is known. */
+/** Describes what people and CI still have against the pull request, as a sentence part; empty when nothing is known. */
 export function stillAgainst(report: RunReport): string {
   const red = redStill(report).length;
   const isUnread = (laneOf(report)?.checks?.unreadable ?? null) !== null;
@@ -56,7 +56,7 @@ export function stillAgainst(report: RunReport): string {
 
 type AskedKind = Pick<Asked, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };
 
-/** `2 review threads and 1 failed check are open`; empty: nothing is. */
+/** Renders `2 review threads and 1 failed check are open`; empty when nothing is open. */
 function openWords(asked: readonly AskedKind[]): string {
   const open = asked.filter((one) => one.isOpen);
   if (open.length === 0) return '';
@@ -76,7 +76,7 @@ const NOUNS: Readonly<Record<FeedbackItem['kind'], string>> = {
   conflict: 'merge conflict',
 };
 
-/** `3 answered, 1 review thread is open`; empty: nothing was asked. */
+/** Renders `3 answered, 1 review thread is open`; empty when nothing was asked. */
 export function feedbackWords(asked: readonly AskedKind[]): string {
   const answered = asked.filter((one) => !one.isOpen).length;
   return [...(answered === 0 ? [] : [`${answered} answered`]), openWords(asked)]
@@ -84,7 +84,10 @@ export function feedbackWords(asked: readonly AskedKind[]): string {
     .join(', ');
 }
 
-/** The page of what was asked, for a link: people ask in this repository, checks may be anywhere; of a conflict it is the merge or, until there is one, what conflicts. Empty: there is none. */
+/**
+ * Returns the page of a request: people ask in this repository, checks may be anywhere. The page of a conflict is the
+ * merge or, until there is one, the conflicting commit. Empty when there is no page.
+ */
 export function pageOf(
   { kind, url, asked, answer }: FeedbackItem,
   { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>,

@@ -5,13 +5,13 @@ import { andMore, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { IsolationReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
 
-// What is said of isolation is made of what was measured. Names of hosts and checks may come from programs of the agent,
-// or from another job: they are foreign text, and stand in `backticks` where they are not words of ours.
+// All statements on isolation are based on measurements. Names of hosts and checks may come from the agent's programs
+// or from another job: they are foreign text, and stand in `backticks`.
 
 const SHOWN_CHECKS = 5;
 const SHOWN_HOSTS = 10;
 
-/** One line, such as `Isolation: user — own user; NO network limit`; `backticks` mark code. */
+/** Renders one line, such as `Isolation: user — own user; NO network limit`; `backticks` mark code. */
 export function isolationLine({ facts, from }: IsolationReport): string {
   const { level, why, processesLeft } = facts;
   const parts = [
@@ -32,7 +32,7 @@ const FROM = {
   record: ' (as the main step recorded it)',
 } as const;
 
-/** What the level gives, where all checks say so. */
+/** Describes what the level separates when all checks pass, else how many checks failed. */
 function checkWords(facts: IsolationFacts): readonly string[] {
   const { level, probe, network } = facts;
   if (level === 'none') return ['nothing separates the agent from this action'];
@@ -60,7 +60,7 @@ function networkWords({ network, allowedHosts }: IsolationFacts): string {
   }
 }
 
-/** Where something of the action is open to the agent, so may be its memory, which has the key. */
+/** Says what the agent knew of the model key. If any check failed, the action's memory, which holds the key, may have been open to the agent. */
 function keyWords(facts: IsolationFacts): string {
   if (!facts.keyHidden) return 'the agent held the model key';
   return isProven(facts) ? 'the agent never held the model key' : 'the agent was not given the model key';
@@ -70,7 +70,7 @@ function isProven({ level, probe }: IsolationFacts): boolean {
   return level !== 'none' && probe?.failed.length === 0;
 }
 
-/** What is weak, each with what to do, as sentences in which `backticks` mark code. Empty where all is well. */
+/** Lists the weaknesses, each with its cure, as sentences in which `backticks` mark code; empty when there are none. */
 export function isolationProblems({ facts, from }: IsolationReport): readonly string[] {
   const problems = [
     ...levelProblem(facts),
@@ -147,7 +147,7 @@ function named(names: readonly string[]): string {
   return names.length <= SHOWN_CHECKS ? listed(names) : firstNames(names, SHOWN_CHECKS);
 }
 
-/** `user, processes and files`. */
+/** Renders `user, processes and files`. */
 function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1) ?? ''}`;
 }

@@ -31,16 +31,16 @@ const SHOWN_TRANSITIONS = 5;
 
 const SHOWN_WAITING = 5;
 
-/** More than any limit: counters that could not be read count as used up. */
+/** A number above any limit: counters that could not be read count as used up. */
 const UNREADABLE = 1e12;
 
-/** How facts are written down: as Markdown, or as lines of a log. */
+/** The way that facts are written: as Markdown or as lines of a log. */
 interface Style {
   readonly target: Target;
-  /** Foreign text in one line. */
+  /** Renders foreign text in one line. */
   text(foreign: string, maxChars: number): string;
   code(foreign: string, maxChars: number): string;
-  /** Our own words as code. */
+  /** Renders our own words as code. */
   own(words: string): string;
   strong(words: string): string;
   link(label: string, url: string): string;
@@ -64,7 +64,7 @@ const logStyle: Style = {
   link: (label, url) => `${label} (${oneLine(url, 300)})`,
 };
 
-/** How a lane stands, as Markdown: the answer to `/ralph status` and to orders. */
+/** Renders the lane's status as Markdown: the answer to `/ralph status` and to orders. */
 export function renderLaneStatus(view: LaneView): string {
   const changes = transitionLines(view, markdownStyle);
   return [
@@ -76,7 +76,7 @@ export function renderLaneStatus(view: LaneView): string {
   ].join('\n\n');
 }
 
-/** The same as lines of the job log. */
+/** Renders the lane's status as lines of the job log. */
 export function laneStatusLines(view: LaneView): readonly string[] {
   return [
     ...receiptLines(view, logStyle),
@@ -143,13 +143,13 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
   ];
 }
 
-/** What the pull request was asked; our own words alone. */
+/** Summarizes what the pull request was asked, in our own words only. */
 function answersLine(state: LaneState | null): readonly string[] {
   const words = state === null ? '' : feedbackWords(askedIn(provenAnswers(state).items));
   return words === '' ? [] : [`Review and checks: ${words}`];
 }
 
-/** What became of an order: what whoever gave it wants to know first. */
+/** Reports the effect of an order, which the person who gave it wants to know first. */
 function receiptLines(view: LaneView, style: Style): readonly string[] {
   const { receipt, claimedBy } = view;
   if (receipt === null) return [];
@@ -168,7 +168,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
   switch (order) {
     case 'pause':
     case 'stop': {
-      // A stop of a lane that was paused before is not by whoever paused it.
+      // A stop of a lane that was already paused was not ordered by the person who paused it.
       const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
       const word = order === 'stop' ? 'Stopped' : 'Paused';
       return `${style.strong(changed ? word : 'Already paused')}${by}: no run works on ${whose} until ${renderContinuation('pause', style.target)}.`;
@@ -201,7 +201,7 @@ function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): 
   return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to continue at once: ${renderContinuation('circuit', style.target)}`;
 }
 
-/** Newest last; the reason of what a person ordered says who it was. */
+/** Lists the last transitions, newest last; the reason of an order names the person. */
 function transitionLines({ state }: LaneView, style: Style): readonly string[] {
   const shown = state?.transitions.slice(-SHOWN_TRANSITIONS) ?? [];
   return shown.map(
@@ -214,12 +214,12 @@ function list(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join('\n');
 }
 
-/** Who took over from whom in a run, and why: a sentence each, plain. Empty where the first agent of the order did everything. */
+/** Describes each hand-over between agents of a run with its reason, one plain sentence each. Empty when the first agent of the order did everything. */
 export function handOverLines(iterations: readonly Turn[]): readonly string[] {
   return iterations.flatMap((turn, at) => handOverLine(turn, iterations[at - 1] ?? null));
 }
 
-/** The same of one iteration; `before`: the one before it in its run. */
+/** Describes the hand-over at one iteration; `before` is the previous iteration of the run. */
 export function handOverLine({ iteration, agent, passedOver }: Turn, before: Turn | null): readonly string[] {
   if (agent === null || agent === (before?.agent ?? null)) return [];
   const taken =
@@ -229,7 +229,7 @@ export function handOverLine({ iteration, agent, passedOver }: Turn, before: Tur
   return before === null ? [] : [`${agent} could be called again, so it continued in iteration ${iteration}.`];
 }
 
-/** Agents that a run called, with their iterations; in the order of their first. */
+/** Returns the agents that a run called, with their numbers of iterations, in the order of their first. */
 export function calledAgents(
   iterations: readonly Turn[],
 ): readonly { readonly agent: AgentName; readonly iterations: number }[] {
@@ -237,12 +237,12 @@ export function calledAgents(
   return [...new Set(names)].map((agent) => ({ agent, iterations: names.filter((name) => name === agent).length }));
 }
 
-/** Agents that have worked on what a branch holds. */
+/** Returns the agents that have worked on the branch's change. */
 export function agentsOfChange({ tasks }: Change): readonly AgentName[] {
   return [...new Set(Object.values(tasks).flatMap(({ agents }) => agents))];
 }
 
-/** Agents that get no call now, while another one's turn it is. */
+/** Lists the agents that get no call now while another agent works. */
 export function troubleLines(
   { agent, providers }: Pick<LaneState, 'agent' | 'providers'>,
   now: number,

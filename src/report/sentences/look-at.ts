@@ -1,6 +1,6 @@
 import type { LookAtKind } from '../../core/review/manifest.ts';
 
-/** What files of a kind are, as the beginning of a line about them. */
+/** The words that begin the line on each kind of files. */
 export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
   'manifest-not-read': 'Manifests that were not read, because they are too large or too many',
   'test-not-read': 'Tests that were not read, because they are too large or too many',

@@ -16,7 +16,7 @@ import {
 } from '../facts.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 
-/** What an outcome is called in a few words, and what happened. Code stands in `backticks`; values in it are foreign text. */
+/** An outcome's name in a few words, and what happened. `backticks` mark code, in which values are foreign text. */
 export interface OutcomeText {
   readonly title: string;
   readonly what: string;
@@ -39,7 +39,7 @@ export function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: Ru
   };
 }
 
-/** Why a run that was to wait for the limit did not; empty where nothing kept it from that. */
+/** Explains why a run that was to wait for the limit did not; empty when nothing prevented the wait. */
 function notWaited(report: RunReport): string {
   switch (workOf(report)?.notWaited ?? null) {
     case 'iterations':
@@ -53,7 +53,7 @@ function notWaited(report: RunReport): string {
   }
 }
 
-/** The windows do not distinguish the two. */
+/** The windows do not distinguish used from reserved amounts. */
 const USED_OR_RESERVED = 'used up, or reserved by other runs';
 
 function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): string {

@@ -25,23 +25,23 @@ import { alarms, passedWords } from './alarms.ts';
 import { doneWords, limited, type OutcomeText, parked } from './outcome-limits.ts';
 import { baseIsRed, noTasks, obstacleLines, sourcesOf, stuckLines } from './waiting.ts';
 
-/** So many waiting tasks the headline names. */
+/** Maximum number of waiting tasks in the headline. */
 const SHOWN_WAITING = 5;
 
 type ReasonOf<Kind extends OutcomeKind> = Extract<Outcome, { kind: Kind }>['reason'];
 
-/** One text per outcome kind and reason, with the run's numbers. */
+/** Describes the outcome with the run's numbers; every kind and reason has a text. */
 export function describeOutcome(report: RunReport): OutcomeText {
   const text = describeOutcomeAlone(report);
   const { outcome } = report;
-  // What nobody worked on has nothing to say of tests.
+  // A run without iterations says nothing about tests.
   if (outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
-  // It says itself which command fails.
+  // The text of this outcome already names the failing command.
   if (outcome.reason === 'base_is_red') return text;
   return { ...text, what: [withTests(text.what, report), ...alarms(report).map((line) => `- ${line}`)].join('\n') };
 }
 
-/** A red verification is the first thing to know, that nothing was tested is never left out. */
+/** Adds the state of the tests. A red verification comes first, and missing tests are always mentioned. */
 function withTests(what: string, report: RunReport): string {
   const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
   const [opening, ...lines] = what.split('\n');
@@ -59,19 +59,19 @@ function withTests(what: string, report: RunReport): string {
   const verification = lastVerification(report);
   switch (verification.kind) {
     case 'passed':
-      // A run that failed on its way has no good news.
+      // A failed run does not report good news.
       return report.outcome.kind === 'failed' ? what : told(`✅ ${name} passes.`);
     case 'failed':
       return `❌ \`${cut(verification.command, 80).replaceAll('`', "'")}\` fails. ${what}`;
     case 'not-run': {
-      // Earlier runs left it so.
+      // The failure dates from earlier runs.
       const since = workOf(report)?.change.failingSince ?? null;
       return since === null ? what : `❌ ${name} has been failing since iteration ${String(since)}. ${what}`;
     }
   }
 }
 
-/** The same without what is to be known of tests, left-out files and denied tools. */
+/** Describes the outcome without tests, left-out files and denied tools. */
 export function describeOutcomeAlone(report: RunReport): OutcomeText {
   const { outcome } = report;
   switch (outcome.kind) {
@@ -112,7 +112,7 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
   }
 }
 
-/** Why a circuit opened, with the input that sets the threshold. */
+/** Explains why a circuit opened, with the input that sets the threshold. */
 function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
   const policy = settingOf(report)?.policy.circuit;
   const at = (field: 'noProgress' | 'sameError' | 'permissionDenials' | 'outputDeclinePercent') =>
@@ -187,7 +187,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
   }
 }
 
-/** People took back everything that the run worked on. */
+/** Describes a run whose tasks were all taken back by people. */
 function withdrawn(report: RunReport): OutcomeText {
   const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
   return {
@@ -232,7 +232,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
   }
 }
 
-/** What people have to review before the queue continues. */
+/** Describes what people have to review before the queue continues. */
 function waitingForReview(report: RunReport): string {
   const lane = laneOf(report);
   const pull = lane?.pullRequest ?? null;
@@ -245,7 +245,7 @@ function waitingForReview(report: RunReport): string {
     : `${pull === null ? 'The pull request' : `Pull request #${pull.number}`} is as large as one review should be (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
 }
 
-/** Why nothing new is pushed to a pull request, and what waits for that. */
+/** Explains why nothing new is pushed to a pull request, and what waits for it. */
 function waitingForMerge(report: RunReport, { hold, refusal }: HeldHead, number: number): string {
   const held = tasksOf(report).filter(({ task }) => task.obstacle === 'held').length;
   const left = held === 0 ? '' : ` ${count(held, 'task')} ${held === 1 ? 'waits' : 'wait'} behind it.`;
@@ -257,14 +257,14 @@ function waitingForMerge(report: RunReport, { hold, refusal }: HeldHead, number:
     : `${decided}. What is asked of it needs new commits, and this token could not make it a draft first, so nothing is pushed: ${refusal}`;
 }
 
-/** `approved and set to merge automatically` */
+/** Renders `approved and set to merge automatically`. */
 function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string {
   const merging = queued ? 'in the merge queue' : autoMerge ? 'set to merge automatically' : '';
   if (merging === '') return 'approved';
   return approvedBy.length > 0 ? `approved and ${merging}` : merging;
 }
 
-/** Which tasks wait for what: the first five, each in a line of its own. */
+/** Lists the first five waiting tasks and what they wait for, one line each. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
   if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';
@@ -275,7 +275,7 @@ function blockedTasks(tasks: readonly TaskReport[]): string {
   ].join('\n');
 }
 
-/** `#12 and #14 are done.` */
+/** Renders `#12 and #14 are done.` */
 function allDone(report: RunReport): string {
   const done = doneTasks(report);
   const all = tasksOf(report).length;

@@ -5,7 +5,7 @@ import { code, codeElement, link, prose } from '../markdown.ts';
 
 const MAX_CHARS = 1_000;
 
-/** How many findings are not fine; `✓ Nothing stops a run.` */
+/** Counts the findings that are not fine, or renders `✓ Nothing stops a run.` */
 export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string {
   const number = (wanted: Finding['kind']): number => findings.filter(({ kind }) => kind === wanted).length;
   const [problems, warnings, open] = [number('problem'), number('warning'), number('unchecked')];
@@ -17,7 +17,7 @@ export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string 
   return result.length === 0 ? `${MARKS.ok} Nothing stops a run.` : result.join(', ');
 }
 
-/** Plain lines: each finding, with its cure below. */
+/** Renders plain lines: each finding, with its cure below. */
 export function setUpLines(findings: readonly Finding[]): readonly string[] {
   const several = namesPlaces(findings);
   return findings.flatMap((found) => [
@@ -31,7 +31,7 @@ export function setUpLines(findings: readonly Finding[]): readonly string[] {
   ]);
 }
 
-/** Markdown: what is not fine, worst first, and the rest folded. */
+/** Renders Markdown: the findings that are not fine, worst first, and the rest folded. */
 export function renderSetUp(findings: readonly Finding[]): string {
   const several = namesPlaces(findings);
   const items = (...kinds: readonly Finding['kind'][]): readonly string[] =>
@@ -61,13 +61,13 @@ function item(found: Finding, several: boolean): string {
   return `${said} ${prose(cure.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${code(paste, MAX_CHARS)}`}`;
 }
 
-/** Lines to paste: nothing is put between their characters, as in a fence. */
+/** Renders lines to paste; like in a fence, nothing is put between their characters. */
 function block(paste: string): string {
   const lines = paste.split('\n').map((line) => line.replace(/\S.*$/, (words) => codeElement(words, MAX_CHARS)));
   return `  <pre>${lines.join('\n  ')}</pre>`;
 }
 
-/** Only where several files have findings does each name its own. */
+/** Tells whether several files have findings, so that each finding names its file. */
 function namesPlaces(findings: readonly Pick<Finding, 'where'>[]): boolean {
   return new Set(findings.flatMap(({ where }) => where ?? [])).size > 1;
 }

@@ -9,42 +9,42 @@ import { costOf } from '../../core/spending/prices.ts';
 import type { WorkedReport } from '../../handover/report.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 
-/** What is known of the cost of a run. */
+/** The facts about the cost of a run. */
 type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'agents' | 'prices'>;
 
 const BAR_CELLS = 24;
 
-/** What a run cost: `$1.20`; `at least $1.20` or `not known` where an agent told tokens and no cost. */
+/** Renders a run's cost as `$1.20`, or as `at least $1.20` or `not known` when an agent reported tokens and no cost. */
 export function costWord(costs: Costs): string {
   if (unpriced(costs).length === 0) return formatCost(costs.costUsd);
   return costs.costUsd > 0 ? `at least ${formatCost(costs.costUsd)}` : 'not known';
 }
 
-/** What a run cost in US dollars, as far as it is known; null: not known at all. */
+/** Returns a run's cost in US dollars as far as it is known; null when nothing is known. */
 export function costOrNull(costs: Costs): number | null {
   return costs.costUsd === 0 && unpriced(costs).length > 0 ? null : costs.costUsd;
 }
 
-/** The same of a branch, or of a task on it. */
+/** Returns the cost of a branch, or of a task on it, in US dollars; null when it is not known. */
 export function branchCost({ costUsd, unpriced }: Pick<Change, 'costUsd' | 'unpriced'>): number | null {
   return costUsd === 0 && unpriced > 0 ? null : costUsd;
 }
 
-/** `$1.20`, `at least $1.20`, `cost not known`: what a branch cost, or a task on it. */
+/** Renders the cost of a branch, or of a task on it, as `$1.20`, `at least $1.20` or `cost not known`. */
 export function branchCostNoun(change: Pick<Change, 'costUsd' | 'unpriced' | 'tokens'>): string {
   const { costUsd, unpriced, tokens } = change;
-  // Documents of before do not count what nobody tells.
+  // Documents of earlier versions do not count iterations of unknown cost.
   if (costUsd === 0 && (unpriced > 0 || tokens > 0)) return 'cost not known';
   return unpriced > 0 ? `at least ${formatCost(costUsd)}` : formatCost(costUsd);
 }
 
-/** The same among other amounts: `cost not known`. */
+/** Renders a run's cost for a list of amounts, such as `cost not known`. */
 export function costNoun(costs: Costs): string {
   const word = costWord(costs);
   return word === 'not known' ? `cost ${word}` : word;
 }
 
-/** The cost of what was used, for a list of amounts; left out where many tokens cost nothing: then nobody knows. */
+/** Returns the cost for a list of amounts; empty when tokens were used at no cost, because then the cost is not known. */
 export function knownCost({
   tokens,
   costUsd,
@@ -55,7 +55,7 @@ export function knownCost({
   return costUsd === 0 && tokens > 0 ? [] : [formatCost(costUsd)];
 }
 
-/** Why the cost of a run is not known, and what bounds the run instead, with `backticks` around code; null: it is known. */
+/** Explains why the cost of a run is not known and what limits the run instead, with `backticks` around code; null when the cost is known. */
 export function costIsUnknown(report: Costs & Pick<WorkedReport, 'policy'>): string | null {
   const { iterations, policy } = report;
   const { length } = unpriced(report);
@@ -82,7 +82,7 @@ export function costIsUnknown(report: Costs & Pick<WorkedReport, 'policy'>): str
   ].join(' ');
 }
 
-/** Agents of the run that report no cost; where all do, one of them has left it out. */
+/** Returns the run's agents that report no cost, or all agents when each normally does, because then one of them left it out. */
 function silentOf({ agents }: Costs): Costs['agents'] {
   const silent = agents.filter(({ name }) => !CAPABILITIES[name].cost);
   return silent.length > 0 ? silent : agents;
@@ -103,9 +103,9 @@ function whyUnpriced(costs: Costs): string {
     : 'the requests were not counted, so that `prices` does not help';
 }
 
-/** Iterations whose cost nobody knows. Those of an agent that was ended before it told anything are not among them. */
+/** Returns the iterations of unknown cost, except those of an agent that was ended before it reported anything. */
 function unpriced(costs: Costs): readonly JournalEntry[] {
-  // As the user says, for example of a model on a machine of theirs.
+  // The user's prices may be zero, for example for a model on their own machine.
   const isFree = silentOf(costs).every(({ model }) => priceOf(costs, model) === 0);
   return isFree
     ? []
@@ -115,18 +115,18 @@ function unpriced(costs: Costs): readonly JournalEntry[] {
       );
 }
 
-/** Whatever it used, nobody hears of it. */
+/** Tells whether an agent reports neither cost nor tokens. */
 function tellsNothing(agent: AgentName): boolean {
   const { cost, tokens } = CAPABILITIES[agent];
   return !cost && !tokens;
 }
 
-/** What some tokens of each kind cost; null: not known. */
+/** Returns the price of some tokens of each kind; null when it is not known. */
 function priceOf({ prices }: Costs, model: string | null): number | null {
   return model === null ? null : costOf(prices, model, { input: 2, cached: 1, output: 1 });
 }
 
-/** Names of inputs in a sentence, those that apply. */
+/** Names the inputs that apply, in a sentence. */
 function named(inputs: readonly (readonly [name: string, applies: boolean])[]): string {
   return inWords(inputs.flatMap(([name, applies]) => (applies ? [`\`${name}\``] : [])));
 }
@@ -135,7 +135,7 @@ function inWords(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' and ');
 }
 
-/** Says what calls used whose iteration did not come to its end; empty: they used nothing that is known. */
+/** Reports what calls of unfinished iterations used; empty when nothing is known to have been used. */
 export function unfinishedCallsLine({ calls, tokens, costUsd }: Spent): readonly string[] {
   if (calls === 0 || (tokens === 0 && costUsd === 0)) return [];
   const [made, its] =
@@ -146,7 +146,7 @@ export function unfinishedCallsLine({ calls, tokens, costUsd }: Spent): readonly
   ];
 }
 
-/** What was used in the last 31 days, in one line: cost, calls, tokens and time. */
+/** Summarizes the use of the last 31 days in one line: cost, calls, tokens and time. */
 export function spendSummary(days: readonly LedgerDay[]): string {
   if (days.length === 0) return 'nothing';
   const { calls, tokens, costUsd, minutes } = totalOf(days);
@@ -158,7 +158,7 @@ export function spendSummary(days: readonly LedgerDay[]): string {
   ].join(', ');
 }
 
-/** A line with a bar for each day: of its cost, or of its calls where nothing has a price. The longest bar is the greatest day. */
+/** Renders a line with a bar for each day: of its cost, or of its calls when nothing has a price. The day with the most has the longest bar. */
 export function spendBars(days: readonly LedgerDay[]): readonly string[] {
   const hasPrices = days.some(({ costUsd }) => costUsd > 0);
   const amountOf = ({ costUsd, calls }: LedgerDay): number => (hasPrices ? costUsd : calls);
@@ -167,7 +167,7 @@ export function spendBars(days: readonly LedgerDay[]): readonly string[] {
   const width = Math.max(...costs.map(({ length }) => length), 0);
   return days.map((day, index) => {
     const amount = amountOf(day);
-    // What is not nothing is seen.
+    // Any amount above zero gets at least one cell.
     const cells = amount === 0 ? 0 : Math.max(1, Math.round((amount / greatest) * BAR_CELLS));
     return `${day.day}  ${'█'.repeat(cells).padEnd(BAR_CELLS)}  ${(costs[index] ?? '').padStart(width)}  ${count(day.calls, 'call')}`;
   });

@@ -16,12 +16,12 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 const SHOWN_ITERATIONS = 3;
 const MAX_TAIL_CHARS = 1500;
 
-/** Tasks that failed or became blocked in this run: a person has to decide about them. */
+/** Returns the tasks that failed or became blocked in this run, about which a person has to decide. */
 export function stuckTasks(report: RunReport): readonly TaskReport[] {
   return allTasksOf(report).filter((task) => gotStuck(task, report));
 }
 
-/** Why Ralph gave a task up or cannot continue with it, what was tried, and what a person can do; empty for a task that is neither, or was so before this run. */
+/** Explains why Ralph gave a task up or cannot continue with it, what was tried, and what a person can do. Empty when this run did neither. */
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!gotStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);
@@ -44,7 +44,7 @@ function gotStuck({ task, progress }: TaskReport, report: RunReport): boolean {
   return isStuck(progress) && iterationsOn(report, task.id).length > 0;
 }
 
-/** What the agent last said of the task: its question before all else. */
+/** Returns the agent's last words on the task; its question comes before all else. */
 function lastWords({ share }: TaskReport, entries: readonly JournalEntry[]): string | null {
   const newest = (of: (entry: JournalEntry) => string | null): string | null =>
     entries.map(of).findLast((words) => words !== null) ?? null;
@@ -100,7 +100,7 @@ function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: Jou
   ].join('; ');
 }
 
-/** The end of what the failing command printed last. */
+/** Renders the end of the output of the newest verification if it failed. */
 function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   const newest = entries.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
   if (newest?.kind !== 'failed' || newest.tail.trim() === '') return [];

@@ -6,7 +6,7 @@ import { iterationsOf, laneOf, settingOf } from '../facts.ts';
 import { count } from '../format.ts';
 import { type NextStep, step } from '../next/step.ts';
 
-/** Where a run looks for tasks: its sources, and what people call the label (`the label ralph`). */
+/** The places where a run looks for tasks: its sources, and the label as people call it (`the label ralph`). */
 interface TaskSources {
   readonly sources: readonly string[];
   readonly label: string;
@@ -18,12 +18,12 @@ const FILES: ReadonlyMap<string, string> = new Map([
   ['beads', '`.beads/`'],
 ]);
 
-/** Tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: what people call it, its title, and why it does not continue. */
+/** Lists the tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: its name, its title, and why it does not continue. */
 export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${called(one)}: ${whyStuck(one)}`);
 }
 
-/** Why nobody works on a task that was given up for now, with the agent's own words where it has any, or where they are. */
+/** Explains why a given-up task is not worked on, with the agent's own words or a link to them. */
 function whyStuck({ task, progress, share, asked }: TaskReport): string {
   const file = markedIn(task, progress);
   if (file !== null)
@@ -51,7 +51,7 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
   }
 }
 
-/** Open tasks that may not be worked yet, in the same form; not those that only nobody has looked at. */
+/** Lists the open tasks that may not be worked on yet, in the form of `stuckLines`, except those that were merely not looked at. */
 export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.flatMap((one) => {
     if (isSettled(one.progress)) return [];
@@ -84,7 +84,7 @@ function obstacleOf({ task }: TaskReport, tasks: readonly TaskReport[]): string 
 
 const SHOWN_DEPENDENCIES = 3;
 
-/** Names of what open tasks wait for and that is no task of the lane: `#12`, `other/repo#4`. */
+/** Returns the names of what open tasks wait for outside of the lane: `#12`, `other/repo#4`. */
 export function awaitedOutside(tasks: readonly TaskReport[]): readonly string[] {
   const open = tasks.filter(({ progress }) => !isSettled(progress));
   const ids = open
@@ -98,28 +98,31 @@ function awaitedBy({ dependsOn }: TaskReport['task'], tasks: readonly TaskReport
 }
 
 function called({ task }: TaskReport): string {
-  // Its title says where it was asked, and ends in the words of whoever asked.
+  // The title of such a task says where it was asked, and ends in the words of the person who asked.
   if (!isListed(task)) return quiet(task.title).replace(/[.:;,!?…]+$/, '');
   return `${quiet(nameOfTask(task))} (${quiet(task.title)})`;
 }
 
 function nameOf(id: string, tasks: readonly TaskReport[]): string {
   const known = tasks.find(({ task }) => task.id === id);
-  // What is not in the queue: an open issue without the label, or of another repository.
+  // An unknown id is an open issue without the label, or an issue of another repository.
   return quiet(known === undefined ? nameOfTaskId(id) : nameOfTask(known.task));
 }
 
-/** What an agent says, in a sentence of ours. */
+/** Prepares the agent's words for one of our sentences. */
 function quietWords(foreign: string): string {
   return oneLine(foreign, 250).replaceAll('`', "'");
 }
 
-/** Foreign text in a sentence of ours: it marks no code. */
+/** Prepares foreign text for one of our sentences, in which it marks no code. */
 function quiet(foreign: string): string {
   return oneLine(foreign, 80).replaceAll('`', "'");
 }
 
-/** `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. `leftOut`: some may be there that this run may not work. */
+/**
+ * Renders `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. `leftOut`
+ * is set when there may be tasks that this run may not work on.
+ */
 export function noTasks(where: TaskSources, leftOut: boolean): string {
   const files = filesOf(where);
   const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
@@ -158,7 +161,7 @@ function looksAtPrompt({ sources }: TaskSources): boolean {
   return sources.includes('prompt');
 }
 
-/** A run that ended before it knew its sources speaks of the label. */
+/** Tells whether the label is mentioned; a run that ended before it knew its sources mentions it, too. */
 function looksAtIssues({ sources }: TaskSources): boolean {
   return sources.length === 0 || sources.includes('issues');
 }
@@ -181,7 +184,7 @@ export function baseName(report: RunReport): string {
   return base === null ? 'the base branch' : code(base, 120);
 }
 
-/** What the last iteration made fail besides. */
+/** Reports what the last iteration made fail in addition. */
 function newFailures(report: RunReport): string {
   const last = iterationsOf(report).at(-1)?.evidence.verification;
   const failures = last?.kind === 'failed' ? (last.newlyRed ?? []) : [];

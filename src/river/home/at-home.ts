@@ -28,38 +28,38 @@ import type { RiverDeps } from '../deps.ts';
 import { createRecording, type Recording, runLoop } from '../run-loop.ts';
 import { createHomeOutlet } from './outlet.ts';
 
-/** What the run does now, for whoever watches it. */
+/** The current activity of the run, for people and programs that watch it. */
 export interface Shown {
   readonly doing: RunStatus['doing'];
-  /** null: nothing is known yet, or as before. */
+  /** The lane's work; null when nothing is known yet, or nothing has changed. */
   readonly work: ShownWork | null;
   readonly task: Task | null;
-  /** What it waits for; null: it does not wait. */
+  /** Instant at which a wait ends; null when the run does not wait. */
   readonly resumeAt: number | null;
-  /** null: it goes on. */
+  /** Outcome of the run; null while it continues. */
   readonly outcome: Outcome | null;
 }
 
-/** What is known of the lane. `journal`: null where the gate ends the run. */
+/** The known facts of the lane. `journal` is null when the gate ends the run. */
 interface ShownWork extends Pick<Work, 'tasks' | 'state'> {
   readonly lane: Pick<Work['lane'], 'id' | 'branch'> | null;
   readonly journal: Work['journal'] | null;
 }
 
-/** A run on a person's machine: no GitHub, but where issues are read, and nobody who is to be notified. */
+/** The dependencies of a run on a person's machine. It uses GitHub only to read issues, and notifies nobody. */
 export interface HomeDeps extends RiverDeps, Pick<GateDeps, 'forge' | 'findStart'> {
-  /** By which its commits name this run. */
+  /** Name of this run in its commits. */
   readonly runName: string;
-  /** The one task that is asked for, by its id or name; null: all of them. */
+  /** The one task that is asked for, by its id or name; null = all tasks. */
   readonly task: string | null;
   readonly signal: AbortSignal;
   readonly ending: AbortSignal;
   readonly show: (shown: Shown) => void;
-  /** Says how much of a wait is left. */
+  /** Reports the rest of a wait. */
   readonly sayLeft: (text: string) => void;
 }
 
-/** The river at home: gate → loop → the branch in the person's repository. Whatever happens in it ends in a report. */
+/** Runs everything at home: gate → loop → the branch in the person's repository. Always ends in a report. */
 export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
   const recording = createRecording(deps);
   const report = await flow(deps, recording).catch((error: unknown) =>
@@ -72,7 +72,7 @@ export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
 async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const { config, context, log, redact, clock } = deps;
   deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
-  // Read before anything else: from the copy as it was made, before any agent ran.
+  // The prompt is read before anything else, from the copy as it was made, before any agent ran.
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gateOf(deps, recording);
   const foreign = await detectOtherRalphs(gateDeps);
@@ -157,7 +157,7 @@ async function work(
   }
 }
 
-/** The agents of a pipeline: other steps run before and behind its calls. */
+/** Shows the agents of a pipeline at work, since other steps run before and after their calls. */
 function amongSteps([first, ...others]: LoopDeps['agents'], show: HomeDeps['show']): LoopDeps['agents'] {
   return [showing(first, show), ...others.map((agent) => showing(agent, show))];
 }
@@ -187,7 +187,7 @@ function showingCalls(agent: OpenedAgent['agent'], show: HomeDeps['show']): Open
   };
 }
 
-/** The gate's ports; nobody asks it for a check of the set-up here. */
+/** Returns the gate's ports; at home they cannot check the set-up. */
 export async function gateOf(
   deps: Pick<
     HomeDeps,
@@ -216,7 +216,7 @@ export async function gateOf(
   };
 }
 
-/** The one task that is asked for alone; one that is not there ends the run, and the lane is free again. */
+/** Reduces the intake to the one task that is asked for. A task that does not exist ends the run and frees the lane. */
 async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
   if (wanted === null) return intake;
   const asked = findAskedTask(intake.tasks, wanted);
@@ -225,7 +225,7 @@ async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | nul
   return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
 }
 
-/** The one task that a person calls so, or why there is none, in sentences. */
+/** Returns the one task that a person calls by this name, or the reason why there is none, in sentences. */
 export function findAskedTask(
   tasks: readonly Task[],
   wanted: string,

@@ -20,26 +20,29 @@ interface OutletDeps extends Pick<LoopDeps, 'config' | 'context' | 'clock' | 'lo
   readonly runTag: string;
 }
 
-/** Where a run's work goes at home: its commits onto the branch in the person's repository, its state beside it. */
+/** The destination of a run's work at home: commits go to the branch in the person's repository, the state beside it. */
 export interface HomeOutlet {
-  /** After each iteration, and each commit in the middle of one: whatever becomes of this process, the next run finds all of it. Throws a UserError where the branch does not take it. */
+  /**
+   * Keeps the work after each iteration and each commit within one, so that the next run finds it even if this process
+   * is killed. Throws a UserError when the branch does not accept it.
+   */
   readonly keep: (work: Work) => Promise<void>;
-  /** At the end, whichever it is; gives the lane back. */
+  /** Saves the work at the end of the run, whatever the outcome, and gives the lane back. */
   readonly end: (work: Work, session: (state: LaneState) => Promise<Transcript | null>) => Promise<EndedAtHome>;
 }
 
-/** The work as it ended. `headSha`: what the branch holds; null: there is none. */
+/** The work as it ended. `headSha` is the tip of the branch; null when there is none. */
 interface EndedAtHome {
   readonly work: Work;
   readonly headSha: string | null;
   readonly saved: SavedReport;
 }
 
-/** `begun`: the work before its first call. */
+/** Creates the outlet. `begun` is the work before its first call. */
 export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   const { remote, store, clock, log, redact, config, runTag } = deps;
   const { branch, start, id: lane } = begun.lane;
-  /** What the branch holds in the person's repository; null: it is not there. */
+  /** Tip of the branch in the person's repository; null when the branch does not exist. */
   let there = start.kind === 'continue' ? start.remoteHead : start.kind === 'fresh' ? null : start.mergedHead;
   let since = start.kind === 'continue' ? start.remoteHead : begun.base;
   let { sequence } = begun.state;
@@ -99,7 +102,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
     },
   };
 
-  /** Commits that the branch does not take go onto one of their own, through the same checks. */
+  /** Puts commits that the branch does not accept onto a branch of their own, through the same checks. */
   async function keptElsewhere(work: Work, why: string): Promise<Outcome> {
     const beside = `${branch}-${work.head.slice(0, 7)}`;
     const kept = await remote

@@ -18,10 +18,10 @@ import type { RiverDeps, RunEnd } from '../deps.ts';
 import { type Recording, runLoop } from '../run-loop.ts';
 import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
 
-/** The job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end. It asks GitHub's API nothing, and pushes nothing. */
+/** Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end. Sends no requests to GitHub's API, and pushes nothing. */
 export async function loopJob(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
   const { config, connect, machine, redact, log } = deps;
-  // Read before anything else: from the checkout as the job made it, before any agent ran.
+  // The prompt is read before anything else, from the checkout as the job made it, before any agent ran.
   const prompt = await machine.readPrompt();
   const folder = await connect.handoff();
   const taken = await takeIntake(folder, config.handoff);
@@ -47,12 +47,12 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
         recording,
         outlet: { kind: 'hand-over', handOver: (unfinished) => giveUnfinished(deps, giving, unfinished) },
         store,
-        // The issue shows that it is worked on; there is no token here to say more.
+        // The issue already shows that the run is at work; this job has no token to add more.
         showLive: () => Promise.resolve(),
         showWait: () => Promise.resolve(),
         sayLeft: () => undefined,
         ending: new AbortController().signal,
-        // Nobody can be asked here what others have used meanwhile.
+        // This job cannot ask what others have used meanwhile.
         patience: null,
         lookAtPeople: null,
       },
@@ -74,13 +74,13 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
   }
 }
 
-/** A log of CI may show what is a secret of this job, which that of the gate does not know. Other tasks are as people wrote them. */
+/** Redacts tasks about a failed check, since the log of CI may show a secret of this job that the gate's job does not know. Other tasks stay as people wrote them. */
 function withoutSecrets(task: Task, redact: (text: string) => string): Task {
   const { source } = task;
   return source.kind === 'feedback' && source.on.kind === 'check' ? { ...task, body: redact(task.body) } : task;
 }
 
-/** What was finished before a failure is handed over as well. */
+/** Hands over a failure together with the work that was finished before it. */
 async function handOverFailure(
   deps: RiverDeps,
   recording: Recording,
@@ -99,7 +99,7 @@ async function handOverFailure(
   return { handedOver, report };
 }
 
-/** The lane as the gate found it, from this job's own checkout where that has it. */
+/** Opens the lane as the gate found it, from this job's own checkout as far as possible. */
 async function openLane({ config, context, connect, clock }: RiverDeps, { handed }: TakenIntake): Promise<void> {
   const { lane, opened, claimedAt } = handed.intake;
   if (clock.now() > claimedAt + MAX_WAIT_FOR_JOBS_MS)
@@ -122,7 +122,7 @@ async function openLane({ config, context, connect, clock }: RiverDeps, { handed
     );
 }
 
-/** After an iteration, or a commit in the middle of one; what cannot be written now is handed over with the next. */
+/** Hands over after an iteration, or a commit within one. What cannot be written now is part of the next hand-over. */
 async function giveUnfinished({ log }: RiverDeps, giving: Giving, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
@@ -131,10 +131,10 @@ async function giveUnfinished({ log }: RiverDeps, giving: Giving, work: Work): P
   });
 }
 
-/** In characters, of all patches together. */
+/** Maximum size of all patches together, in characters. */
 const MOST_PATCHES_CHARS = 4 * 1024 * 1024;
 
-/** Keeps what the agent left beside the work tree where people find it once this job's machine is gone: as one file of what is handed over, each patch behind a line with its name. */
+/** Keeps what the agent left beside the work tree for people, after this job's machine is gone: as one file of the hand-over, each patch after a line with its name. */
 function handOverPatches(
   { keepPatch, debug }: Pick<RiverDeps, 'keepPatch' | 'debug'>,
   folder: HandoffFolder,
@@ -150,7 +150,7 @@ function handOverPatches(
       written = written
         .then(() => folder.write('loop/beside.patch', text))
         .catch((error: unknown) => {
-          // The work is named to people in any case.
+          // People read the name of this work in any case.
           debug(`What is beside the work tree could not be handed over: ${messageOf(error)}`);
         });
     },
@@ -160,7 +160,7 @@ function handOverPatches(
   };
 }
 
-/** What the loop asks of a store, from what the gate handed over: nobody can be asked for orders here. */
+/** Returns the store of the loop, made of what the gate handed over. It knows no orders. */
 function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['store'] {
   return {
     read: () => Promise.resolve({ kind: 'none' }),

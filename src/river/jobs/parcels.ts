@@ -10,13 +10,13 @@ import { UserError } from '../../errors.ts';
 import { COMMIT_BUNDLES, type HandoffFolder, type HandoffName } from '../../ports/handoff.ts';
 import type { Transcript } from '../../ports/state.ts';
 
-/** A parcel of the gate as another job has taken it, and the hash that stands for it. */
+/** A parcel of the gate that another job has taken, with its hash (`of`). */
 export interface TakenIntake {
   readonly handed: HandedIntake;
   readonly of: string;
 }
 
-/** Takes what the gate handed over: the very bytes whose hash the gate's own output says. Throws a UserError for anything else. */
+/** Takes what the gate handed over, if its bytes have the hash in the gate's own output. Throws a UserError for anything else. */
 export async function takeIntake(
   folder: Pick<HandoffFolder, 'read'>,
   { digest, path }: { readonly digest: string; readonly path: string },
@@ -28,7 +28,7 @@ export async function takeIntake(
       'configuration',
       `There is no hand-over of the gate in ${path}: ${name} is missing. Download the artifact of the job with \`phase: gate\` to that folder first, or set \`handoff-path\`.`,
     );
-  // Of the very bytes that are used: who can write there may do so at any moment.
+  // The hash is taken of the same bytes that are used, because another program may write to the file at any moment.
   const found = hashOf(content);
   if (found !== digest)
     throw new UserError(
@@ -44,7 +44,7 @@ export async function takeIntake(
   return { handed, of: digest };
 }
 
-/** A file that a parcel names, if it is the one that is named; null: it is not, or none is named. */
+/** Returns the file that a parcel names; null when the parcel names none, or the content has another hash. */
 export async function namedFile(
   folder: HandoffFolder,
   name: HandoffName,
@@ -59,14 +59,17 @@ function hashOf(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** What the job of the loop hands over with. */
+/** The dependencies of the loop's job for handing over. */
 export interface Giving extends TakenIntake {
   readonly folder: HandoffFolder;
   readonly redact: (text: string) => string;
   readonly bundle: (file: { readonly path: string; readonly since: string }) => Promise<void>;
 }
 
-/** Hands over the work as far as it is. Whoever is killed in it has handed over this work, or the one before: what a parcel names is there when it is written. `session`: null leaves it out. */
+/**
+ * Hands over the work so far. A kill meanwhile leaves this work handed over, or the work before, because the files that
+ * a parcel names exist before it is written. `session` null omits the transcript.
+ */
 export async function giveWork(
   { handed, of, folder, redact, bundle }: Giving,
   work: Work,
@@ -78,7 +81,7 @@ export async function giveWork(
   const transcript = session === null || !hasConversation(work.state) ? null : await session(work.state);
   if (transcript !== null) await folder.write('loop/session.sealed', transcript.content);
   const kept = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
-  // Text by text, as it is stored: the state has rules of its own.
+  // The state is redacted separately, as it is stored, because it has rules of its own.
   const stored = parseState(documentOf(work.state, { transcript: null, redact }), lane);
   const { isolation } = work;
   const clean: Work = {
@@ -104,7 +107,7 @@ export async function giveWork(
 
 const [BUNDLE, NEXT_BUNDLE] = COMMIT_BUNDLES;
 
-/** Where the commits lie that a parcel names; null: nowhere. */
+/** Returns the file of the commits that a parcel names; null when no file has that hash. */
 export async function namedBundle(folder: HandoffFolder, { sha256 }: HandedFile): Promise<HandoffName | null> {
   for (const name of COMMIT_BUNDLES) if ((await folder.fingerprint(name))?.sha256 === sha256) return name;
   return null;

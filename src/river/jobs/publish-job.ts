@@ -25,13 +25,16 @@ import { namedBundle, namedFile, takeIntake, type TakenIntake } from './parcels.
 
 type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
 
-/** The job that publishes: takes what the loop handed over as data, holds it against what the gate handed over, and publishes what is left of it. No agent, and no code of the repository, runs here. */
+/**
+ * Runs the job that publishes: takes what the loop handed over as untrusted data, checks it against what the gate
+ * handed over, and publishes the rest. No agent, and no code of the repository, runs here.
+ */
 export async function publishJob(deps: RiverDeps, recording: Recording): Promise<RunReport> {
   const { config, connect, clock, log } = deps;
   const folder = await connect.handoff();
   const taken = await takeIntake(folder, config.handoff);
   const { handed, of } = taken;
-  // A run that is killed from here on has its lane given back by post.
+  // If the run is killed from here on, post gives its lane back.
   recording.claiming(handed.intake.lane.id);
   const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
   const text = await folder.read('loop/work.json');
@@ -65,7 +68,7 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
   }
 }
 
-/** The branch and the state in one push, as main does it after each iteration: whoever is killed behind it, both say the same. */
+/** Pushes the branch and the state in one push, as main does after each iteration, so that both agree even if the run is killed afterwards. */
 async function pushWithState(
   { config, context, runTag, clock, log, redact }: RiverDeps,
   stages: Stages,
@@ -74,7 +77,7 @@ async function pushWithState(
   const { remote, store, forge } = stages;
   const outlet = { kind: 'push', remote, forge } as const;
   const journalHash = (): string | null => work.state.journalHash;
-  // The work tree is in the job of the loop, and so is its journal.
+  // The work tree and the journal are in the job of the loop.
   const elsewhere = { repository: null, appendJournal: null, record: null };
   const pushed = await pushIteration(
     { config, context, runTag, outlet, store, clock, log, redact, journalHash, ...elsewhere },
@@ -83,7 +86,7 @@ async function pushWithState(
   return pushed.end === null ? pushed.work : { ...pushed.work, outcome: pushed.end };
 }
 
-/** The work with its commits where they can be inspected and pushed, and measured by this job. */
+/** Returns the work with its commits available for inspection and push, measured by this job. */
 async function withCommits(
   { connect }: RiverDeps,
   { handed }: TakenIntake,
@@ -117,7 +120,7 @@ function lost(why: string): Extract<Outcome, { kind: 'failed' }> {
   };
 }
 
-/** The job of the gate, once there is work: makes the branch, shows people that it is worked on, and hands over to the job of the loop. */
+/** Runs the gate's job once there is work: creates the branch, shows people that the run is at work, and hands over to the job of the loop. */
 export async function gateJob(
   deps: RiverDeps,
   recording: Recording,
@@ -148,7 +151,7 @@ export async function gateJob(
     session: await giveSession(deps, stages, begun),
     settings: deps.config.settings.found,
   });
-  // From here on the lane is the next job's to give back.
+  // The next job must give the lane back from here on.
   recording.released();
   recording.tryToRecord('ended');
   log.info(
@@ -161,14 +164,14 @@ async function giveIntake({ connect, redact }: RiverDeps, { sha256 }: Stages, ha
   const folder = await connect.handoff();
   const text = JSON.stringify(mapTexts(handed, redact));
   await folder.write('gate/intake.json', text);
-  // Read back: what the next jobs get must be what the output says.
+  // The file is read back, because the next jobs must receive what the output says.
   const digest = sha256(text);
   if ((await folder.fingerprint('gate/intake.json'))?.sha256 !== digest)
     throw new UserError('infrastructure', 'What the gate hands over was changed on disk while it was written.');
   return digest;
 }
 
-/** Encrypted as it is stored: the key is the agent's, which only the next job has. */
+/** Hands over the session's transcript, encrypted as it is stored: only the next job has the agent's key. */
 async function giveSession(
   { connect }: RiverDeps,
   { store }: Stages,
