@@ -40,7 +40,7 @@ const roomUid = id.min(ROOM_UIDS.first).max(ROOM_UIDS.last);
 /** Identifies the process of a run among all processes that ever ran on this machine. */
 const runProcess = z.strictObject({
   pid: id,
-  /** In clock ticks since the machine started. */
+  /** Start time in clock ticks since the machine started. */
   started: word,
   /** The PID namespace of the process. */
   namespace: word,
