@@ -74,7 +74,7 @@ export function changedByAgent(steps: readonly StepRecord[]): boolean {
   return steps.length === 0 || steps.some(({ kind, changed }) => kind === 'agent' && changed);
 }
 
-/** Returns the refused tool calls of an iteration with the rules that applied; null stands for the run's rules. */
+/** Returns the refused tool calls of an iteration with the rules that applied; null means the run's rules. */
 export function refusedIn(
   steps: readonly StepRecord[],
   denials: readonly Denial[],

@@ -117,7 +117,7 @@ export function compactLearnings(
     kept.length > 0 || last === undefined
       ? title + render(kept)
       : `${title}${capped(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
-  // The title of each part ends what the part before it may have been under.
+  // The title of each part ends the headings of the part before.
   const part = withLineEnd(ARCHIVE_TITLE + render(moved));
   const isThere = moved.length === 0 || archive.endsWith(part);
   return {

@@ -26,7 +26,7 @@ export interface PromptParts {
   readonly promptPath: string | null;
   /** Text of the prompt that is itself the task. */
   readonly taskPrompt: string;
-  /** What is to be done before all else, once; empty: nothing. */
+  /** Instructions that come first, once; empty if there are none. */
   readonly setup: string;
   /** Files that say how to build and test. */
   readonly instructions: readonly string[];
