@@ -19,9 +19,9 @@ export const CHAIN_START = '0'.repeat(64);
 /** The result of checking that each line carries the hash of the line before. `last` is the hash of the last line, by which two copies are compared; null if there is no line. */
 type ChainCheck =
   | { readonly kind: 'intact'; readonly last: string }
-  /** An earlier version wrote it. */
+  /** An earlier version wrote the journal. */
   | { readonly kind: 'unchained'; readonly last: string | null }
-  /** 1-based: this line does not carry the hash of the one before. */
+  /** The first line, 1-based, that does not carry the hash of the line before. */
   | { readonly kind: 'broken'; readonly line: number };
 
 const linkSchema = z.object({ prev: z.string() });
