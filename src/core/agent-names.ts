@@ -19,7 +19,7 @@ export interface Capabilities {
   readonly cost: boolean;
   /** True if the CLI reports refused tools; otherwise no denials are counted. */
   readonly denials: boolean;
-  /** Handling of rules for single commands. */
+  /** `each`: rules for single commands apply; `sandbox`: every command runs in a sandbox instead; `none`: the agent has no rules for tools. */
   readonly toolRules: 'each' | 'sandbox' | 'none';
   /** True if an option among `agent-args` can limit the number of turns. */
   readonly turnLimit: boolean;

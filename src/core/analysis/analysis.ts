@@ -177,7 +177,7 @@ const FORMS: readonly RegExp[] = [
 const MENTIONED =
   /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
 
-/** `**Error:** handling of timeouts is done`: a label in a report, not an error. */
+/** Matches a label in a report that is not an error, such as `**Error:** handling of timeouts is done`. */
 const DONE_LABEL =
   /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:(?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)|now \w{1,30}ed|\w{1,30}ed now)\W*$/i;
 

@@ -137,7 +137,7 @@ export function analyze(transcript: Transcript, doneTexts: readonly string[]): A
   const { finalMessage, denials } = transcript;
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
   const { block, endsInFencedBlock } = findStatusBlock(lines);
-  // With a block, no phrases are read.
+  // No phrase is read if the message has a block.
   const prose = proseOf(lines, 'prose');
   const phrases = block === null ? findPhrases(prose, doneTexts) : NO_PHRASES;
   const signal: Signal =
@@ -178,7 +178,7 @@ function lastWordsOf(lines: readonly MarkedLine[]): Pick<Signal, 'lastWords'> {
 
 const MAX_WORDS_CHARS = 500;
 
-/** Longer than any message of a model; bounds the memory if something else was printed. */
+/** Maximum characters read at the beginning of a message, more than any model writes; bounds the memory if something else was printed. */
 const MAX_HEAD_CHARS = 64 * 1024;
 
 const MAX_TAIL_CHARS = 192 * 1024;

@@ -49,7 +49,7 @@ const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 /** Maximum number of years until 29 February comes again. */
 const MAX_YEARS = 8;
 
-/** Later instants have no ISO form with a four-digit year and cannot be a reset time. */
+/** The year 10000 in ms. Later instants have no ISO form with a four-digit year and cannot be a reset time. */
 const YEAR_10000 = 253_402_300_800_000;
 
 /** Matches `5pm`, `5:30 pm`, `17:30`, `noon`, `midnight`. */
@@ -187,7 +187,7 @@ function daysOf({ year, day, weekday, daysOn }: Reset, today: WallDay): readonly
     .filter((date) => weekday === null || new Date(Date.UTC(date.year, date.month, date.day)).getUTCDay() === weekday);
 }
 
-/** Returns a day of the year in several years from the first, where it exists. */
+/** Returns the dates of a day of the year in `years` years from the first, where the date exists. */
 function yearsFrom(
   first: number,
   { month, day }: { readonly month: number; readonly day: number },

@@ -96,7 +96,7 @@ export interface ThreadComment {
 }
 
 export interface ReviewNow {
-  /** REST id. */
+  /** REST id of the review. */
   readonly id: number;
   readonly url: string;
   readonly by: Author | null;
@@ -138,7 +138,7 @@ interface WorkflowOfCheck {
   /** Path such as `.github/workflows/ci.yml`; null if not known. */
   readonly path: string | null;
   readonly name: string;
-  /** Id of the run. */
+  /** Id of the workflow run. */
   readonly run: number;
   /** Event that started the run, such as `push`; empty if not known. */
   readonly event: string;
@@ -151,7 +151,7 @@ export interface CheckDetails {
   readonly annotations: readonly Annotation[];
   /** The end of the failing step's log, cut and raw; null if there is no log. */
   readonly log: string | null;
-  /** Why details are missing, as a sentence; null if nothing is missing. */
+  /** The reason why details are missing, as a sentence; null if nothing is missing. */
   readonly missing: string | null;
 }
 

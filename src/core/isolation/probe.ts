@@ -17,7 +17,7 @@ const count = z.number().int().nonnegative();
 /** The measured facts about a run's isolation; nothing that was only planned. */
 export const isolationFacts = z.strictObject({
   level: z.enum(isolationLevels),
-  /** Why the level is not stronger, as a sentence; null if it is the requested or the strongest one. */
+  /** The reason why the level is not stronger, as a sentence; null if it is the requested or the strongest one. */
   why: z.string().max(500).nullable(),
   /** Number of checks that the probe made from the agent's place, and names of the failed ones; null if the probe did not run. */
   probe: z.strictObject({ checks: count, failed: z.array(name).max(MAX_CHECKS) }).nullable(),
@@ -78,7 +78,7 @@ const DEMANDS = {
   'use files that were open when it was started': 'always',
   // A read-only file system does not prevent connections to sockets.
   'use sockets of daemons in folders that are shown': 'namespaces',
-  // In a sandbox the groups are the runner's own, but what they give access to is not present.
+  // The groups in a sandbox are the runner's own, but what they give access to is not present.
   'use rights of groups': 'own-user',
   'gain rights by set-uid programs': 'always',
   'use capabilities': 'always',

@@ -13,7 +13,7 @@ export interface ProgramFolder {
 }
 
 const WRITE_OTHERS = 0o002;
-/** In a sticky folder a user can add files but neither remove nor rename those of other users. */
+/** The sticky bit: users can add files to such a folder but neither remove nor rename those of others. */
 const STICKY = 0o1000;
 
 /** Returns the folders of PATH in which a user without special rights can add or replace programs, each once. */

@@ -97,7 +97,7 @@ export type RunProcess = z.infer<typeof runProcess>;
 const KEPT_MS = DAY_MS;
 
 /**
- * Tells whether nobody will remove a room: its run and the process that started the run were killed, the machine
+ * Tells whether nobody will remove a room: its run and the process that started the run are gone, the machine
  * restarted, or the room's record is gone with the run's folder or is too old. `started` returns the start time of a
  * process, null if there is none; `boot` and `namespace` are those of the current process.
  */

@@ -73,7 +73,7 @@ export function withoutCommand(text: string): string {
 /** Returns the command that `word` was most likely meant to be; null if none is near. */
 export function nearestCommand(word: string): CommandWords | null {
   const names = Object.keys(COMMANDS) as CommandWords[];
-  // In `rety 12` or `run please` the following words may be meant for the command.
+  // The words that follow may be meant for the command, as in `rety 12` or `run please`.
   return nearest(word, names) ?? nearest(word.split(/\s+/)[0] ?? '', names);
 }
 

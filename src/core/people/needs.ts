@@ -209,8 +209,8 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
       if (isHeldUpSince(at, end)) return 'held_up';
-      // The work that was ready is now less than what is there. Post finishes a run that may have notified people
-      // already.
+      // More work was added than what was ready. The notification must be older than this run, because post may finish
+      // a run that has already notified people.
       return addedWork && before.notified.some((one) => one.comment === comment) ? 'more_work' : null;
     case 'auto_merge_off':
       if (pullRequest !== thread) return 'pull_request_over';

@@ -10,9 +10,9 @@ export interface Progress {
   /** Records of the finished steps, in order. */
   readonly records: readonly Pick<StepRecord, 'optional' | 'result'>[];
   readonly memory: StepMemory;
-  /** Why the agent may not be called now, in words; null if it may be. */
+  /** The reason why the agent may not be called now, in words; null if it may be called. */
   readonly callObstacle: string | null;
-  /** Why a finished call ends the run, in words, so that no further step may run; null if none does. */
+  /** The reason why a finished call ends the run, in words, so that no further step may run; null if the run continues. */
   readonly runEnds: string | null;
   readonly cancelled: boolean;
   readonly now: number;
@@ -38,7 +38,7 @@ const MAX_DOUBLED_DELAY_MS = 30_000;
 /** Kinds of errors of the agent's CLI that may be temporary. */
 const PASSING_ERRORS: readonly string[] = ['server', 'rate-limit', 'other'];
 
-/** What an iteration received from its agent. */
+/** The messages and results that an iteration received from its agent. */
 export interface Heard {
   readonly analysis: Analysis;
   readonly end: AgentEnd;

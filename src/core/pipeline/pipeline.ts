@@ -85,7 +85,7 @@ export function isAnybodys(file: string): boolean {
   return file === 'config.yaml';
 }
 
-/** Upper limit above any valid pipeline, in which every step is an agent's with all its retries. */
+/** Maximum number of agent calls of any valid pipeline: every step calls the agent, with all its retries. */
 export const MAX_CALLS_PER_ITERATION = 220;
 
 /** The kinds of steps, by their names in a file. */

@@ -18,7 +18,7 @@ export interface LeftOutWork {
   readonly tasks: readonly TaskId[];
   /** Files that were left out; empty if everything was that the tasks had not pushed before. */
   readonly files: readonly string[];
-  /** What is wrong, what helps, and the server's words; redacted. */
+  /** The problem, the remedy and the server's words; redacted. */
   readonly words: string;
   /** Content of the work tree afterwards, as evidence measures it; null if not known. */
   readonly tree: ObjectId | null;

@@ -10,7 +10,7 @@ export interface Refusal {
   readonly files: readonly string[];
   /** The server's own words on one line, without decoration and without offers to let a secret through. */
   readonly words: string;
-  /** What is wrong and what helps, as sentences for a person. */
+  /** The problem and the remedy, as sentences for a person. */
   readonly meaning: string;
 }
 

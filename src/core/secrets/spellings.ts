@@ -4,7 +4,7 @@ import { base64At } from './base64.ts';
 interface Canonical {
   /** The bytes with escapes decoded; an escape of a non-ASCII character becomes 255. */
   readonly decoded: Uint8Array;
-  /** Only the letters and digits of `decoded`, in lower case; spaces, line ends, zero bytes, quotes and other separators are removed. */
+  /** The letters and digits of `decoded` in lower case, without spaces, line ends, zero bytes, quotes and other separators. */
   readonly letters: Uint8Array;
 }
 

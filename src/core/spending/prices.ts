@@ -71,7 +71,7 @@ export function priceOf(prices: Prices, model: string): Price | null {
 export function givenPriceOf(prices: Prices, model: string): Price | null {
   const name = model.toLowerCase();
   const fitting = Object.entries(prices).filter(([part]) => name.includes(part.toLowerCase()));
-  // Of two equally long parts the more expensive one counts, so that a limit is kept.
+  // The more expensive of two equally long parts counts, so that a limit is kept.
   const [best] = fitting.sort(([a, one], [b, other]) => b.length - a.length || other.output - one.output);
   return best?.[1] ?? null;
 }

@@ -18,7 +18,7 @@ export interface ChecksSummary {
   readonly waiting: readonly string[];
   /** True if checks are expected and none has started. */
   readonly unstarted: boolean;
-  /** Why the checks could not be read, as a sentence; null if they were read. */
+  /** The reason why the checks could not be read, as a sentence; null if they were read. */
   readonly unreadable: string | null;
   /** True if GitHub failed while the checks were read, so that the next run may succeed. */
   readonly isForNow?: boolean;

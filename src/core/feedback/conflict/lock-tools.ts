@@ -29,7 +29,7 @@ const MAX_LOCK_FILES = 20;
 /** Maximum length of a lock file's path; the agent resolves a lock file with a longer one. */
 const MAX_LOCK_PATH_CHARS = 200;
 
-/** Yarn 1 and newer versions share no option that disables scripts. */
+/** The command for Yarn, chosen by version: Yarn 1 and newer versions share no option that disables scripts. */
 const YARN =
   'case "$(yarn --version)" in 1.*) yarn install --ignore-scripts --non-interactive ;; *) yarn install --mode=update-lockfile ;; esac';
 

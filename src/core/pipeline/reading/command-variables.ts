@@ -135,7 +135,7 @@ export function expandVariables(text: string, variables: Variables): Expanded {
     /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}/g,
     (_all, name: string, fallback: string | undefined) => {
       const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-      // As in a shell, a default replaces an empty value.
+      // An empty value is replaced by the default, as in a shell.
       if (value !== undefined && (value !== '' || fallback === undefined)) return value;
       if (fallback === undefined) missing.push(name);
       return fallback ?? '';
