@@ -12,7 +12,7 @@ export interface Standing {
   readonly isDraft: boolean;
   /** GitHub's verdict by the rules of the base branch; null if no rule asks for a review. */
   readonly decision: 'approved' | 'changes-requested' | 'review-required' | null;
-  /** Logins of people with write permission whose newest opinion is an approval. */
+  /** Logins of people with write permission whose newest opinion is an approval; `changesRequestedBy` lists those who request changes. */
   readonly approvedBy: readonly string[];
   readonly changesRequestedBy: readonly string[];
   readonly autoMerge: boolean;

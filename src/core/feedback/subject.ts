@@ -5,7 +5,7 @@ export type Subject = ThreadSubject | ReviewSubject | CheckSubject | ConflictSub
 
 export interface ThreadSubject {
   readonly kind: 'thread';
-  /** GraphQL id of the thread. */
+  /** GraphQL id of the thread; `replyTo` is the REST id of its first comment. */
   readonly thread: string;
   readonly replyTo: number;
   /** REST id of the newest comment that asks. */

@@ -238,8 +238,8 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       if (!tasks.some(({ id }) => id === about)) return 'gone';
       const [then, now] = [progressOf(before.tasks, about), progressOf(after.tasks, about)];
       if (now.state === 'done') return 'done';
-      // A person who has a task tried again has answered, even if the task gets no further. Post finishes a run that
-      // may have notified people already.
+      // A person who has a task tried again has answered, even if the task gets no further. A notification of this run
+      // is kept, because post may finish a run that has already notified people.
       return (at >= startedAt || holds(kind, then)) && holds(kind, now) ? null : 'goes_on';
     }
   }

@@ -39,7 +39,7 @@ export const stepRecordSchema = z.object({
   /** True if the step changed the content of the work tree. */
   changed: z.boolean(),
   calls: z.array(callUsageSchema),
-  /** Tool calls that the step's agent was refused. */
+  /** Tool calls that the step's agent was refused under `allowedTools`, which is null for the run's rules. */
   denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })),
   allowedTools: z.array(z.string()).nullable(),
   /** The marker that the step set; null if it set none. */

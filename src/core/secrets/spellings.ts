@@ -187,7 +187,7 @@ function isWide(gap: Uint8Array): boolean {
   return gap.some((byte) => byte === 10 || byte === 13 || byte === 34 || byte === 39 || byte === 96);
 }
 
-/** Removes bytes that separate nothing visible: blanks, controls and non-ASCII bytes; with `wide` also quotes, operators and comment marks. */
+/** Removes bytes that separate nothing visible: blanks, controls, backslashes and non-ASCII bytes; with `wide` also quotes, operators and comment marks. */
 function withoutFiller(gap: Uint8Array, wide: boolean): Uint8Array {
   return gap.filter((byte) => byte > 32 && byte < 127 && byte !== 92 && !(wide && WIDE_FILLER.has(byte)));
 }
