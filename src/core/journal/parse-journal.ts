@@ -26,7 +26,7 @@ type ChainCheck =
 
 const linkSchema = z.object({ prev: z.string() });
 
-/** A run's journal. Line 1 is the start, followed by iterations, checks, answers and waits; `end` is null if the run was killed, failed or still continues. */
+/** A run's journal. Line 1 is the start, followed by iterations and the events between them; `end` is null if the run was killed, failed or still continues. */
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];

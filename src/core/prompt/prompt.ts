@@ -28,7 +28,7 @@ export interface PromptParts {
   readonly taskPrompt: string;
   /** Instructions that come first, once; empty if there are none. */
   readonly setup: string;
-  /** Files that say how to build and test. */
+  /** Files that say how to build and test; `specifications` are places of specifications. */
   readonly instructions: readonly string[];
   readonly specifications: readonly string[];
   /** Notes on the code by an agent of another Ralph; empty if there are none. */
