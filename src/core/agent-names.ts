@@ -1,31 +1,31 @@
-/** The agents that can be run; `command`: any program of the user's. */
+/** The agents that can be run; `command` is any program of the user. */
 export const AGENT_NAMES = ['claude', 'codex', 'gemini', 'opencode', 'copilot', 'qwen', 'command'] as const;
 
 export type AgentName = (typeof AGENT_NAMES)[number];
 
-/** Those whose output has a form of its own. */
+/** The agents whose output has a format of its own. */
 export const READ_AGENTS = ['claude', 'codex', 'gemini', 'opencode', 'copilot', 'qwen'] as const;
 
 export type ReadAgent = (typeof READ_AGENTS)[number];
 
-/** What an agent's CLI offers, which the loop relies on. */
+/** The features of an agent's CLI that the loop relies on. */
 export interface Capabilities {
-  /** As people know it. */
+  /** Name of the agent for people. */
   readonly title: string;
-  /** A conversation can be continued, on another machine too. */
+  /** True if a session can be resumed, also on another machine. */
   readonly resume: boolean;
   readonly tokens: boolean;
-  /** It tells what a call cost; without it, a call is bounded by calls, by tokens and by what `prices` says. */
+  /** True if the CLI reports the cost of a call. Otherwise, calls are limited by their number, by tokens and by the input `prices`. */
   readonly cost: boolean;
-  /** It reports which tools were refused; without it none are counted. */
+  /** True if the CLI reports refused tools; otherwise no denials are counted. */
   readonly denials: boolean;
-  /** What becomes of rules for single commands. */
+  /** `each`: rules for single commands apply; `sandbox`: every command runs in a sandbox instead; `none`: the agent has no rules for tools. */
   readonly toolRules: 'each' | 'sandbox' | 'none';
-  /** The number of its turns can be limited, by an option among `agent-args`. */
+  /** True if an option among `agent-args` can limit the number of turns. */
   readonly turnLimit: boolean;
 }
 
-/** Measured on the versions that action.yml pins. */
+/** Capabilities measured on the versions that action.yml pins. */
 export const CAPABILITIES: Readonly<Record<AgentName, Capabilities>> = {
   claude: {
     ...{ title: 'Claude Code', resume: true, tokens: true, cost: true },
@@ -37,7 +37,7 @@ export const CAPABILITIES: Readonly<Record<AgentName, Capabilities>> = {
   },
   gemini: {
     ...{ title: 'Gemini CLI', resume: true, tokens: true, cost: false },
-    // A setting of it could, and its settings are ours.
+    // A setting could limit the turns, but Ralph controls the settings of this CLI.
     ...{ denials: true, toolRules: 'each', turnLimit: false },
   },
   opencode: {

@@ -6,7 +6,7 @@ export const HOUR_MS = 60 * MINUTE_MS;
 
 export const DAY_MS = 24 * HOUR_MS;
 
-/** How often the log says how much is left of a wait: every half hour while it is long, then ever more often. */
+/** Intervals at which the log shows the rest of a wait: every half hour at first, then more and more often. */
 const STEPS: readonly { readonly beyondMs: number; readonly everyMs: number }[] = [
   { beyondMs: 60 * MINUTE_MS, everyMs: 30 * MINUTE_MS },
   { beyondMs: 15 * MINUTE_MS, everyMs: 15 * MINUTE_MS },
@@ -15,13 +15,13 @@ const STEPS: readonly { readonly beyondMs: number; readonly everyMs: number }[] 
   { beyondMs: 30 * SECOND_MS, everyMs: 30 * SECOND_MS },
 ];
 
-/** How much is left, in ms, when the log says so next; `leftMs`: what is left now. 0: it says nothing more. */
+/** Returns the rest of the wait, in ms, at which the log reports next; `leftMs` is the current rest. 0: no further report. */
 export function nextMark(leftMs: number): number {
   const step = STEPS.find(({ beyondMs }) => leftMs > beyondMs);
   return step === undefined ? 0 : (Math.ceil(leftMs / step.everyMs) - 1) * step.everyMs;
 }
 
-/** What is left of a wait: `1 h 20 min`, `45 s`. Rounded up, so that the wait is over when it says so, and never nothing. */
+/** Formats the rest of a wait: `1 h 20 min`, `45 s`. Rounds up, so that the wait is over in time, and never returns an empty text. */
 export function leftInWords(leftMs: number): string {
   if (leftMs < MINUTE_MS) return `${Math.max(1, Math.ceil(leftMs / SECOND_MS))} s`;
   const minutes = Math.ceil(leftMs / MINUTE_MS);
@@ -29,7 +29,7 @@ export function leftInWords(leftMs: number): string {
   return [...(hours > 0 ? [`${hours} h`] : []), ...(rest > 0 ? [`${rest} min`] : [])].join(' ');
 }
 
-/** `2026-11-21 17:00 UTC`; `instant` in ms. */
+/** Formats an instant in ms: `2026-11-21 17:00 UTC`. */
 export function formatInstant(instant: number): string {
   return `${new Date(instant).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

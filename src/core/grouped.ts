@@ -1,4 +1,4 @@
-/** Items by their key, in their order: `Map.groupBy`, which Node 20 does not have. */
+/** Groups items by key and keeps their order, like `Map.groupBy`, which Node 20 lacks. */
 export function grouped<K, T>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

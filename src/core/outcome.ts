@@ -3,15 +3,15 @@ import { circuitReasons } from './lane/circuit.ts';
 import { anyInstant, type Immutable } from './policy.ts';
 import { MAX_NAME_CHARS } from './pipeline/step-record.ts';
 
-/** Limits that are over at a known instant. */
+/** Limits that end at a known instant. */
 export const passingLimits = ['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit'] as const;
 export type PassingLimit = (typeof passingLimits)[number];
 
-/** Why a lane waits for a known instant. */
+/** The reasons for which a lane waits until a known instant. */
 export const parkReasons = [...passingLimits, 'step_circuit'] as const;
 export type ParkReason = (typeof parkReasons)[number];
 
-/** The required step whose circuit is open; null: no step may call the agent, as in all that earlier versions parked. */
+/** The required step whose circuit is open; null if no step may call the agent, as in everything that earlier versions parked. */
 export const openStepSchema = z.string().max(MAX_NAME_CHARS).nullable().default(null);
 
 const message = z.string();
@@ -35,7 +35,7 @@ export const outcomeSchema = z.union([
     kind: z.literal('parked'),
     reason: z.enum(passingLimits),
     resumeAt: anyInstant,
-    /** The provider's words of a limit for which a person is needed. */
+    /** The provider's words about a limit that only a person can lift. */
     needsPerson: z.string().exactOptional(),
   }),
   z.object({
@@ -44,27 +44,27 @@ export const outcomeSchema = z.union([
     resumeAt: anyInstant,
     step: openStepSchema,
   }),
-  /** `checks`: more of them fail than one run works on. */
+  /** `checks`: more checks fail than one run works on. */
   z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost', 'checks']) }),
   z.object({
     kind: z.literal('idle'),
     reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered', 'waiting_for_review']),
   }),
-  /** An event changed what there is to do; `message` says how. */
+  /** An event changed the tasks; `message` says how. */
   z.object({ kind: z.literal('idle'), reason: z.literal('updated'), message }),
   /** No issue can be a task; `message` says what to do. */
   z.object({ kind: z.literal('idle'), reason: z.literal('no_such_label'), message }),
   z.object({ kind: z.literal('paused'), reason: z.literal('by_person'), by: z.string() }),
-  /** People took back all that the run worked on. */
+  /** People took back everything that the run worked on. */
   z.object({ kind: z.literal('paused'), reason: z.literal('withdrawn') }),
   z.object({ kind: z.literal('refused'), reason: z.enum(['not_allowed', 'another_run']), message }),
   z.object({ kind: z.literal('failed'), reason: z.enum(['configuration', 'infrastructure']), message }),
 ]);
 
-/** Why a run ended: the closed union of spec §8. Times are instants in ms. */
+/** The reason why a run ended: the closed union of spec §8. Times are instants in ms. */
 export type Outcome = Immutable<z.infer<typeof outcomeSchema>>;
 
-/** What bounds a run by itself. */
+/** The limits that are specific to a run. */
 export type RunBound = Exclude<Extract<Outcome, { kind: 'limit' }>['reason'], 'checks'>;
 
 export type OutcomeKind = Outcome['kind'];
@@ -72,15 +72,15 @@ export const outcomeKinds: readonly OutcomeKind[] = [
   ...new Set(outcomeSchema.options.map(({ shape }) => shape.kind.value)),
 ];
 
-/** How GitHub shows the end of a run. */
+/** The way in which GitHub shows the end of a run. */
 export type Conclusion = 'success' | 'failure';
 
-/** Whether a run that ended so leaves its pull request to people. */
+/** Tells whether a run with this outcome leaves its pull request to people. */
 export function isForReview({ kind, reason }: Outcome): boolean {
   return kind === 'complete' || reason === 'waiting_for_review';
 }
 
-/** How GitHub shows the end. A run that only met a circuit which an earlier one opened is not a failure of its own. */
+/** Returns the conclusion that GitHub shows. A run that only met a circuit opened by an earlier run is not a failure. */
 export function conclude(outcome: Outcome, failOn: readonly OutcomeKind[]): Conclusion {
   if (outcome.reason === 'circuit_open' && outcome.tripped === 'earlier') return 'success';
   return failOn.includes(outcome.kind) ? 'failure' : 'success';

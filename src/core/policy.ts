@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { AGENT_NAMES } from './agent-names.ts';
 
-/** What a schema infers, as data that nobody changes. */
+/** The inferred type of a schema, deeply read-only. */
 export type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immutable<T[Key]> } : T;
 
-/** Any instant that a Date can hold: it ends at 8.64e15 ms. */
+/** Any instant that a Date can represent, at most 8.64e15 ms. */
 export const anyInstant = z.number().int().min(0).max(8.64e15);
 
-/** An instant that is stored: what is added to it, such as the hour of a window, must still be one. */
+/** An instant that is stored. Its lower maximum keeps sums valid, such as the end of an hourly window. */
 export const instant = z.number().int().min(0).max(8e15);
 
 export const count = z.number().int().min(0);
@@ -18,58 +18,58 @@ const circuitPolicySchema = z.object({
   noProgress: count,
   sameError: count,
   permissionDenials: count,
-  /** Per cent by which output must shrink against the window's median. */
+  /** Percentage by which output must shrink against the window's median. */
   outputDeclinePercent: z.number(),
   cooldownMs: count,
   autoReset: z.boolean(),
 });
 
-/** When the circuit trips, and for how long it stays open. */
+/** The thresholds that trip the circuit, and the time that it stays open. */
 export type CircuitPolicy = Immutable<z.infer<typeof circuitPolicySchema>>;
 
-/** What a permission denial does to a run. */
+/** The effects of a permission denial on a run. */
 export const denialModes = ['count', 'halt', 'continue'] as const;
 
-/** What a run does at a limit that is over at a known instant: end until then, or wait for it where its own time allows. */
+/** The reactions to a limit that ends at a known instant: end the run until then, or wait if the run's own time allows. */
 export const limitModes = ['park', 'wait'] as const;
 
-/** How long an agent's conversation is carried on: as long as it can be, within a task, not at all. */
+/** The lifetime of an agent's session: as long as possible, one task, or one call. */
 export const sessionModes = ['resume', 'task', 'fresh'] as const;
 
 const agentStepSchema = z.object({
   name: z.string(),
-  /** The marker behind which it does not run again; null: it runs in every iteration. */
+  /** The marker behind which the step does not run again; null if the step runs in every iteration. */
   marker: z.string().nullable(),
-  /** Of its own circuit; null: it has none. */
+  /** Cooldown of the step's own circuit, in ms; null if the step has no circuit. */
   resetAfterMs: count.nullable(),
-  /** Whether nothing is done while its circuit is open. Journals of before have none: only where no step might run was a run parked. */
+  /** True if nothing is done while the step's circuit is open. Earlier journals lack it: a run was parked only if no step might run. */
   required: z.boolean().default(false),
 });
 
 const agentName = z.enum(AGENT_NAMES);
 
 export const policySchema = z.object({
-  /** In the order in which they are asked. Journals of before have none. */
+  /** Agents in the order in which they are called. Earlier journals lack it. */
   agents: z.tuple([agentName], agentName).default(['claude']),
   maxIterations: count,
   maxRunMs: count,
-  /** 0 = none. */
+  /** 0 = no limit. */
   maxIterationsPerTask: count,
   agentTimeoutMs: count,
   maxCallsPerHour: count,
-  /** 0 = none. */
+  /** 0 = no limit. */
   maxTokensPerHour: count,
-  /** Of a run; 0 = none. */
+  /** Maximum cost of a run in US dollars; 0 = no limit. */
   maxCostUsd: z.number(),
-  /** 0 = none. */
+  /** 0 = no limit. */
   maxCostUsdPerDay: z.number(),
   onPermissionDenied: z.enum(denialModes),
-  /** Journals of before have none. */
+  /** Earlier journals lack it. */
   onLimit: z.enum(limitModes).default('park'),
-  /** For how long it may wait for limits beside its `maxRunMs`; 0: all waiting is time of the run, as in a job, whose own time limit goes on. Journals of before have none. */
+  /** Maximum time of waiting for limits in addition to `maxRunMs`, in ms. 0: all waiting counts as time of the run, as in a job, whose own time limit continues. Earlier journals lack it. */
   maxWaitMs: count.default(0),
   circuit: circuitPolicySchema,
-  /** How an iteration counts in which the agent failed and nothing changed: as any idle one, or as the agent's failure. Journals of before it was told apart have none. */
+  /** `idle`: an iteration in which the agent failed without changes counts as any idle one; `apart`: it counts as an agent failure. Earlier journals lack it. */
   agentFailures: z.enum(['idle', 'apart']).default('idle'),
   /** Done signals in a row that complete a run (§8 order 4). */
   completionSignals: count,
@@ -77,28 +77,28 @@ export const policySchema = z.object({
   testOnlyIterations: count,
   session: z.enum(sessionModes),
   sessionExpiryMs: count,
-  /** Of the queue's pull request; 0 = no limit. Journals of before have none. */
+  /** Maximum tasks in the queue's pull request; 0 = no limit. Earlier journals lack it. */
   maxTasksPerPr: count.default(0),
-  /** Changed lines without generated and lock files; 0 = no limit. */
+  /** Maximum changed lines without generated and lock files; 0 = no limit. */
   maxLinesPerPr: count.default(0),
-  /** Agent calls that one iteration can make at most; more than one only with a pipeline. Journals of before have none. */
+  /** Maximum agent calls of one iteration; only a pipeline allows more than one. Earlier journals lack it. */
   callsPerIteration: count.default(1),
-  /** The pipeline's steps that may call the agent; empty without a pipeline. Journals of before have none. */
+  /** The pipeline's steps that may call the agent; empty without a pipeline. Earlier journals lack it. */
   agentSteps: z.array(agentStepSchema).default([]),
-  /** Its required steps that call no agent and have a circuit of their own. Journals of before have none. */
+  /** The pipeline's required steps that call no agent and have a circuit of their own. Earlier journals lack it. */
   otherSteps: z.array(z.object({ name: z.string(), resetAfterMs: count })).default([]),
-  /** Agent calls of the run, where what it reserved allows fewer than its iterations could make; 0 = no limit of its own. */
+  /** Maximum agent calls of the run, if its reservation allows fewer than its iterations could make; 0 = no such limit. */
   maxCalls: count.default(0),
-  /** Whether verify commands are configured. */
+  /** True if verify commands are configured. */
   verifies: z.boolean(),
-  /** The agent's allow rules, in its own form; they decide what a refused call amounts to. */
+  /** The agent's allow rules in its own form, by which refused calls are judged. */
   allowedTools: z.array(z.string()),
 });
 
-/** The bounds of a run and of a lane. Every number comes from an input; 0 means "no limit" only where its line says so. */
+/** The limits of a run and of a lane. Every number comes from an input; 0 means "no limit" only where the field says so. */
 export type Policy = Immutable<z.infer<typeof policySchema>>;
 
-/** The user's policy with what its pipeline makes of it, which no reservation changes. */
+/** Returns the user's policy with the fields that come from its pipeline, which no reservation changes. */
 export function withPipelineOf(
   policy: Policy,
   { callsPerIteration, agentSteps, otherSteps, maxIterationsPerTask }: Policy,
@@ -106,13 +106,13 @@ export function withPipelineOf(
   return { ...policy, callsPerIteration, agentSteps, otherSteps, maxIterationsPerTask };
 }
 
-/** The policy of a run that has waited for so long: its time ends later by what of the wait is beside it. */
+/** Returns the policy of a run after a wait: its time ends later by the part of the wait that `maxWaitMs` covers. */
 export function afterWait(policy: Policy, waitedMs: number): Policy {
   const besideMs = Math.min(Math.max(0, waitedMs), policy.maxWaitMs);
   return { ...policy, maxRunMs: policy.maxRunMs + besideMs, maxWaitMs: policy.maxWaitMs - besideMs };
 }
 
-/** Agent calls that a run can make at most. */
+/** Returns the maximum number of agent calls of a run. */
 export function allowedCalls({
   maxIterations,
   callsPerIteration,

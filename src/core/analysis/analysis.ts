@@ -4,14 +4,14 @@ import { capped } from '../text/phrase.ts';
 
 const amount = z.number().nonnegative().nullable();
 
-/** What the fields of a status block may say. */
+/** The values that the fields of a status block may have. */
 export const claimedStatuses = ['IN_PROGRESS', 'COMPLETE', 'BLOCKED'] as const;
 
 export const claimedTestsStatuses = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
 
 export const offeredWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
 
-/** OTHER: any word that is not offered. */
+/** OTHER is any word that is not offered. */
 const claimedWorkTypes = [...offeredWorkTypes, 'OTHER'] as const;
 
 const limitSchema = z.object({
@@ -19,7 +19,7 @@ const limitSchema = z.object({
   resumeAt: z.iso.datetime().nullable(),
 });
 
-/** What a journal holds of an agent's output, and `ralph analyze --json` prints. A change that breaks readers needs a new major version. */
+/** The analysis in a journal, which is also the output of `ralph analyze --json`. A change that breaks readers needs a new major version. */
 export const analysisSchema = z.object({
   format: z
     .enum(['json', 'json-array', 'jsonl', 'text'])
@@ -70,10 +70,10 @@ export const analysisSchema = z.object({
     .array(z.object({ tool: z.string(), command: z.string().nullable() }))
     .describe('Tool calls that were refused, in order.'),
   usageLimit: limitSchema
-    // Only one of two signs says so: a structured event or field, and the text of the CLI's own error.
+    // Set if only one of two signs reports the limit: a structured event or field, or the text of the CLI's own error.
     .extend({
       unconfirmed: z.literal(true).exactOptional(),
-      // No time gives it back: a person has to.
+      // Set if only a person can lift the limit, at no known time.
       byPerson: z.literal(true).exactOptional(),
     })
     .nullable(),
@@ -83,19 +83,19 @@ export const analysisSchema = z.object({
   costUsd: amount.describe('Cost of this process in US dollars.'),
 });
 
-/** What one agent output says. `null` means absent or unreadable throughout. */
+/** The analysis of one agent output. `null` means absent or unreadable throughout. */
 export type Analysis = Immutable<z.infer<typeof analysisSchema>>;
 
-/** What the agent claims of itself. */
+/** The agent's claims about itself. */
 export type Signal = Analysis['signal'];
 
-/** How the agent's CLI itself failed. */
+/** A failure of the agent's CLI itself. */
 export type AgentError = NonNullable<Analysis['agentError']>;
 
-/** An error in the final message; its fingerprint is the same when it comes again. */
+/** An error in the final message; a repetition has the same fingerprint. */
 type FingerprintedError = Analysis['errors'][number];
 
-/** A tool call that was refused; `command` is null for a tool that takes none. */
+/** A refused tool call; `command` is null for a tool without one. */
 export type Denial = Analysis['denials'][number];
 
 /** The provider's limit that ended a call; `resumeAt` is an ISO instant. */
@@ -105,32 +105,32 @@ const printedSchema = analysisSchema.extend({
   usageLimit: limitSchema.nullable().describe('The limit of the provider that ended the call.'),
 });
 
-/** The analysis as `ralph analyze --json` prints it. */
+/** Returns the analysis as `ralph analyze --json` prints it. */
 export function printedAnalysis(analysis: Analysis): object {
   return printedSchema.parse(analysis);
 }
 
-/** The published JSON Schema of `ralph analyze --json`. */
+/** Returns the published JSON Schema of `ralph analyze --json`. */
 export function analysisJsonSchema(): object {
   return { title: 'ralph analyze --json', ...z.toJSONSchema(printedSchema) };
 }
 
-/** What one process of an agent printed, whichever agent it was; `null` means that the agent did not say. */
+/** The output of one process of any agent; `null` means that the agent did not report the value. */
 export interface Transcript extends Pick<
   Analysis,
   'format' | 'agentError' | 'denials' | 'usageLimit' | 'sessionId' | 'turns' | 'tokens' | 'costUsd'
 > {
   readonly finalMessage: string;
-  /** Whether it came to its end: it holds the agent's result, or in plain text any word. */
+  /** True if the output is complete: it has the agent's result, or in plain text any word. */
   readonly finished: boolean;
-  /** Whether the agent turned to a person with a tool made for that. */
+  /** True if the agent asked a person with a tool made for that. */
   readonly askedPerson: boolean;
 }
 
-/** Turns the bytes that an agent's process prints into a transcript, in one pass; never throws for what they are. */
+/** Reads the bytes that an agent's process prints into a transcript in one pass; never throws, whatever the bytes. */
 export interface TranscriptReader {
   push(chunk: Uint8Array): void;
-  /** To be called once, after the last chunk. */
+  /** Returns the transcript. Must be called once, after the last chunk. */
   end(): Transcript;
 }
 
@@ -140,7 +140,7 @@ const MAX_LINE_CHARS = 1_000;
 
 const MAX_TEXT_CHARS = 300;
 
-/** The real error forms in a text without code, one entry per fingerprint, in order. */
+/** Finds real error forms in a text without code; returns one entry per fingerprint, in order. */
 export function findErrors(prose: string): readonly FingerprintedError[] {
   const found = new Map<string, FingerprintedError>();
   for (const line of prose.split('\n')) {
@@ -153,16 +153,18 @@ export function findErrors(prose: string): readonly FingerprintedError[] {
   return [...found.values()];
 }
 
-/** Where an error starts: each form is a report of a program, not a word of a sentence or the name of a field. */
+/** Patterns for the beginning of an error. Each matches a report of a program, not a word of a sentence or a field name. */
 const FORMS: readonly RegExp[] = [
-  // `Error: …`, `TypeError [ERR_X]: …`, `java.io.IOException: …`, `FATAL: …`, also behind a few words of prose.
+  // Matches `Error: …`, `TypeError [ERR_X]: …`, `java.io.IOException: …`, `FATAL: …`, also after a few words of prose.
   /(?:^|[\s("'[*])((?:(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)|(?:API )?Error|Exception|ERROR|FATAL|Fatal error|PANIC)(?:\s?\[[A-Z][A-Z0-9_]{1,60}\]|\s?\[?[A-Z_]{0,20}\d{1,6}\]?)?:\s.*)/,
-  // `error: …`, `error[E0308]: …`, `error TS2322: …`, `fatal: …`, `panic: …` at the start of a line or behind a position in a file.
+  // Matches `error: …`, `error[E0308]: …`, `error TS2322: …`, `fatal: …`, `panic: …` at the start of a line or after a
+  // position in a file.
   /(?:^[\s*_+-]*|[\])\d]:\s?|:\d{1,9} - )((?:fatal error|error|fatal|panic)(?:\s?\[?[A-Za-z]{1,10}\d{1,6}\]?)?:\s.*)/i,
   /^[\s*_+-]*((?:npm (?:ERR!|error)|\[(?:ERROR|FATAL)\]) .*)/i,
   /^\s*(Exception in thread "[^"]{1,100}" .*|thread '[^']{1,100}' (?:\(\d{1,20}\) )?panicked at .*|ERROR in \S{0,200}[./\\]\S.*|g?make(?:\[\d{1,4}\])?: \*\*\* .*)/,
   /\b((?:failed with error|error occurred)\b.*)/i,
-  // `Link: error 404`, `[worker]: error while reading`: no box of a list, and not what was done about errors.
+  // Matches `Link: error 404`, `[worker]: error while reading`, but neither a list's box nor a description of error
+  // handling.
   new RegExp(
     String.raw`(?:\[[^\[\]]{2,60}\]|\blink):\s(error\b(?![:-])(?! (?:${[
       'handl|messag|bound|state|case|type|class|page|recover|report|log|track|code path|path|text|check|test|toast|dialog',
@@ -171,18 +173,18 @@ const FORMS: readonly RegExp[] = [
   ),
 ];
 
-/** Words in front that make it the error somebody fixed, or the thing somebody talks about. */
+/** Matches preceding words which show that the error was fixed or is only talked about. */
 const MENTIONED =
   /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
 
-/** `**Error:** handling of timeouts is done`: a label in a report, not an error. */
+/** Matches a label in a report that is not an error, such as `**Error:** handling of timeouts is done`. */
 const DONE_LABEL =
   /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:(?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)|now \w{1,30}ed|\w{1,30}ed now)\W*$/i;
 
-/** Bold marks; the three stars of make are not. */
+/** Matches bold marks, but not the three stars of make. */
 const BOLD = /(?<!\*|: )\*{2,3}/g;
 
-/** `Error: none` reports that there is nothing to report; `error: Error` declares a field. */
+/** Matches reports without an error (`Error: none`) and declarations of a field (`error: Error`). */
 const NO_REPORT = new RegExp(
   String.raw`:\s*(?:${[
     'n/a|0|false|true|nil|no|none',
@@ -206,7 +208,7 @@ function errorIn(markdown: string): string | null {
   return null;
 }
 
-/** What is the same when an error comes again: times, addresses, paths, hex and numbers are taken out. A hash, so that no agent prose gets into the state. */
+/** Returns a key that is equal for repetitions of an error: times, addresses, paths, hex and numbers are removed. The key is a hash, so that no text of the agent gets into the state. */
 export function fingerprintOf(text: string): string {
   let essence = text.slice(0, MAX_LINE_CHARS).toLowerCase();
   for (const [pattern, stand] of PLACEHOLDERS) essence = essence.replace(pattern, stand);
@@ -219,16 +221,16 @@ const NAME = String.raw`[\p{L}\p{M}\p{N}_.@~+$%#-]`;
 /** A step of a path; routers name directories `(group)` and `[id]`. */
 const STEP = String.raw`(?:${NAME}|\(${NAME}{1,80}\)|\[{1,2}${NAME}{1,80}\]{1,2}){1,200}`;
 
-/** Only these make a word with a dot a file: `list.map` is a method. */
+/** File endings that make a word with a dot a file name; `list.map` is a method. */
 const FILE_ENDING = String.raw`(?:[cm]?[jt]sx?|json[5cl]?|mdx?|txt|ya?ml|toml|lock|py|rb|rs|go|java|kts?|c|h|cc|cpp|hpp|cs|php|swift|sh|sql|html?|s?css|less|vue|svelte|xml|csv|log|ini|cfg|conf|ipynb|png|jpe?g|svg|gif|pdf|zip|tar|t?gz|exe|dll|so|snap|tmp|bak)`;
 
 const MONTH = String.raw`(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?`;
 
-/** In this order: what stands for a path or a time must not be read as a number first. */
+/** Placeholders in order: paths and times must be replaced before numbers. */
 const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z+.-]{1,15}:\/\/[^\s"'`)\]>,]+/g, '<path>'],
   [/\b\d{1,4}[/.]\d{1,2}[/.]\d{4}\b|\b\d{4}\/\d{1,2}\/\d{1,2}\b/g, '<time>'],
-  // Between quotation marks a path may hold blanks.
+  // A path between quotation marks may contain blanks.
   [/(?<!\w)(['"`])[^'"`\\/\n]{0,200}[\\/][^'"`\n]{0,400}\1(?!\w)/g, '$1<path>$1'],
   [/\b[a-z]:[\\/]{1,2}(?:[^\\/:*?"'`<>|\n]{1,100}[\\/]{1,2}){0,40}[^\s\\/:*?"'`<>|,;)]{0,200}/g, '<path>'],
   [new RegExp(String.raw`(?<!${NAME})${NAME}{0,200}(?:[\\/]{1,2}${STEP})+[\\/]?`, 'gu'), '<path>'],
@@ -240,7 +242,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
     '<path>',
   ],
   [/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, ''],
-  // A place in a file, as parsers give it: a line and a column, not a time.
+  // Parsers print a line and a column in this form, which is not a time.
   [/\(\d{1,9}:\d{1,9}\)/g, '<place>'],
   [/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
   [/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b/g, '<time>'],
@@ -257,7 +259,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/(?:(?<![\w>)])[-+−])?\bv?\d[\d.,]*(?:e[+-]?\d{1,4}\b|[a-z]{1,3}\b|%)?/g, '<n>'],
 ];
 
-/** FNV-1a over UTF-16 units, 32 bits, as eight hex digits. */
+/** Returns the 32-bit FNV-1a hash over UTF-16 units as eight hex digits. */
 function hash(text: string, seed: number): string {
   let value = seed;
   for (let i = 0; i < text.length; i += 1) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);

@@ -3,11 +3,11 @@ import { type Analysis, findErrors, type Signal, type Transcript } from './analy
 import { type MarkedLine, markEnds, proseOf } from './markdown-code.ts';
 import { findStatusBlock } from './status-block.ts';
 
-/** What the words of a message without a status block suggest. */
+/** The phrases found in a message without a status block. */
 interface Phrases {
-  /** Whether any phrase was found at all. */
+  /** True if any phrase was found. */
   readonly found: boolean;
-  /** 0–95: never as sure as a status block. */
+  /** 0–95: never as certain as a status block. */
   readonly confidence: number;
   readonly noWork: boolean;
   readonly testOnly: boolean;
@@ -16,10 +16,10 @@ interface Phrases {
 
 const NO_PHRASES: Phrases = { found: false, confidence: 0, noWork: false, testOnly: false, question: false };
 
-/** A completion indicator counts from here. */
+/** Minimum confidence of a completion indicator. */
 const CONFIDENT = 60;
 
-/** Only the end of a message speaks of its outcome; this bounds the work as well. */
+/** Maximum characters searched: the outcome stands at the end of a message, and the limit bounds the work. */
 const MAX_CHARS = 64 * 1024;
 
 const MAX_SENTENCE_CHARS = 1_000;
@@ -28,7 +28,7 @@ const ALL = String.raw`(?:all|every|each)(?: (?:of|the|my|our|\d{1,5}|remaining|
 
 const WORK = String.raw`(?:tasks?|items?|stories|story|work|requirements?|features?|boxes|criteria|goals?|steps?|todos?)`;
 
-/** `in the plan`, `in fix_plan.md`. */
+/** Matches `in the plan`, `in fix_plan.md`. */
 const PLACE = String.raw`(?: (?:in|of|on|from) (?:the |my |our |this )?(?:plan|list|queue|file|issue|project|backlog|[\w/-]{1,60}\.\w{1,8}|${'`…`'})){0,2}`;
 
 const IS = String.raw`(?: (?:is|are|has been|have been|was|were|now|fully|successfully|all)){0,4}`;
@@ -53,7 +53,7 @@ const COMPLETION: readonly RegExp[] = [
   /^(?:everything|the (?:whole )?project) is (?:now |already )?up to date(?=\W*$)/,
 ];
 
-/** The whole message: the first Ralphs stopped at one of these words. As the opening of a report it says nothing of the project. */
+/** Matches a message that consists only of a word at which the first Ralphs stopped. At the beginning of a report such a word says nothing about the project. */
 const LONE_DONE =
   /^[^\p{L}\p{N}?]*(?:all |(?:the |my )?(?:work|task|job)(?: is|'s)?(?: now)? )?(?:done|complete|completed|finished)[^\p{L}\p{N}?]*$/u;
 
@@ -65,14 +65,14 @@ const NO_WORK: readonly RegExp[] = [
   /^(?:(?:all|all of it|everything|it all|the (?:whole )?(?:project|code|codebase)) (?:is|are) )?(?:now )?up to date(?=\W*$)/,
 ];
 
-/** What a test run that is only wished for, or asked about, is said with. */
+/** Matches a test run that is only intended or asked about. */
 const INTENTION =
   /\?$|\b(?:will|would|should|shall|could|can|must|going to|(?:need|want|plan|try|have) to|next|please|let me|let's|if|once|when|unless|until)\b|'ll\b/;
 
-/** What makes an absence of work a mere case. */
+/** Matches a condition, under which an absence of work is only hypothetical. */
 const CONDITION = /\?$|\b(?:if|when|once|unless|until|whether|in case)\b/;
 
-/** A test run: the sentence says both that something ran and that it was tests. */
+/** Matches a test run: the sentence says both that something ran and that it was tests. */
 const TEST_RUN: readonly RegExp[] = [
   /\b(?:ran|run|running|runs|re-?ran|re-?running|executed|executing)(?: [\w.'/-]{1,40}){0,6} (?:tests?|test-suite|pytest|jest|vitest|mocha|bats|ctest|rspec|phpunit|tox)\b/,
   /\btests? (?:are |were )?(?:ran|run|running|executed)\b/,
@@ -82,7 +82,7 @@ const MAKING: readonly RegExp[] = [
   /(?<!already (?:fully )?)\b(?:added|implemented|created|wrote|built|fixed|changed|updated|refactored|modified|removed|deleted|edited|introduced|renamed|replaced|extended|rewrote|committed|documented|moved|adding|implementing|creating|writing|fixing|changing|updating|refactoring|modifying|removing|editing)\b/,
 ];
 
-/** Whatever else was done: past forms that are not those of looking and testing. */
+/** Matches other work: past forms except for those of looking and testing. */
 const OTHER_WORK: readonly RegExp[] = [
   /\b(?!(?:passed|failed|skipped|executed|tested|verified|checked|confirmed|reviewed|inspected|looked|needed|expected|required|succeeded|exited|started|timed|ignored|related|existing)\b)[a-z]{2,30}ed\b/,
   /\b(?:made|wrote|built|rewrote|cut|put|set up|split|sped)\b/,
@@ -104,9 +104,9 @@ const WAITING_FOR_ANSWER: readonly RegExp[] = [
   /\bi need (?:your|clarification|confirmation|more information)\b/,
 ];
 
-/** Words that make a completion one that would be, has exceptions, or is somebody else's claim. */
+/** Matches words that make a completion hypothetical, limited, or somebody else's claim. */
 const HEDGE = new RegExp(
-  // An open box, and `2/10`, are among them.
+  // An open box and `2/10` are included.
   String.raw`\?\W*$|\[[^x\]]\]|\b(\d{1,6}) ?(?:/|of|out of) ?(?!\1\b)\d|\b(?:${[
     'if|once|when|until|unless|before|after|will|would|should|could|must|make sure|ensure|so that|in order to|getting|to be|want|wants|needs?|expect(?:ed|s)?|goal|target|todo|to do',
     'unable|rarely|seldom|scarcely|instead|rather than|except|apart from|other than|besides|almost|nearly|partly|partially|mostly|most of|half|some of|part of|so far|far from|only|but|however|though|although|yet|still|remains?|pending|missing|open|fail(?:s|ed|ing|ures?)?|broken|blocked',
@@ -115,29 +115,29 @@ const HEDGE = new RegExp(
   ].join('|')})\b`,
 );
 
-/** Negators of the languages that issues are often written in; those without blanks between words stand anywhere. */
+/** Matches negators of the languages in which issues are often written; those of languages without blanks between words match anywhere. */
 const NEGATION =
   /(?<![\p{L}\p{N}_])(?:not|no|none|never|neither|nor|without|cannot|hardly|barely|incomplete|unfinished|nothing|nobody|no one|isnt|arent|nicht|nichts|kein\p{L}{0,2}|nie|niemals|ohne|pas|non|ne|jamais|aucune?|sans|ninguna?|nunca|sin|tampoco|não|nem|sem|nessuna?|senza|mai|niet|geen|nooit|inte|ingen|ikke|ei|eivät|не|ни|нет|нельзя|без|ні|nie|není|nejsou|nem|nincs|nu|değil|yok|لا|لم|ليس|नहीं|không|chưa|tidak|belum|bukan|δεν|δε|μην?|όχι|χωρίς|ούτε|κανένα|τίποτα|לא|אין|אינ\p{L}{1,2}|בלי|ללא|טרם|نه|نیست|هیچ|بدون|هنوز|ن(?:می|شد|کرد|بود|دار)\p{L}{0,12})(?![\p{L}\p{N}_])|n't\b|\bn'(?:est|a|ont|sont|y)\b|[不没沒未無无非]|ไม่|มิได้|ยัง|ない|ません|않|없|못|아니/u;
 
-/** Negations that speak well of the work. */
+/** Matches negations that are good news. */
 const GOOD_NEWS =
   /\b(?:with )?(?:no|without|zero|0) (?:\w{1,20} )?(?:errors?|warnings?|failures?|issues?|problems?|regressions?|failed|failing)\b|\bnothing (?:is |else |more )*(?:left|remains|remaining|to do)\b(?: to do)?/g;
 
-/** An analysis, and what of the final message is no part of it. */
+/** An analysis with facts about the final message that are not part of it. */
 export interface AnalyzedTranscript {
   readonly analysis: Analysis;
-  /** Length of the final message, in characters. */
+  /** Length of the final message in characters. */
   readonly finalChars: number;
-  /** Whether the final message ends in a status block that does not count because it is fenced. */
+  /** True if the final message ends in a status block that does not count because it is fenced. */
   readonly endsInFencedBlock: boolean;
 }
 
-/** Judges what the final message claims; what the agent's CLI says of itself is taken over. `doneTexts`: what says by agreement that everything is done (done-signals.ts). */
+/** Judges the claims of the final message and takes over what the agent's CLI reports. `doneTexts` are texts that by agreement say that everything is done (done-signals.ts). */
 export function analyze(transcript: Transcript, doneTexts: readonly string[]): AnalyzedTranscript {
   const { finalMessage, denials } = transcript;
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
   const { block, endsInFencedBlock } = findStatusBlock(lines);
-  // With a block no phrase is read at all.
+  // No phrase is read if the message has a block.
   const prose = proseOf(lines, 'prose');
   const phrases = block === null ? findPhrases(prose, doneTexts) : NO_PHRASES;
   const signal: Signal =
@@ -168,7 +168,7 @@ export function analyze(transcript: Transcript, doneTexts: readonly string[]): A
   return { analysis, finalChars: finalMessage.length, endsInFencedBlock };
 }
 
-/** The last paragraph outside of code and quotes, for people who hear nothing else of it. */
+/** Returns the last paragraph outside of code and quotes, for people who see nothing else of the message. */
 function lastWordsOf(lines: readonly MarkedLine[]): Pick<Signal, 'lastWords'> {
   const paragraphs = lines.map(({ text, within }) => (within === 'prose' ? text.trim() : '')).join('\n');
   const last = paragraphs.trimEnd().slice(-MAX_WORDS_CHARS).split('\n\n').at(-1) ?? '';
@@ -178,7 +178,7 @@ function lastWordsOf(lines: readonly MarkedLine[]): Pick<Signal, 'lastWords'> {
 
 const MAX_WORDS_CHARS = 500;
 
-/** Longer than any message of a model; it bounds memory when something else was printed. */
+/** Maximum characters read at the beginning of a message, more than any model writes; bounds the memory if something else was printed. */
 const MAX_HEAD_CHARS = 64 * 1024;
 
 const MAX_TAIL_CHARS = 192 * 1024;
@@ -196,7 +196,7 @@ const NO_SIGNAL: Omit<Signal, 'from'> = {
   unreadable: [],
 };
 
-/** Reads phrases as whole words, un-negated. `prose` is the message without code and quotes, `doneTexts` what says by agreement that everything is done. Of two errors it prefers to miss what was said. */
+/** Finds phrases as whole, un-negated words. `prose` is the message without code and quotes; `doneTexts` say by agreement that everything is done. When in doubt, a phrase is not counted. */
 export function findPhrases(prose: string, doneTexts: readonly string[]): Phrases {
   const sentences = sentencesOf(prose);
   const isAnyStated = (patterns: readonly RegExp[], unless?: RegExp): boolean =>
@@ -204,7 +204,7 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
       (sentence) => unless?.test(sentence) !== true && patterns.some((pattern) => isStated(sentence, pattern)),
     );
 
-  // As it is written, emphasis included: `__DONE__` is not the word alone.
+  // The line is also read with its emphasis, because `__DONE__` may be the agreed text.
   const isAgreed = linesOf(prose).some((line) =>
     doneTexts.some((text) =>
       [line, withoutEmphasis(line)].some(
@@ -232,7 +232,7 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
   };
 }
 
-/** Whether the sentence contains the phrase and nothing before it, in the same clause, negates it. */
+/** Tells whether the sentence contains the phrase without a negation before it in the same clause. */
 function isStated(sentence: string, phrase: RegExp): boolean {
   const match = phrase.exec(sentence);
   if (match === null) return false;
@@ -241,7 +241,7 @@ function isStated(sentence: string, phrase: RegExp): boolean {
   return !NEGATION.test(clause);
 }
 
-/** Whether the sentence contains the phrase and nothing at all, before or behind it, takes something back. */
+/** Tells whether the sentence contains the phrase and nothing before or after it takes it back. */
 function isPlainlyStated(sentence: string, phrase: RegExp): boolean {
   const match = phrase.exec(sentence);
   if (match === null) return false;
@@ -252,7 +252,7 @@ function isPlainlyStated(sentence: string, phrase: RegExp): boolean {
   return !HEDGE.test(rest) && !NEGATION.test(rest);
 }
 
-/** A question to somebody; `What changed?` is one only if no answer follows. */
+/** Tells whether a sentence asks somebody; `What changed?` counts only if no answer follows. */
 function isAsked(sentence: string, isLast: boolean): boolean {
   return (
     /\?[^\p{L}\p{N}]*$/u.test(sentence) &&
@@ -260,7 +260,7 @@ function isAsked(sentence: string, isLast: boolean): boolean {
   );
 }
 
-/** Lines of the message's end, in lower case, with single blanks. */
+/** Returns the lines of the message's end, in lower case with single blanks. */
 function linesOf(prose: string): readonly string[] {
   return prose
     .slice(-MAX_CHARS)
@@ -276,13 +276,13 @@ function withoutEmphasis(text: string): string {
   return text.replace(/[*_]{2,3}/g, '').trim();
 }
 
-/** The text where no letter or digit goes on before or behind it. */
+/** Matches the text only if no letter or digit touches it. */
 function wholeWords(text: string): RegExp {
   const literal = flat(text).replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
   return new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, 'u');
 }
 
-/** Sentences of the message's end, in lower case. A sentence may go on in the next line, but not in the next list item. */
+/** Returns the sentences of the message's end, in lower case. A sentence may continue in the next line, but not in the next list item. */
 function sentencesOf(prose: string): readonly string[] {
   return prose
     .slice(-MAX_CHARS)

@@ -26,7 +26,7 @@ const marker = z
     'must stay in the repository, and out of .git',
   );
 
-/** Other words and files by which an agent says that everything is done: `done`, texts that are looked for as whole words in its final message; `markers`, files that it makes. */
+/** Additional signs that everything is done: `done`, texts found as whole words in the final message; `markers`, files that the agent creates. */
 export const doneSignalsSchema = z.strictObject(
   {
     done: z.array(doneText).max(MAX_TEXTS, `has more than ${MAX_TEXTS} entries`).default([]),
@@ -35,8 +35,8 @@ export const doneSignalsSchema = z.strictObject(
   { error: (issue) => (issue.code === 'unrecognized_keys' ? 'only knows `done` and `markers`' : undefined) },
 );
 
-/** What counts as the agent's word that everything is done, beside its status block and what its sentences say. */
+/** The texts and files that count as a completion claim, besides the status block and the phrases of a message. */
 export type DoneSignals = Immutable<z.infer<typeof doneSignalsSchema>>;
 
-/** Those that need no setting: the file is the one that other Ralphs use. */
+/** The signals that need no setting; the file is the one that other Ralphs use. */
 export const KNOWN_SIGNALS: DoneSignals = { done: ['<promise>COMPLETE</promise>'], markers: ['.ralph-complete'] };

@@ -4,13 +4,13 @@ import type { Analysis } from './analysis.ts';
 
 const MAX_WORDS_CHARS = 300;
 
-/** An agent's call that failed. */
+/** A failed call of an agent. */
 interface FailedCall {
   readonly analysis: Pick<Analysis, 'agentError'>;
   readonly end: AgentEnd;
 }
 
-/** `the agent failed (exit code 1): its words`: how a call without a result, or with one that is an error, is described. */
+/** Describes a call without a result or with an error: `the agent failed (exit code 1): its words`. */
 export function failureWords(call: FailedCall): string {
   const { how, words } = describeFailure(call);
   return words === null ? how : `${how}: ${words}`;

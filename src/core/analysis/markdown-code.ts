@@ -1,15 +1,15 @@
-/** One line of Markdown text and what it belongs to. */
+/** A line of Markdown with the kind of block that it belongs to. */
 export interface MarkedLine {
   readonly text: string;
   readonly within: 'prose' | 'fence' | 'quote';
 }
 
-/** Splits text into lines and tells fenced code and block quotes from prose. Blanks indent, they make no code; an unclosed fence runs to the end. */
+/** Splits a text into lines and separates fenced code and block quotes from prose. Indentation does not make code; an unclosed fence runs to the end. */
 export function markLines(text: string): readonly MarkedLine[] {
   return text.split(LINE_END).map(createMarker());
 }
 
-/** The same for the first `head` and the last `tail` characters of a longer text; of what lies between only the fences are followed. */
+/** Marks only the first `head` and the last `tail` characters of a longer text. Between them, only fences are tracked. */
 export function markEnds(text: string, head: number, tail: number): readonly MarkedLine[] {
   if (text.length <= head + tail) return markLines(text);
   const mark = createMarker();
@@ -21,7 +21,7 @@ export function markEnds(text: string, head: number, tail: number): readonly Mar
 const LINE_END = /\r\n?|\n/;
 const FENCE_LINE = /^[^\S\r\n]*(?:(?:[-*+]|\d{1,9}[.)])[^\S\r\n]+)?(?:`{3}|~{3})[^\r\n]*$/gm;
 
-/** Marks the lines of a text, to be given in order. */
+/** Creates a function that marks the lines of a text, which must be passed in order. */
 function createMarker(): (line: string) => MarkedLine {
   let fence: string | null = null;
   return (line) => {
@@ -36,10 +36,10 @@ function createMarker(): (line: string) => MarkedLine {
   };
 }
 
-/** One for all: a text may be nothing but empty lines. */
+/** One shared object, because a text may consist of empty lines only. */
 const EMPTY_LINE: MarkedLine = { text: '', within: 'prose' };
 
-/** The backticks or tildes that open a fence in this line, in a list item too; null when it opens none. */
+/** Returns the backticks or tildes that open a fence in this line, also in a list item; null if it opens none. */
 export function fenceOpenedBy(line: string): string | null {
   const opening = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}|~{3,})(.*)$/.exec(line);
   const fence = opening?.[1];
@@ -47,10 +47,10 @@ export function fenceOpenedBy(line: string): string | null {
   return fence;
 }
 
-/** Stands where inline code was, so that the words around it stay apart. */
+/** Replaces inline code, so that the words around it stay separate. */
 const CODE = '`…`';
 
-/** The lines, with everything but prose made empty and inline code blanked out. */
+/** Returns the lines as text, with everything but prose made empty and inline code replaced. */
 export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and-quotes'): string {
   const text = lines
     .map(({ text, within }) => (within === 'prose' || (within === 'quote' && keep === 'prose-and-quotes') ? text : ''))
@@ -60,7 +60,7 @@ export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and
   return text.split(PARAGRAPH_END).map(withoutInlineCode).join('\n\n');
 }
 
-/** Only the code of a text, a piece a line: of fences, and what stands between backticks in a line of prose. */
+/** Returns only the code of a text, one piece per line: fenced code, and code between backticks in a line of prose. */
 export function codeOf(text: string): string {
   return markLines(text)
     .flatMap(({ text: line, within }) => {
@@ -72,7 +72,7 @@ export function codeOf(text: string): string {
 
 const PARAGRAPH_END = /\n[ \t]*(?=\n)/g;
 
-/** Code spans are closed by a run of as many backticks as opened them. */
+/** Replaces code spans, which are closed by as many backticks as opened them. */
 function withoutInlineCode(paragraph: string): string {
   if (!paragraph.includes('`')) return paragraph;
   const runs: { readonly start: number; readonly length: number }[] = [];
@@ -91,7 +91,7 @@ function withoutInlineCode(paragraph: string): string {
   return text + paragraph.slice(end);
 }
 
-/** Whether the line closes a fence that these backticks or tildes opened. */
+/** Tells whether a line closes a fence that these backticks or tildes opened. */
 export function closesFence(line: string, fence: string): boolean {
   const text = line.trim();
   return text.length >= fence.length && text.startsWith(fence) && text === fence.charAt(0).repeat(text.length);

@@ -1,11 +1,11 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
-/** What announces a time from which calls are taken again. */
+/** Matches words that announce a time from which calls are possible again. */
 const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|back)\b`;
 
 const SECOND_MS = 1_000;
 
-/** Later than this is no reset. */
+/** Maximum wait; a later time is not a reset. */
 const MAX_RELATIVE_MS = 400 * DAY_MS;
 
 const UNITS: readonly (readonly [RegExp, number])[] = [
@@ -19,7 +19,7 @@ const UNITS: readonly (readonly [RegExp, number])[] = [
 
 const UNIT = String.raw`(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w)`;
 
-/** Without blanks, too: `14h32m10s`. */
+/** Matches a duration of one or more parts, also without blanks: `14h32m10s`. */
 const PARTS = String.raw`\d{1,9}(?:\.\d{1,9})?\s?${UNIT}(?:(?:,? and |, ?| ?)\d{1,9}(?:\.\d{1,9})?\s?${UNIT})*(?![a-z])`;
 
 const SPAN = new RegExp(
@@ -31,31 +31,31 @@ const ONE_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})(?![a-
 
 const GLUED_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})`, 'gi');
 
-/** One `an hour`, `a minute`. */
+/** Matches a single unit such as `an hour` or `a minute`. */
 const ONE = new RegExp(
   String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:an?|one) (minute|hour|day|week)\b`,
   'i',
 );
 
-/** A field of the provider, or a header. */
+/** Matches a provider's field or a header. */
 const FIELD =
   /["']?\b(?:(resets?_in|reset_after|resets?_in_seconds|resets?_after_seconds|retry[-_]after|retryDelay|retry_after_seconds)|(retry[-_]after[-_]ms))["']?\s{0,4}[:=]\s{0,4}["']?(\d{1,12}(?:\.\d{1,9})?)(s|ms)?["']?(?![\w:-])/i;
 
-/** The first three letters of the months, and of the days of the week. */
+/** The first three letters of each month and, below, of each day of the week. */
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** A 29 February comes again within eight years. */
+/** Maximum number of years until 29 February comes again. */
 const MAX_YEARS = 8;
 
-/** Later instants have no ISO form of four-digit years, and are no reset time. */
+/** The year 10000 in ms. Later instants have no ISO form with a four-digit year and cannot be a reset time. */
 const YEAR_10000 = 253_402_300_800_000;
 
-/** `5pm`, `5:30 pm`, `17:30`, `noon`, `midnight`. */
+/** Matches `5pm`, `5:30 pm`, `17:30`, `noon`, `midnight`. */
 const CLOCK = String.raw`(?:(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::\d{2})?)?\s?(?<half>[ap]\.?m\b\.?)?(?![\w:])|(?<word>noon|midnight)\b)`;
 
-/** `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `tomorrow`. */
+/** Matches `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `tomorrow`. */
 const DATE = String.raw`(?:(?:(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?|(?<tomorrow>tomorrow))`;
 
 const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s(?<shortZone>UTC|GMT|Z|PT|PST|PDT|Pacific(?: [Tt]ime)?)\b)?`;
@@ -65,38 +65,38 @@ const RESET = new RegExp(
   'i',
 );
 
-/** A day without an hour begins at its midnight. */
+/** Matches a day without a time, which begins at its midnight. */
 const RESET_DAY = new RegExp(
   String.raw`${ANNOUNCES}(?: (?:at|on|by|until))*:? (?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\b\.?(?:,? (?<thenYear>\d{4})\b)?)${ZONE}`,
   'i',
 );
 
-/** `2026-12-01 at 00:00 UTC`, `2026-11-27T09:00:00Z`, `2026-12-01`. */
+/** Matches `2026-12-01 at 00:00 UTC`, `2026-11-27T09:00:00Z`, `2026-12-01`. */
 const RESET_ISO = new RegExp(
   String.raw`(?:${ANNOUNCES}|\bresets?_?at\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?)?`,
   'i',
 );
 
-/** A field of the provider: seconds, or ms where that is too large for seconds. */
+/** Matches a provider's field in seconds, or in ms if the number is too large for seconds. */
 const RESET_EPOCH = /["']?\bresets?(?:_?at|_time)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
 
-/** The zones that providers name by a word. */
+/** The time zones that providers name by a word. */
 const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^(?:GMT|Z)$/i, 'UTC'],
   [/^(?:PT|PST|PDT|Pacific(?: time)?)$/i, 'America/Los_Angeles'],
 ];
 
 /**
- * The instant (ISO) from which the text says that calls are taken again, read at `now`: an absolute one, one relative to
- * `now`, or the next time that its clock or date comes, unless that passed less than an hour ago: then it is that one.
- * Null when it names none that we know.
+ * Returns the ISO instant from which the text says that calls are possible again, read at `now`: an absolute time, a
+ * time relative to `now`, or the next occurrence of its clock time or date. An occurrence that passed less than an hour
+ * ago still counts. Returns null if no known form is found.
  */
 export function nextReset(text: string, now: number): string | null {
   const instant = absoluteReset(text) ?? relativeFrom(text, now) ?? clockReset(text, now);
   return instant === null ? null : isoOf(instant);
 }
 
-/** An epoch in seconds (ms when it is too large for that) as an ISO instant; null: it is none. */
+/** Converts an epoch in seconds (in ms if it is too large for seconds) to an ISO instant; returns null if it is out of range. */
 export function epochReset(epoch: number): string | null {
   return isoOf(epoch > 1e11 ? epoch : epoch * 1000);
 }
@@ -135,9 +135,9 @@ function clockReset(text: string, now: number): number | null {
 interface Reset {
   readonly year: number | null;
   readonly day: { readonly month: number; readonly day: number } | null;
-  /** 0 = Sunday; null: none is named. */
+  /** 0 = Sunday; null if no weekday is named. */
   readonly weekday: number | null;
-  /** Days from today, where that is said. */
+  /** Number of days from today, if the text says so. */
   readonly daysOn: number | null;
   readonly hour: number;
   readonly minute: number;
@@ -172,13 +172,13 @@ function hourIn(groups: Readonly<Record<string, string | undefined>>): number | 
   return hourOf(Number(groups['hour']), groups['half']?.replaceAll('.', '').toLowerCase());
 }
 
-/** The hour of the day (0–23) that a clock with or without halves shows; null: none does. */
+/** Returns the hour of the day (0–23) for a 24-hour or 12-hour clock; null if the hour does not exist. */
 function hourOf(hour: number, half: string | undefined): number | null {
   if (half === undefined) return hour <= 23 ? hour : null;
   return hour >= 1 && hour <= 12 ? (hour % 12) + (half === 'pm' ? 12 : 0) : null;
 }
 
-/** The days that can be meant. */
+/** Returns the days that the text may mean. */
 function daysOf({ year, day, weekday, daysOn }: Reset, today: WallDay): readonly WallDay[] {
   if (day !== null) return yearsFrom(year ?? today.year - 1, day, year === null ? MAX_YEARS + 2 : 1);
   const offsets = daysOn === null ? Array.from({ length: weekday === null ? 4 : 10 }, (_, at) => at - 1) : [daysOn];
@@ -187,7 +187,7 @@ function daysOf({ year, day, weekday, daysOn }: Reset, today: WallDay): readonly
     .filter((date) => weekday === null || new Date(Date.UTC(date.year, date.month, date.day)).getUTCDay() === weekday);
 }
 
-/** That day of the year in so many years from the first, where it exists. */
+/** Returns the dates of a day of the year in `years` years from the first, where the date exists. */
 function yearsFrom(
   first: number,
   { month, day }: { readonly month: number; readonly day: number },
@@ -230,7 +230,7 @@ function wallClock(zone: Zone, instant: number): WallDay & { readonly asUtc: num
   return { ...day, asUtc: Date.UTC(day.year, day.month, day.day, part('hour'), part('minute'), part('second')) };
 }
 
-/** The instants at which the zone's clocks show a time (given as if it were UTC): two when clocks are set back over it; skipped ones are moved on by the gap. */
+/** Returns the instants at which the zone's clocks show a time (given as if it were UTC): two if clocks are set back over it. A skipped time is moved on by the gap. */
 function instantsOf(zone: Zone, wall: number): readonly number[] {
   const offsetAt = (instant: number): number => wallClock(zone, instant).asUtc - Math.floor(instant / 1000) * 1000;
   const before = wall - offsetAt(wall - DAY_MS);
@@ -239,7 +239,7 @@ function instantsOf(zone: Zone, wall: number): readonly number[] {
   return (shown.length > 0 ? shown : [before]).map((instant) => Math.round(instant / MINUTE_MS) * MINUTE_MS);
 }
 
-/** How long the text says to wait, in ms: `in 58 hours`, `reset after 14h32m10s`, `5 days 22 hours`, `retry-after: 30`; null: it does not. */
+/** Returns the wait that the text names, in ms: `in 58 hours`, `reset after 14h32m10s`, `5 days 22 hours`, `retry-after: 30`. Returns null if it names none. */
 function relativeReset(text: string): number | null {
   const field = FIELD.exec(text);
   if (field !== null) {

@@ -4,7 +4,7 @@ import { claimedStatuses, claimedTestsStatuses, offeredWorkTypes, type Signal } 
 import type { MarkedLine } from './markdown-code.ts';
 import { BULLET, type Field, FIELD_NAMES, type FieldName, knownName, parseField, visible } from './status-fields.ts';
 
-/** What a status block says: a signal without its origin. */
+/** The content of a status block: a signal without its origin. */
 export type StatusBlock = Omit<Signal, 'from'>;
 
 /** The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that does not count because it is code. */
@@ -13,7 +13,7 @@ export interface FoundBlock {
   readonly endsInFencedBlock: boolean;
 }
 
-/** Finds the agent's self-report, outside code fences and quotes; the last one wins. */
+/** Finds the agent's status block outside of code fences and quotes; the last one wins. */
 export function findStatusBlock(lines: readonly MarkedLine[]): FoundBlock {
   const block =
     passagesIn(lines)
@@ -22,7 +22,7 @@ export function findStatusBlock(lines: readonly MarkedLine[]): FoundBlock {
   return { block, endsInFencedBlock: endsInFencedBlock(lines) };
 }
 
-/** The block as the protocol writes it; what is null is left out. `parse(render(block))` is the block. */
+/** Renders a block in the protocol's form without its null fields. `parse(render(block))` returns the block. */
 export function renderStatusBlock(block: StatusBlock): string {
   const values: Record<FieldName, string | number | boolean | null> = {
     STATUS: block.status,
@@ -43,7 +43,7 @@ export function renderStatusBlock(block: StatusBlock): string {
   ].join('\n');
 }
 
-/** The fields in the agent's own words, which may speak of anything. */
+/** The fields with free text by the agent. */
 const WORDS: readonly FieldName[] = ['RECOMMENDATION', 'SUMMARY', 'QUESTION'];
 
 const MAX_WORDS_CHARS = 2_000;
@@ -56,19 +56,19 @@ const END = new RegExp(`^${BULLET}${BOLD}-{3,} ?END_RALPH_STATUS ?-{3,}${BOLD}$`
 
 const YAML_START = new RegExp(`^${BULLET}${BOLD}RALPH_STATUS${BOLD}:${BOLD}(?:\\s+#.*)?$`, 'i');
 
-/** The text below a start marker. `inside` is the block's; `behind` only follows it. */
+/** The text below a start marker: `inside` belongs to the block, `behind` only follows it. */
 interface Passage {
   readonly inside: readonly PassageLine[];
   readonly behind: readonly string[];
 }
 
-/** `field`: may hold one, or go on with the one above; `more`: may only go on; `aside`: neither. */
+/** `field`: the line may be a field or continue one; `more`: it may only continue one; `aside`: neither. */
 interface PassageLine {
   readonly text: string;
   readonly mayBe: 'field' | 'more' | 'aside';
 }
 
-/** The text of every block that starts in prose: to its end marker; without one, as far as fields or indentation go. */
+/** Returns the text of every block that starts in prose, up to its end marker or, without one, as far as fields or indentation reach. */
 function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
   const markers = lines.flatMap(({ text, within }, at) => {
     const kind = within === 'prose' ? markerKind(text.trim()) : null;
@@ -87,7 +87,7 @@ function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
   });
 }
 
-/** Where a block without an end marker ends: at prose, unless that continues with the summary right above it, or is indented. */
+/** Returns the end of a block without an end marker: the first prose line, unless it continues the summary above it or is indented. */
 function endOfFields(body: readonly MarkedLine[]): number {
   let above: 'summary' | 'blank-below-summary' | 'other' = 'other';
   for (const [position, { text, within }] of body.entries()) {
@@ -105,7 +105,7 @@ function endOfFields(body: readonly MarkedLine[]): number {
   return body.length;
 }
 
-/** Keys stand side by side below the marker; what is indented deeper belongs to one of them. */
+/** Splits a YAML-like block: keys have equal indentation below the marker, and deeper lines belong to one of them. */
 function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage {
   const end = endOf(body, ({ text }) => indentOf(text) > markerIndent);
   const keys = indentOf(body.find(({ text }) => text.trim() !== '')?.text ?? '');
@@ -116,7 +116,7 @@ function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage
   return { inside, behind: body.slice(end).map(({ text }) => text) };
 }
 
-/** Whether a line of the text, in a quote too, is one of a block's markers. */
+/** Tells whether a line of the text, also in a quote, is a marker of a block. */
 export function holdsMarker(text: string): boolean {
   return (
     /RALPH_STATUS/i.test(text) &&
@@ -130,13 +130,13 @@ function markerKind(line: string): 'start' | 'end' | 'yaml' | null {
   return YAML_START.test(line) ? 'yaml' : null;
 }
 
-/** Where the first line stands, blank ones aside, for which `holds` does not. */
+/** Returns the index of the first line that is not blank and for which `holds` is false. */
 function endOf(lines: readonly MarkedLine[], holds: (line: MarkedLine) => boolean): number {
   const end = lines.findIndex((line) => line.text.trim() !== '' && !holds(line));
   return end === -1 ? lines.length : end;
 }
 
-/** EXIT_SIGNAL however it is written, with letters of other scripts that look alike. */
+/** Matches EXIT_SIGNAL in any spelling, including lookalike letters of other scripts. */
 const MENTION = mentionPattern(['eеε', 'xхχ', 'iіιӏıl1', 'tтτ'], ['sѕ', 'iіιӏıl1', 'gԍɡ', 'nνпո', 'aаα', 'lӏιi1']);
 
 const ASSIGNMENT = new RegExp(`${MENTION.source}[^\\p{L}\\p{N}]{0,4}[:=]`, 'u');
@@ -195,7 +195,7 @@ function parseBlock(passage: Passage): StatusBlock | null {
     unreadable,
   };
 
-  /** Absent may be inferred from STATUS; there but unreadable never, in whatever way it is there. */
+  /** Parses EXIT_SIGNAL. An absent value may be inferred from STATUS; a value that is present in any form but unreadable may not. */
   function parseExitSignal(): boolean | null {
     const claimed = fieldOf('EXIT_SIGNAL', trueOrFalse);
     if (claimed === false || unreadable.includes('EXIT_SIGNAL')) return claimed;
@@ -212,7 +212,7 @@ function parseBlock(passage: Passage): StatusBlock | null {
   }
 }
 
-/** The values of each field; the lines that are read as none, those that a summary continues over included; other fields' values. */
+/** Divides a block into the values of each field, the unread lines (including those that continue a summary), and the values of unknown fields. */
 function divided(lines: readonly PassageLine[]): {
   readonly fields: ReadonlyMap<FieldName, readonly string[]>;
   readonly unread: readonly string[];
@@ -247,18 +247,18 @@ function divided(lines: readonly PassageLine[]): {
   };
 }
 
-/** "Note: …" in a summary is no field: one that is not ours is written in capitals, and not indented deeper. */
+/** Tells whether a field is prose of a summary, such as "Note: …": an unknown name counts as a field only in capitals and without deeper indentation. */
 function isProse(field: Field, line: string, indent: number): boolean {
   return knownName(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
 }
 
-/** One line of text; YAML's sign that it begins on the next line is no part of it. */
+/** Joins the lines of a value; YAML's sign for a text on the next line is removed. */
 function folded([first = '', ...more]: readonly string[]): string {
   const text = more.filter((line) => line !== '');
   return [...(text.length > 0 && /^[>|][+-]?$/.test(first) ? [] : [first]), ...text].join(' ').trim();
 }
 
-/** The protocol's own text, echoed: every value is as the protocol has it. What is filled in by half is an answer. */
+/** Tells whether the fields are the protocol's own text, echoed: every value is a placeholder. A partly filled block is an answer. */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
   const offers = [...fields].filter(([name]) => !WORDS.includes(name));
   return (
@@ -283,7 +283,7 @@ const TEMPLATE: Record<FieldName, RegExp> = {
   QUESTION: WORDS_OFFER,
 };
 
-/** A block is complete without a summary and a question: the protocol's own words for them stand for none. */
+/** Tells whether a summary or question has only the protocol's placeholder, which counts as absent. */
 function isLeftOut(name: FieldName, value: string): boolean {
   return (name === 'SUMMARY' || name === 'QUESTION') && WORDS_OFFER.test(value);
 }
@@ -296,7 +296,7 @@ function oneOf<T extends string>(allowed: readonly T[]): (value: string) => T | 
   return (value) => allowed.find((one) => one === plain(value).toUpperCase()) ?? null;
 }
 
-/** One word, whichever it is, in capitals. */
+/** Returns a value that is one word in capitals; null for anything else. */
 function oneWord(value: string): string | null {
   const word = plain(value);
   return /^\p{L}[\p{L}\p{N}_-]*$/u.test(word) ? word.toUpperCase() : null;
@@ -315,7 +315,7 @@ function count(value: string): number | null {
   return /^\d{1,15}$/.test(plain(value)) ? Number(plain(value)) : null;
 }
 
-/** A value without its trailing comment and its bold marks. */
+/** Removes the trailing comment and bold marks of a value. */
 function plain(value: string): string {
   const padded = ` ${value}`;
   const comment = padded.search(/\s#/);
@@ -330,7 +330,7 @@ function indentOf(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-/** Whether the last thing in the message is a fence that holds a block. */
+/** Tells whether the message ends in a fence that contains a block. */
 function endsInFencedBlock(lines: readonly MarkedLine[]): boolean {
   const end = lines.findLastIndex(({ text }) => text.trim() !== '');
   if (lines[end]?.within !== 'fence') return false;

@@ -16,10 +16,10 @@ export const BULLET = String.raw`(?:(?:[-*+•◦▪‣]|\d{1,9}[.)])\s+)?`;
 
 const LABEL = new RegExp(`^${BULLET}([*_\`"'“‘]*)(.*)$`, 'su');
 
-/** Longer ones are prose. */
+/** Maximum length of a label; a longer one is prose. */
 const MAX_LABEL_CHARS = 200;
 
-/** `name`, as it is written, is one of ours or another; marks of Markdown around it, and escapes in it, are no part of it. */
+/** A field with a known or unknown name, in its original case. Markdown marks and escapes are removed from the name. */
 export interface Field {
   readonly name: string;
   readonly value: string;
@@ -39,14 +39,14 @@ export function parseField(line: string): Field | null {
   return { name, value: opening === '' || /[*_`"'”’]$/.test(label) ? rest.trim() : withoutClosing(rest, opening) };
 }
 
-/** What a name's opening marks enclose ends behind the colon, or with the line. */
+/** Removes the closing marks of a name, which stand after the colon or at the end of the line. */
 function withoutClosing(rest: string, marks: string): string {
   if (rest.startsWith(marks)) return rest.slice(marks.length).trim();
   const value = rest.trim();
   return value.endsWith(marks) ? value.slice(0, -marks.length).trim() : value;
 }
 
-/** What a reader sees: wide and styled letters as plain ones, nothing that has no width. */
+/** Returns what a reader sees: wide and styled letters become plain ones, and characters without width are removed. */
 export function visible(text: string): string {
   return /^[\t -~]*$/.test(text) ? text : text.normalize('NFKC').replace(/\p{DI}/gu, '');
 }

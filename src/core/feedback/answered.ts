@@ -10,26 +10,27 @@ import { addRound, answerWith, countBotRounds, type Remembered, workedBefore, wo
 import { isFeedback } from './subject.ts';
 import { isUnproven, provenAnswers } from './unproven.ts';
 
-// What Ralph itself answers where no agent was asked: a closed set of sentence parts in which `backticks` mark code.
+// The answers that Ralph gives without asking an agent are a closed set of sentence parts in which `backticks` mark
+// code.
 
-/** `came`: a commit was made for it, or nothing was left to do (`found`), or it must not be done (`refused`). */
+/** An answer that Ralph gives without asking an agent. `made`: a commit was made; `found`: nothing was left to do; `refused`: the change must not be made. */
 export interface OwnAnswer {
   readonly came: 'made' | 'found' | 'refused';
   readonly words: string;
 }
 
-/** A suggestion that was committed as it stands. */
+/** The answer to a suggestion that was committed unchanged. */
 export const SUGGESTION_APPLIED: OwnAnswer = { came: 'made', words: 'Applied as suggested' };
 
-/** A suggestion that changes nothing any more. */
+/** The answer to a suggestion that no longer changes anything. */
 export const ALREADY_THERE: OwnAnswer = { came: 'found', words: 'The file has this text already' };
 
-/** A merge in which nothing but lock files conflicted, which were made again. */
+/** The answer to a merge in which only lock files conflicted and were made again. */
 export const MERGED_WITHOUT_CALL: OwnAnswer = { came: 'made', words: 'Merged, with its lock files made again' };
 
 type Answer = NonNullable<FeedbackItem['answer']>;
 
-/** The state after an iteration, in which what it answered is answered: with a change, without one, or by leaving it to a person. */
+/** Records the answer that an iteration gave to its feedback task: changed, unchanged, or given up to a person. */
 export function answerAfter(
   state: LaneState,
   { taskId: id, commit: made, analysis, evidence: { lockFiles }, endedAt }: JournalEntry,
@@ -55,7 +56,7 @@ export function answerAfter(
   return made === null ? state : { ...state, feedback: workOn(state.feedback, id, made) };
 }
 
-/** What an answer of ours says came of it. `made`: the commit of it in this run; `earlier`: that of earlier runs which has no answer. */
+/** Returns the kind and commit of one of Ralph's own answers. `made` is this run's commit for the task; `earlier` is an unanswered commit of earlier runs. */
 export function changeOf(
   { came }: OwnAnswer,
   { made, earlier }: { readonly made: string | null; readonly earlier: string | null },
@@ -70,7 +71,7 @@ export function doneWithoutCall(state: LaneState, ids: readonly TaskId[], commit
   return { ...state, tasks: withEach(state.tasks, ids, (before) => ({ ...before, ...finished })) };
 }
 
-/** One run over the pull request. `head`: what it looked at; `tasks`: all that the run had. */
+/** One run over a pull request: `head` is the commit that it looked at, `tasks` are all tasks of the run. */
 interface RunOver {
   readonly startedAt: number;
   readonly head: string;
@@ -78,7 +79,7 @@ interface RunOver {
   readonly checks: FeedbackRound['checks'];
 }
 
-/** The memory with the round that a run is: one that answered, or saw checks of another head. Safe to repeat. */
+/** Records the run as a round if it had feedback tasks or saw checks of another head. Safe to repeat. */
 export function recordRound(state: Remembered, { startedAt, head, tasks, checks }: RunOver): Feedback {
   const { feedback } = state;
   const { items } = provenAnswers(state);
@@ -95,7 +96,7 @@ function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']
   return passed + failed + running > 0;
 }
 
-/** What is known of a loop in another job without its word. `made`: the newest commit for each task; `endedAt`: no answer is of later. */
+/** Facts about a loop in another job that do not depend on its word. `made` is the newest commit of each task; no answer can be later than `endedAt`. */
 interface Seen {
   readonly before: Remembered;
   readonly tasks: readonly Task[];
@@ -104,7 +105,7 @@ interface Seen {
   readonly endedAt: number;
 }
 
-/** The memory after a loop in another job: of the tasks that it was given what it answered, of all else what the gate knew. */
+/** Returns the memory after a loop in another job: its answers to the tasks that it was given, and the gate's knowledge for everything else. */
 export function receivedFeedback(received: Feedback, { before, tasks, made, baseBranch, endedAt }: Seen): Feedback {
   const items = Object.entries(before.feedback.items).map(([id, item]) => {
     const now = Object.hasOwn(received.items, id) ? received.items[id] : undefined;
@@ -129,14 +130,14 @@ export function receivedFeedback(received: Feedback, { before, tasks, made, base
   return countBotRounds(next, begun);
 }
 
-/** What was not answered once more. An answer that did not pass is not that of a later commit. */
+/** Records a commit on an item that got no new answer. An answer whose change failed verification does not describe a later commit. */
 function workedOn(item: FeedbackItem, made: string | null): FeedbackItem {
   if (made === null) return item;
   if (item.answer === null) return { ...item, workedIn: made };
   return { ...item, answer: { ...item.answer, commit: made, words: null, isOurs: false } };
 }
 
-/** What came of it, by its commits. Words are the agent's, but for ours where they fit those. */
+/** Derives the kind of an answer from its commits. The words count as the agent's unless they are one of Ralph's own answers and fit the commits. */
 function believedChange(
   { kind }: Answer,
   own: OwnAnswer | null,
@@ -148,24 +149,24 @@ function believedChange(
   return { kind: kind === 'given-up' ? kind : commit === null ? 'unchanged' : 'changed', commit, isOurs: false };
 }
 
-/** A suggestion that must not be published. */
+/** Returns the answer to a suggestion that must not be published. */
 export function suggestionWithheld(path: string, reason: LeftOutReason): OwnAnswer {
   return { came: 'refused', words: `Not applied: ${code(path)} is left out, because ${LEFT_OUT[reason]}` };
 }
 
-/** A conflict that is none any more. */
+/** Returns the answer to a conflict that no longer exists. */
 export function alreadyMerged(baseBranch: string): OwnAnswer {
   return { came: 'found', words: `The branch has the newest commit of ${code(baseBranch)} already` };
 }
 
-/** The answer of ours that these words are, among all that there are for such a task; null: they are not ours, whoever says that they are. */
+/** Returns Ralph's own answer with exactly these words among those possible for the task; null if the words are not Ralph's, whatever `isOurs` claims. */
 function ownAnswerIn(words: string | null, { source }: Pick<Task, 'source'>, baseBranch: string): OwnAnswer | null {
   const on = source.kind === 'feedback' ? source.on : null;
   const possible = on === null ? [] : ownAnswers(on, baseBranch);
   return possible.find((one) => capped(one.words, MAX_ANSWER_CHARS) === words) ?? null;
 }
 
-/** A new answer of ours has its place here. */
+/** Lists Ralph's own answers to a subject; each new one must be added here. */
 function ownAnswers(on: Extract<Task['source'], { kind: 'feedback' }>['on'], baseBranch: string): readonly OwnAnswer[] {
   switch (on.kind) {
     case 'thread':

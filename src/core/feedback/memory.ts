@@ -6,110 +6,110 @@ import { capped, oneLine } from '../text/phrase.ts';
 import { lockFilesSchema } from './conflict/lock-tools.ts';
 import { type CheckNow, holdSchema } from './pull-request-now.ts';
 
-/** What a run with feedback may ask GitHub beyond an idle one: ten requests, one of which is for where its branch begins. */
+/** Maximum number of requests that feedback adds to those of an idle run: ten, less one that finds where the branch begins. */
 const MAX_REQUESTS = 9;
 
-/** Each is a task with a log of its own. */
+/** Maximum number of checks read in one run; each has a log of its own. */
 const MAX_CHECKS = 4;
 
-/** More subjects than GitHub shows in one review are not kept; the oldest go first. */
+/** Maximum number of subjects kept, more than GitHub shows in one review; the oldest are dropped first. */
 export const MAX_ITEMS = 120;
 
-/** Rounds that a pull request shows. */
+/** Maximum number of rounds that a pull request shows. */
 export const MAX_ROUNDS = 10;
 
-/** Of an agent's words in an answer. */
+/** Maximum length of the agent's words in an answer. */
 export const MAX_ANSWER_CHARS = 500;
 
-/** Earlier answers to the same that are kept, and their words. */
+/** Maximum number of earlier answers kept for one subject. */
 export const MAX_TRIED = 3;
 
 export const MAX_TRIED_CHARS = 200;
 
-/** Of what people see of a subject. */
+/** Maximum length of a subject's title. */
 export const MAX_TITLE_CHARS = 120;
 
-/** An address that is longer is not kept. */
+/** Maximum length of an address; a longer one is not kept. */
 export const MAX_URL_CHARS = 300;
 
 const objectId = z.string().max(64);
 
 export const answerKinds = ['changed', 'unchanged', 'given-up'] as const;
 
-/** What a thing that is asked can be. */
+/** The kinds of subjects. */
 export const askedKinds = ['thread', 'review', 'check', 'conflict'] as const;
 
 const itemSchema = z.object({
   kind: z.enum(askedKinds),
   title: z.string().max(MAX_TITLE_CHARS),
   url: z.string().max(MAX_URL_CHARS).nullable(),
-  /** How often it was asked since a person pushed last. */
+  /** Number of rounds since a person last pushed. */
   rounds: count,
-  /** Number of the round of bots in which a bot asked last, from 1. Absent: no bot asked last. */
+  /** Number of the bot round, from 1, in which a bot asked last; absent if a bot did not ask last. */
   botRound: count.optional(),
-  /** What asked last: id of a comment or review, or the commit that failed or conflicts. */
+  /** Id of the comment or review that asked last, or the commit that failed or conflicts. */
   asked: z.string().max(80),
-  /** The newest commit of work on it that has no answer yet; absent: there is none. */
+  /** The newest commit of work that has no answer yet; absent if there is none. */
   workedIn: objectId.optional(),
-  /** What came of it; null: it is open. `given-up`: a person must decide. */
+  /** null if the item is open; `given-up`: a person must decide. */
   answer: z
     .object({
       kind: z.enum(answerKinds),
       commit: objectId.nullable(),
-      /** The agent's own words, or ours where `isOurs`. */
+      /** The agent's words, or Ralph's if `isOurs`. */
       words: z.string().max(MAX_ANSWER_CHARS).nullable(),
       isOurs: z.boolean(),
-      /** Of a merge: lock files that were to be made again; absent: none. */
+      /** Lock files that a merge was to make again; absent if there are none. */
       lockFiles: lockFilesSchema.optional(),
       at: instant,
-      /** Whether people can read it in its thread. */
+      /** True if people can read the answer in its thread. */
       posted: z.boolean(),
     })
     .nullable(),
-  /** Answers to the same complaint before, the newest last, since its rounds are counted. Absent: there were none. */
+  /** Earlier answers to the same complaint since its rounds are counted, newest last; absent if there are none. */
   tried: z
     .array(z.object({ commit: objectId.nullable(), words: z.string().max(MAX_TRIED_CHARS).nullable() }))
     .max(MAX_TRIED)
     .optional(),
 });
 
-/** One thing that people or CI asked of a pull request, and what came of it. */
+/** A subject that people or CI asked of a pull request, with its answer. */
 export type FeedbackItem = Immutable<z.infer<typeof itemSchema>>;
 
 const roundSchema = z.object({
   at: instant,
-  /** The head that was looked at. */
+  /** The head that the run looked at. */
   head: objectId,
   asked: count,
   answered: count,
-  /** Of the head; null: not known. */
+  /** Checks of the head; null if not known. */
   checks: z.object({ passed: count, failed: count, running: count, waiting: count }).nullable(),
 });
 
-/** One run that answered, or looked at checks that had changed. */
+/** A run that answered a subject or saw changed checks. */
 export type FeedbackRound = Immutable<z.infer<typeof roundSchema>>;
 
 export const feedbackSchema = z.object({
-  /** The newest head that a person pushed, from which rounds are counted; null: none did. */
+  /** The newest head that a person pushed, from which rounds are counted; null if no person pushed. */
   personHead: objectId.nullable(),
   items: z.record(storedTaskId, itemSchema),
-  /** Rounds of bots that have begun on the whole pull request since a person pushed last; absent: none. */
+  /** Number of bot rounds begun on the whole pull request since a person last pushed; absent if there are none. */
   botRounds: count.optional(),
-  /** Newest last. */
+  /** Rounds, newest last. */
   rounds: z.array(roundSchema).max(MAX_ROUNDS),
-  /** The first head on which expected checks did not start, which is said once; null: they start. */
+  /** The first head on which expected checks did not start, which is reported once; null if they start. */
   unstarted: objectId.nullable(),
-  /** What people had decided of a head that Ralph's commits have replaced since; null: nothing. Earlier states of version 7 do not say. */
+  /** The decisions of people about a head that Ralph's commits have replaced; null if there are none. Earlier states of version 7 lack it. */
   overtaken: holdSchema.extend({ at: instant }).nullable().default(null),
 });
 
-/** What was asked of a lane's pull request and answered. */
+/** The feedback on a lane's pull request, with the answers to it. */
 export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
 
-/** Of a pull request that nobody has said anything about. */
+/** The feedback on a new pull request. */
 export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null, overtaken: null };
 
-/** The same items, the newest last, at most so many: what was answered in public goes first, what is open last. A thread itself says that it is answered; of a review as a whole only the memory does. */
+/** Returns at most `most` items, newest last. Items answered in public are dropped first, open ones last. A posted answer to a review is kept longer, because only the memory records it. */
 export function newestItems(items: Feedback['items'], most: number): Feedback['items'] {
   const entries = Object.entries(items);
   let surplus = entries.length - most;
@@ -126,7 +126,7 @@ export function newestItems(items: Feedback['items'], most: number): Feedback['i
   return Object.fromEntries(entries.filter(([id]) => !dropped.has(id)));
 }
 
-/** The memory in fewer bytes, with everything that decides. */
+/** Shortens the texts of the memory and keeps everything that decides. */
 export function withShorterWords(feedback: Feedback): Feedback {
   return mapItems({ ...feedback, rounds: feedback.rounds.slice(-5) }, ({ title, answer, tried, ...item }) => ({
     ...item,
@@ -139,20 +139,20 @@ export function withShorterWords(feedback: Feedback): Feedback {
   }));
 }
 
-/** The memory without a word that somebody else could have written into it: what is left can only cost a run. */
+/** Removes every text that somebody else could have written into the memory. The remaining values can at worst cost a run. */
 export function withoutWords(feedback: Feedback): Feedback {
   return mapItems(feedback, ({ tried: _, ...item }) => ({
     ...item,
     title: '',
     url: null,
     workedIn: undefined,
-    // What nobody vouches for is not posted: it is asked once more.
+    // An answer of unknown origin is not posted; its subject is asked again.
     answer:
       isPosted(item) && item.answer !== null ? { ...withoutLockFiles(item.answer), commit: null, words: null } : null,
   }));
 }
 
-/** An answer that says nothing of lock files. */
+/** Removes the lock files from an answer. */
 export function withoutLockFiles({
   lockFiles: _,
   ...answer
@@ -177,28 +177,28 @@ function isPosted({ answer }: FeedbackItem): boolean {
   return answer?.posted === true;
 }
 
-/** What people wait for in their threads: a later run posts it, also where it has nothing else to do. */
+/** Returns the items whose answers people wait for in their threads. A later run posts them even if it has nothing else to do. */
 function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
   return Object.entries(items).flatMap(([id, item]) => (isAnsweredThere(item) && isUnposted(item) ? [id] : []));
 }
 
-/** Whether there is an answer that people cannot read yet. */
+/** Tells whether an item has an answer that people cannot read yet. */
 export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
   return answer !== null && !answer.posted;
 }
 
-/** What became of checks and conflicts the pull request's own text says. */
+/** Tells whether an item is answered in its own thread or review. Checks and conflicts are answered in the description of the pull request. */
 function isAnsweredThere({ kind }: FeedbackItem): boolean {
   return kind === 'thread' || kind === 'review';
 }
 
-/** Whether people wait for words that a run can say without a call: an answer that an earlier run could not post; or that checks do not start, which the pull request says once and takes back once. */
+/** Tells whether a run without a call has something to post: an answer that an earlier run could not post, or the start or end of "expected checks do not start". */
 export function hasUnpostedAnswers(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
   return unpostedIn(now).length > 0 || !isSaid;
 }
 
-/** The failed checks whose details one run reads, in their turn: as many as `asked` requests about people leave room for, but the first in any case. */
+/** Selects the failed checks whose details a run reads, in their turn: as many as fit beside `asked` requests about people, but always the first. */
 export function checksToRead(inTurn: readonly CheckNow[], asked: number): readonly CheckNow[] {
   const read: CheckNow[] = [];
   let requests = asked;
@@ -211,13 +211,13 @@ export function checksToRead(inTurn: readonly CheckNow[], asked: number): readon
   return read;
 }
 
-/** Annotations, the job and where its log is; other apps have only annotations, and a commit status says all there is. */
+/** Returns the number of requests for a check: annotations, job and log location for GitHub Actions; only annotations for other apps; none for a commit status. */
 function requestsFor({ of, id, app }: CheckNow): number {
   if (of !== 'check-run' || id === null) return 0;
   return app === 'github-actions' ? 3 : 1;
 }
 
-/** The task with what was answered to the same before, so that it is not tried again. */
+/** Adds the earlier answers to the task's body, so that the agent does not try them again. */
 export function withTried<T extends Pick<Task, 'body'>>(task: T, { tried = [] }: Pick<FeedbackItem, 'tried'>): T {
   if (tried.length === 0) return task;
   const lines = tried.map(({ commit, words }) =>

@@ -2,17 +2,17 @@ import { z } from 'zod';
 import type { ObjectId } from '../evidence.ts';
 import type { Immutable } from '../policy.ts';
 
-/** Approvers that are remembered. */
+/** Maximum number of approvers remembered. */
 const MAX_APPROVERS = 20;
 
-/** What people have decided of an open pull request, as GitHub has it now. */
+/** The current decisions of people about an open pull request, as GitHub reports them. */
 export interface Standing {
   /** GraphQL id of the pull request. */
   readonly id: string;
   readonly isDraft: boolean;
-  /** GitHub's own verdict by the rules of the base branch; null: no rule asks for a review. */
+  /** GitHub's verdict by the rules of the base branch; null if no rule asks for a review. */
   readonly decision: 'approved' | 'changes-requested' | 'review-required' | null;
-  /** The newest opinion of each person with write permission: logins, people only. */
+  /** Logins of people with write permission whose newest opinion is an approval; `changesRequestedBy` lists those who request changes. */
   readonly approvedBy: readonly string[];
   readonly changesRequestedBy: readonly string[];
   readonly autoMerge: boolean;
@@ -26,132 +26,132 @@ export const holdSchema = z.object({
   queued: z.boolean(),
 });
 
-/** Why no commit may be pushed onto the head of a pull request: people approved it, or it is about to be merged. */
+/** The reason why no commit may be pushed to a pull request: people approved its head, or it is about to be merged. */
 export type Hold = Immutable<z.infer<typeof holdSchema>>;
 
-/** Who wrote something; `id`: GitHub's own number, null where it does not say. */
+/** The author of a text; `id` is GitHub's number, null if GitHub does not give it. */
 export interface Author {
   readonly login: string;
   readonly id: number | null;
   readonly kind: 'user' | 'bot';
 }
 
-/** What people and CI say of an open pull request now: raw text of strangers. Instants in ms. */
+/** The current state of an open pull request with the words of people and CI, which are raw text of strangers. Instants in ms. */
 export interface PullRequestNow extends Standing {
   readonly number: number;
   readonly url: string;
   readonly head: ObjectId;
   readonly base: { readonly branch: string; readonly tip: ObjectId };
-  /** `unknown`: GitHub is still computing it, and was asked twice. */
+  /** `unknown`: GitHub was asked twice and is still computing the answer. */
   readonly mergeable: 'mergeable' | 'conflicting' | 'unknown';
-  /** The newest 100 that are not resolved, oldest first. */
+  /** The newest 100 unresolved threads, oldest first. */
   readonly threads: readonly ThreadNow[];
-  /** How many more there are. */
+  /** Number of unresolved threads beyond the newest 100. */
   readonly moreThreads: number;
-  /** The newest 100, oldest first. */
+  /** The newest 100 reviews, oldest first. */
   readonly reviews: readonly ReviewNow[];
   readonly checks: ChecksNow;
 }
 
-/** An open pull request of one of Ralph's branches, as a list of them shows it. */
+/** An open pull request of one of Ralph's branches, as GitHub's list of pull requests shows it. */
 export interface WaitingPullRequest {
   readonly number: number;
   readonly branch: string;
   readonly head: ObjectId;
   readonly base: ObjectId;
   readonly mergeable: PullRequestNow['mergeable'];
-  /** The checks of the head taken together; `unknown`: they still run, there are none, or the token may not read them. */
+  /** Combined result of the head's checks; `unknown`: they still run, there are none, or the token may not read them. */
   readonly checks: 'passed' | 'failed' | 'unknown';
 }
 
-/** A thread of a review that is not resolved. */
+/** An unresolved review thread. */
 export interface ThreadNow {
-  /** GraphQL id, by which it is resolved. */
+  /** GraphQL id, which is needed to resolve the thread. */
   readonly id: string;
   readonly isOutdated: boolean;
   readonly path: string;
-  /** Lines of the newest head, 1-based; null: of none, or of the file as a whole. */
+  /** Last line in the newest head, 1-based; null if the thread is on no such line or on the whole file. */
   readonly line: number | null;
   readonly startLine: number | null;
-  /** The lines when the thread was begun. */
+  /** Line when the thread was begun. */
   readonly originalLine: number | null;
   readonly side: 'left' | 'right';
-  /** Of the first line, where there are several: a comment may begin at a line that is removed and end at one that is added. */
+  /** Side of the first line of several: a comment may begin at a removed line and end at an added one. */
   readonly startSide: ThreadNow['side'] | null;
-  /** The first, and the newest 50, oldest first. Hidden ones are left out, but for the first, which has no text then. */
+  /** The first comment and the newest 50, oldest first. Hidden ones are left out, except for the first, whose text is then empty. */
   readonly comments: readonly ThreadComment[];
 }
 
 export interface ThreadComment {
-  /** REST id: answers name the thread's first comment by it. */
+  /** REST id. A reply names the first comment of its thread by this id. */
   readonly id: number;
-  /** REST id of its review; null: it belongs to none. */
+  /** REST id of the comment's review; null if it belongs to no review. */
   readonly review: number | null;
-  /** null: the account is gone. */
+  /** null if the account no longer exists. */
   readonly by: Author | null;
   readonly text: string;
   readonly at: number;
-  /** The part of the diff that it was written on. */
+  /** The part of the diff that the comment was written on. */
   readonly hunk: string;
 }
 
 export interface ReviewNow {
-  /** REST id. */
+  /** REST id of the review. */
   readonly id: number;
   readonly url: string;
   readonly by: Author | null;
   readonly state: 'approved' | 'changes-requested' | 'commented' | 'dismissed' | 'pending';
   readonly text: string;
-  /** null: it is not submitted yet. */
+  /** null if the review is not submitted yet. */
   readonly at: number | null;
 }
 
-/** `unreadable`: what the token lacks, or GitHub's words, as a sentence. `isForNow`: GitHub's servers failed, so a later run may read them. */
+/** The checks of a pull request. `why` is a sentence with what the token lacks or GitHub's words; `isForNow`: GitHub's servers failed, so a later run may read them. */
 export type ChecksNow =
   | { readonly kind: 'known'; readonly head: readonly CheckNow[]; readonly base: readonly CheckNow[] }
   | { readonly kind: 'unreadable'; readonly why: string; readonly isForNow?: boolean };
 
-/** A check run, a commit status, or a run of a workflow that has no jobs (it waits for approval, or its file is wrong); of the head every run of it, the oldest first. */
+/** A check run, a commit status, or a workflow run without jobs (it waits for approval, or its file is invalid). For a head, every run is listed, oldest first. */
 export interface CheckNow {
   readonly of: 'check-run' | 'status' | 'workflow';
-  /** REST id of the check run, which is the job's for GitHub Actions; null: it is none. */
+  /** REST id of the check run, which for GitHub Actions is the job's id; null if it is not a check run. */
   readonly id: number | null;
   readonly name: string;
-  /** Slug of the app that made it, `github-actions`; null: it is a status. */
+  /** Slug of the app that created the check, such as `github-actions`; null for a status. */
   readonly app: string | null;
-  /** Of GitHub Actions; null: of another app, or a status. */
+  /** The workflow for GitHub Actions; null for other apps and statuses. */
   readonly workflow: WorkflowOfCheck | null;
-  /** `waiting`: it waits for a person's approval, or nothing has reported it yet. `skipped`: it says nothing of the change, as it was skipped, cancelled or given up. */
+  /** `waiting`: it waits for a person's approval or is not reported yet. `skipped`: it was skipped, cancelled or given up, so it says nothing about the change. */
   readonly result: 'passed' | 'failed' | 'running' | 'waiting' | 'skipped';
-  /** GitHub's own word, such as `timed_out`. */
+  /** GitHub's own value, such as `timed_out`. */
   readonly conclusion: string;
   readonly summary: string;
   readonly url: string | null;
-  /** When it began; null: not known. */
+  /** Instant when it began; null if not known. */
   readonly began: number | null;
-  /** When it ended, or began; null: not known. */
+  /** Instant when it ended, or began if it has not ended; null if not known. */
   readonly at: number | null;
 }
 
-/** What a check of GitHub Actions is a part of. */
+/** The workflow run that a check of GitHub Actions belongs to. */
 interface WorkflowOfCheck {
-  /** `.github/workflows/ci.yml`; null: not known. */
+  /** Path such as `.github/workflows/ci.yml`; null if not known. */
   readonly path: string | null;
   readonly name: string;
-  /** Id of the run. */
+  /** Id of the workflow run. */
   readonly run: number;
-  /** What started it, such as `push`; empty: not known. */
+  /** Event that started the run, such as `push`; empty if not known. */
   readonly event: string;
 }
 
-/** What is known of a failed check beside its name. */
+/** Details of a failed check. */
 export interface CheckDetails {
   readonly job: string | null;
   readonly step: string | null;
   readonly annotations: readonly Annotation[];
-  /** The end of the failing step's log, cut and raw; null: there is none. */
+  /** The end of the failing step's log, cut and raw; null if there is no log. */
   readonly log: string | null;
-  /** Why it is not all there, as a sentence; null: it is. */
+  /** The reason why details are missing, as a sentence; null if nothing is missing. */
   readonly missing: string | null;
 }
 
@@ -162,7 +162,7 @@ export interface Annotation {
   readonly message: string;
 }
 
-/** What holds the head of a pull request; null: commits may be pushed. A draft that is not armed is not held: it is reviewed again before it is merged. */
+/** Returns why no commit may be pushed to a pull request; null if commits may be pushed. An approved draft without auto-merge is not held, because it is reviewed again before it is merged. */
 export function holdOf(standing: Standing): Hold | null {
   const { isDraft, autoMerge, isQueued, approvedBy } = standing;
   const isApproved = !isDraft && isApprovedNow(standing);
@@ -170,13 +170,13 @@ export function holdOf(standing: Standing): Hold | null {
   return { approvedBy: isApprovedNow(standing) ? approvedBy.slice(0, MAX_APPROVERS) : [], autoMerge, queued: isQueued };
 }
 
-/** One approval of two that a rule asks for counts as well: who gave it has seen this head and no other. */
+/** Tells whether the head is approved. One of two required approvals counts as well, because it was given for exactly this head. */
 function isApprovedNow({ decision, approvedBy, changesRequestedBy }: Standing): boolean {
   if (decision === 'approved') return true;
   return decision !== 'changes-requested' && approvedBy.length > 0 && changesRequestedBy.length === 0;
 }
 
-/** Both holds as one: what newer commits have overtaken. */
+/** Joins two holds that newer commits have overtaken. */
 export function joinHolds(known: Hold | null, more: Hold): Hold {
   return {
     approvedBy: [...new Set([...(known?.approvedBy ?? []), ...more.approvedBy])].slice(-MAX_APPROVERS),

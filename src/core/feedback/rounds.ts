@@ -23,50 +23,50 @@ type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 type Kind = FeedbackItem['kind'];
 type Answer = NonNullable<FeedbackItem['answer']>;
 
-/** What a lane knows of its feedback, and how far it got with it. */
+/** The feedback of a lane and the progress of its tasks. */
 export interface Remembered {
   readonly feedback: Feedback;
-  /** Of all tasks of the lane. */
+  /** Progress of all tasks of the lane, not only of the feedback tasks. */
   readonly tasks: ProgressById;
 }
 
-/** Something that is asked of the pull request now. */
+/** A subject that people or CI ask about now. */
 interface FoundSubject {
   readonly id: TaskId;
   readonly kind: Kind;
   readonly title: string;
   readonly url: string | null;
-  /** What asks: id of a comment or review, or a commit. */
+  /** Id of the comment or review that asks, or the commit that a check failed on or that conflicts. */
   readonly asked: string;
-  /** True if a bot asks; absent: a person or CI does. */
+  /** Present if a bot asks; absent if a person or CI does. */
   readonly isByBot?: true;
 }
 
-/** What is asked of the pull request now. */
+/** The subjects that people and CI ask about now. */
 export interface Found {
   readonly subjects: readonly FoundSubject[];
-  /** Whether nobody can say now if something that is not among them is still asked, as of a check that runs. */
+  /** Tells whether it cannot be known yet if a subject outside of `subjects` is still asked, for example because its check still runs. */
   readonly isUndecided: (id: TaskId, kind: Kind) => boolean;
-  /** The head, if a person pushed it; null: it is ours. */
+  /** The head if a person pushed it; null if Ralph pushed it. */
   readonly personHead: string | null;
-  /** 0: no limit. */
+  /** Maximum number of rounds; 0 = no limit. */
   readonly maxRounds: number;
 }
 
-/** What a run has to do: `open` are the subjects that nothing came of yet, `spent` those of them that a person must decide. */
+/** The subjects that a run works on: `open` have no answer yet; `spent` are those of them that a person must decide. */
 export interface TakenIn extends Remembered {
   readonly open: readonly TaskId[];
   readonly spent: readonly TaskId[];
 }
 
-/** The subject that a feedback task is about; null: it is another task. */
+/** Returns the subject of a feedback task; null for any other task. */
 export function subjectFound({ id, title, source }: Task): FoundSubject | null {
   if (source.kind !== 'feedback') return null;
   const { on, url } = source;
   return { id, kind: on.kind, title, url, asked: askedBy(on), ...(isByBot(on) ? { isByBot: true } : {}) };
 }
 
-/** The memory with what is asked now. What is asked again opens again; what is not asked any more and has no answer is forgotten. */
+/** Merges what is asked now into the memory. A subject that is asked again is reopened; one that is no longer asked and has no answer is forgotten. */
 export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const isPushed = found.personHead !== null && found.personHead !== feedback.personHead;
   const subjects = new Map(found.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
@@ -87,7 +87,7 @@ export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): Ta
     const item = itemNow(subject, before, botRounds);
     items.set(id, item);
     const then = progressOf(tasks, id);
-    // As long as it is asked, a branch with it is not finished.
+    // A branch is not finished while one of its subjects is still asked.
     if (item.answer?.kind === 'given-up') {
       open.push(id);
       spent.push(id);
@@ -97,7 +97,7 @@ export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): Ta
     if (item.answer !== null && !isUnproven(item, progressIn(tasks, id))) continue;
     open.push(id);
     const now = isAskedAnew(subject, before, then) ? untouched : then;
-    // A round that has begun goes on to its end; what is spent says so as long as it is.
+    // A round that has begun is finished even if it exceeds the limit.
     const isSpent = isOutOfRounds(item, found.maxRounds) && !isBegun(now);
     if (isSpent) spent.push(id);
     const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouched : now;
@@ -112,21 +112,21 @@ export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): Ta
   return { feedback: memory, tasks: Object.fromEntries(progress), open, spent };
 }
 
-/** The memory when an iteration is made, or a suggestion applied, for what is asked: a round begins with the first of them. `before`: how far the task was. */
+/** Counts a round when the first iteration, or the first suggestion applied, works on a subject. `before` is the progress of its task until then. */
 export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
   if (isBegun(before)) return feedback;
   const begun = changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
   return countBotRounds(begun, [id]);
 }
 
-/** The memory with the rounds of bots that have begun, now that work on these items has. */
+/** Counts the bot rounds that begin with work on these items. */
 export function countBotRounds(feedback: Feedback, ids: readonly TaskId[]): Feedback {
   const { items, botRounds = 0 } = feedback;
   const begun = ids.map((id) => (Object.hasOwn(items, id) ? (items[id]?.botRound ?? 0) : 0));
   return withBotRounds(feedback, Math.max(botRounds, ...begun));
 }
 
-/** None are not written down. */
+/** Omits the field when the count is 0. */
 function withBotRounds(feedback: Feedback, botRounds: number): Feedback {
   if (botRounds === (feedback.botRounds ?? 0)) return feedback;
   return botRounds === 0 ? withoutBotRounds(feedback) : { ...feedback, botRounds };
@@ -136,7 +136,7 @@ function withoutBotRounds({ botRounds: _, ...others }: Feedback): Feedback {
   return others;
 }
 
-/** The memory with an answer to what is asked, not posted yet. */
+/** Records an answer to a subject, which is not posted yet. */
 export function answerWith(feedback: Feedback, id: TaskId, answer: Omit<Answer, 'posted'>): Feedback {
   const words = answer.words === null ? null : capped(answer.words, MAX_ANSWER_CHARS);
   return changeItem(feedback, id, (item) => ({
@@ -146,12 +146,12 @@ export function answerWith(feedback: Feedback, id: TaskId, answer: Omit<Answer, 
   }));
 }
 
-/** The memory with a commit of work on what is asked that is not finished. */
+/** Records a commit of unfinished work on a subject. */
 export function workOn(feedback: Feedback, id: TaskId, commit: string): Feedback {
   return changeItem(feedback, id, (item) => ({ ...item, workedIn: commit }));
 }
 
-/** The newest commit of work on it that nobody has read of: of work that is not finished, or that was answered and did not pass; null: there is none. */
+/** Returns the newest commit of work on a subject whose answer is not posted: the work is unfinished, or its verification failed. Null if there is no such commit. */
 export function workedBefore({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item?.workedIn !== undefined) return item.workedIn;
@@ -159,7 +159,7 @@ export function workedBefore({ items }: Pick<Feedback, 'items'>, id: TaskId): st
   return answer?.kind === 'changed' && !answer.posted ? answer.commit : null;
 }
 
-/** The memory in which people can read these answers. */
+/** Marks these answers as readable by people. */
 export function markPosted(feedback: Feedback, ids: readonly TaskId[]): Feedback {
   return ids.reduce(
     (next, id) =>
@@ -171,15 +171,15 @@ export function markPosted(feedback: Feedback, ids: readonly TaskId[]): Feedback
   );
 }
 
-/** The memory with one more run that answered, or looked at checks that had changed. */
+/** Adds a run that answered a subject or saw changed checks. */
 export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
   return { ...feedback, rounds: [...feedback.rounds, round].slice(-MAX_ROUNDS) };
 }
 
-/** The memory when a person has a task tried again: its rounds are counted from now on, and what CI says, or a review that was left to a person, is looked at again. Whoever wants more in a thread says so there. */
+/** Resets the rounds of a task that a person has tried again, and reopens its check, its conflict, or a review that was left to a person. A thread is reopened by a new comment in it. */
 export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
   const known = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;
-  // What is not known yet was asked by a bot that is out of rounds: a run without a call remembers nothing.
+  // An unknown task belongs to a bot that is out of rounds, because a run without a call remembers nothing.
   const isOfBot = known === undefined || known.botRound !== undefined;
   return changeItem(isOfBot ? withBotRounds(feedback, 0) : feedback, id, ({ botRound: _, ...item }) => {
     const isOfCi = item.kind === 'check' || item.kind === 'conflict';
@@ -188,12 +188,12 @@ export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
   });
 }
 
-/** Forgets the pull request of a branch that begins again. */
+/** Forgets the feedback on the old pull request when a branch begins again. */
 export function forgetFeedback({ tasks }: Remembered): Remembered {
   return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
 }
 
-/** Also without a call, as by a suggestion that did not pass. */
+/** Tells whether a round has begun. Applying a suggestion that failed verification begins a round without a call. */
 function isBegun({ attempts, state }: TaskProgress): boolean {
   return attempts > 0 || state === 'in-progress';
 }
@@ -202,7 +202,7 @@ function progressIn(tasks: ProgressById, id: TaskId): TaskProgress | null {
   return Object.hasOwn(tasks, id) ? (tasks[id] ?? null) : null;
 }
 
-/** Whether it is over, now that nobody asks for it: without an answer of ours, or with one that left it to a person. */
+/** Tells whether an item that is no longer asked is over: it has no answer of Ralph's, or the answer left it to a person. */
 function isSolvedElsewhere({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
@@ -215,14 +215,14 @@ function isLeftForRounds({ reason }: TaskProgress): boolean {
   return reason === 'feedback_rounds';
 }
 
-/** `botRounds`: of bots on the pull request, begun so far. */
+/** Returns the item of a subject. `botRounds` is the number of bot rounds begun on the pull request. */
 function itemNow(subject: FoundSubject, before: FeedbackItem | undefined, botRounds: number): FeedbackItem {
   const { kind, asked } = subject;
   const url = subject.url !== null && subject.url.length <= MAX_URL_CHARS ? subject.url : null;
   const title = capped(subject.title, MAX_TITLE_CHARS);
   const counted = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
-  // Rounds of bots are not those of the person who asks now.
+  // A person who asks does not inherit the rounds of bots.
   const rounds = subject.isByBot !== true && before?.botRound !== undefined ? 0 : counted;
   const botRound = (isSame ? before.botRound : undefined) ?? botRounds + 1;
   const workedIn = isSame || before?.answer === null ? before.workedIn : undefined;
@@ -235,19 +235,19 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined, botRou
   };
 }
 
-/** After a push by a person, with which the first round begins again. */
+/** Resets the rounds of an item after a person pushed. */
 function countedAnew(item: FeedbackItem): FeedbackItem {
   return { ...item, rounds: 0, ...(item.botRound === undefined ? {} : { botRound: 1 }) };
 }
 
-/** What was answered, by one that is asked again. */
+/** Returns the earlier answers of an item that is asked again, the newest last. */
 function triedBy({ tried = [], answer }: FeedbackItem): NonNullable<FeedbackItem['tried']> {
   if (answer === null) return tried;
   const words = answer.words === null ? null : capped(answer.words, MAX_TRIED_CHARS);
   return [...tried, { commit: answer.commit, words }].slice(-MAX_TRIED);
 }
 
-/** Whether work on it begins from the start. A check that still fails on a newer commit while it is worked on is the same complaint. */
+/** Tells whether work on a subject begins from the start. A check that still fails on a newer commit while its task is open is the same complaint. */
 function isAskedAnew({ kind, asked }: FoundSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
   // Of what was finished when the run was lost nobody has an answer.
   if (before === undefined || (before.answer === null && isFinished(then))) return true;
@@ -269,7 +269,7 @@ function askedBy(on: Extract<Task['source'], { kind: 'feedback' }>['on']): strin
   }
 }
 
-/** GitHub gives no person a login with brackets. */
+/** Only bots have brackets in their GitHub login. */
 function isByBot(on: Extract<Task['source'], { kind: 'feedback' }>['on']): boolean {
   return (on.kind === 'thread' || on.kind === 'review') && on.by.endsWith('[bot]');
 }

@@ -1,11 +1,11 @@
 import type { ObjectId } from '../evidence.ts';
 
-/** What a feedback task answers: a thread of a review, what a review says as a whole, a failed check, a base branch that conflicts. */
+/** The subject of a feedback task: a review thread, a review as a whole, a failed check, or a conflict with the base branch. */
 export type Subject = ThreadSubject | ReviewSubject | CheckSubject | ConflictSubject;
 
 export interface ThreadSubject {
   readonly kind: 'thread';
-  /** GraphQL id of the thread, and REST id of its first comment. */
+  /** GraphQL id of the thread; `replyTo` is the REST id of its first comment. */
   readonly thread: string;
   readonly replyTo: number;
   /** REST id of the newest comment that asks. */
@@ -13,11 +13,11 @@ export interface ThreadSubject {
   readonly by: string;
   readonly path: string;
   readonly line: number | null;
-  /** A change that its newest comment spells out and that nobody has applied; null: there is none. */
+  /** A change that the newest comment spells out and nobody has applied; null if there is no such change. */
   readonly suggestion: Suggestion | null;
 }
 
-/** Lines of a file to replace, 1-based and both included, and what a reviewer saw there and wants there. */
+/** Lines of a file to replace, 1-based and inclusive. `old` is what the reviewer saw there, `lines` what the reviewer wants. */
 export interface Suggestion {
   readonly from: number;
   readonly to: number;
@@ -35,18 +35,18 @@ interface ReviewSubject {
 interface CheckSubject {
   readonly kind: 'check';
   readonly name: string;
-  /** The commit that it failed on. */
+  /** The commit that the check failed on. */
   readonly head: ObjectId;
 }
 
 interface ConflictSubject {
   readonly kind: 'conflict';
   readonly branch: string;
-  /** The tip that conflicts. */
+  /** The tip of the base branch that conflicts. */
   readonly base: ObjectId;
 }
 
-/** They come before every other task: 1 is the highest that people can give. */
+/** Priorities of feedback tasks, ahead of all other tasks: 1 is the highest that people can give. */
 export const FEEDBACK_PRIORITY: Readonly<Record<Subject['kind'], number>> = {
   conflict: -3,
   thread: -2,
@@ -54,20 +54,20 @@ export const FEEDBACK_PRIORITY: Readonly<Record<Subject['kind'], number>> = {
   check: 0,
 };
 
-/** Id of the task that a thread is, by the REST id of its first comment. */
+/** Returns the id of a thread's task, from the REST id of the thread's first comment. */
 export function threadTaskId(comment: number): string {
   return `thread-${comment}`;
 }
 
-/** Id of the task that a review as a whole is, by its REST id. */
+/** Returns the id of the task of a review as a whole, from the review's REST id. */
 export function reviewTaskId(review: number): string {
   return `review-${review}`;
 }
 
-/** Id of the task that a merge of the base branch is: a lane has one base. */
+/** Id of the task that merges the base branch; a lane has only one base. */
 export const CONFLICT_TASK = 'conflict-base';
 
-/** Whether the task answers people or CI: the lane was not made for it. */
+/** Tells whether a task answers people or CI, rather than being one that the lane was made for. */
 export function isFeedback(id: string): boolean {
   return /^(?:thread|review)-[1-9]\d{0,15}$|^check-[0-9a-f]{12}$/.test(id) || id === CONFLICT_TASK;
 }

@@ -4,13 +4,13 @@ import type { Feedback, FeedbackItem } from './memory.ts';
 
 type Progress = Pick<TaskProgress, 'state'>;
 
-/** Whether an answer says that something was changed, and the task is open again: nobody has seen the change pass, and nobody can read the answer. */
+/** Tells whether an answer claims a change although the task is open again: its verification has not passed, and the answer is not posted. */
 export function isUnproven({ answer }: Pick<FeedbackItem, 'answer'>, progress: Progress | null): boolean {
   const isOpen = progress !== null && !isFinished(progress);
   return answer !== null && answer.kind === 'changed' && !answer.posted && isOpen;
 }
 
-/** The memory as people may read it: what is unproven has no answer. */
+/** Returns the memory for people: unproven answers are removed. */
 export function provenAnswers({
   feedback,
   tasks,
@@ -26,8 +26,8 @@ export function provenAnswers({
 }
 
 /**
- * True if nothing more is done about it until a person pushes or has it tried again. What people and CI ask is counted
- * by itself, what bots ask on the pull request as a whole: a bot opens new threads for every push. `maxRounds` 0: no limit.
+ * Tells whether a subject rests until a person pushes or has it tried again. People and CI are counted per subject,
+ * bots per pull request, because a bot opens new threads for every push. `maxRounds` 0: no limit.
  */
 export function isOutOfRounds(
   { rounds, botRound }: Pick<FeedbackItem, 'rounds' | 'botRound'>,

@@ -1,7 +1,7 @@
 /** Bytes of an address: four or sixteen. */
 type Bytes = readonly number[];
 
-/** An address as one text whatever its notation, so that two of them can be compared; null: it is not an address. */
+/** Normalizes an address, so that two notations can be compared; returns null if the text is not an address. */
 export function parseAddress(text: string): string | null {
   const read = bytesOf(text);
   if (read === null) return null;
@@ -9,7 +9,7 @@ export function parseAddress(text: string): string | null {
   return bytes.length === 4 ? bytes.join('.') : groupsOf(bytes).join(':');
 }
 
-/** Whether an address is anything but a public one, such as this machine, its network or a cloud's metadata; so is what cannot be read. */
+/** Tells whether an address is not public, such as this machine, its network or a cloud's metadata service. Unreadable text counts as not public. */
 export function isForbiddenAddress(text: string): boolean {
   const bytes = bytesOf(text);
   if (bytes === null) return true;
@@ -31,24 +31,24 @@ const FORBIDDEN_V4 = [
   '168.63.129.16/32', // Azure's platform
   '169.254.0.0/16', // link-local; metadata of most clouds
   '172.16.0.0/12', // private
-  '192.0.0.0/24', // of protocols; Oracle's metadata
+  '192.0.0.0/24', // protocol assignments; Oracle's metadata
   '192.88.99.0/24', // the former 6to4 relays
   '192.168.0.0/16', // private
-  '198.18.0.0/15', // measuring of networks, and what proxies make up
+  '198.18.0.0/15', // network benchmarks, and addresses that proxies invent
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, and broadcast
 ].map(network);
 
-/** All that is public; outside of it are loopback, private, link-local and multicast ones, and those that carry an IPv4 address. */
+/** The public IPv6 range. Loopback, private, link-local, multicast and IPv4-carrying addresses are outside of it. */
 const GLOBAL_V6 = network('2000::/3');
 const FORBIDDEN_V6 = [
-  '2001::/23', // of protocols; Teredo, which carries an IPv4 address
-  '2002::/16', // 6to4, which carries an IPv4 address; nobody serves it today
+  '2001::/23', // protocol assignments; Teredo, which carries an IPv4 address
+  '2002::/16', // 6to4, which carries an IPv4 address and is no longer served
 ].map(network);
 
-/** An IPv4 address, written as an IPv6 one. */
+/** IPv4 addresses written as IPv6 ones. */
 const MAPPED = network('::ffff:0:0/96');
-/** IPv6 addresses that stand for the IPv4 address in their last four bytes; NAT64 is what a network without IPv4 answers for every host. */
+/** IPv6 ranges whose last four bytes are an IPv4 address. A network without IPv4 answers with NAT64 addresses for every host. */
 const CARRIERS = [MAPPED, network('64:ff9b::/96')];
 
 function network(text: string): Network {
@@ -72,7 +72,7 @@ function bytesOf(text: string): Bytes | null {
   return text.includes(':') ? bytesOfV6(text) : bytesOfV4(text);
 }
 
-/** Four plain numbers and nothing else: 0177.1 or 0x7f000001 are read in more than one way. */
+/** Parses four plain numbers; notations such as 0177.1 or 0x7f000001 are read in more than one way and rejected. */
 function bytesOfV4(text: string): Bytes | null {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part))) return null;
@@ -103,7 +103,7 @@ function bytesOfHalf(text: string): Bytes | null {
   return bytes;
 }
 
-/** The four bytes of an IPv4 address stand at the very end only. */
+/** Tells whether the text ends in an IPv4 address, which is allowed at the very end only. */
 function endsInV4(text: string): boolean {
   return text.includes('.');
 }

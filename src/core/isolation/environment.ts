@@ -1,21 +1,21 @@
-/** What a program in the room is given beside its own variables. */
+/** The surroundings of a program in the room, besides its own variables. */
 export interface RoomSurroundings {
   readonly home: string;
-  /** Port of the proxy on 127.0.0.1; null: nothing stands between the room and the network. */
+  /** Port of the proxy on 127.0.0.1; null if nothing limits the room's network. */
   readonly proxyPort: number | null;
-  /** Whether a folder that a variable names is there. */
+  /** Tells whether a folder that a variable names exists in the room. */
   readonly isVisible: (path: string) => boolean;
 }
 
-/** Set by the machine for another user, or for another network. */
+/** Variables that the machine sets for another user or another network. */
 const REPLACED =
   /^(HOME|USER|LOGNAME|SHELL|MAIL|TMPDIR|TMP|TEMP|https?_proxy|no_proxy|all_proxy|RUNNER_TRACKING_ID|XDG_\w+|SSH_AUTH_SOCK|DBUS_\w+|GNUPGHOME)$/i;
-/** Of package managers and toolchains. */
+/** Variables that name folders of package managers and toolchains. */
 const FOLDERS =
   /^(CARGO_HOME|RUSTUP_HOME|GOPATH|GOROOT|NVM_DIR|JAVA_HOME|PYTHONPATH|pythonLocation|DOTNET_ROOT|ANDROID_HOME|RUNNER_TOOL_CACHE)$/;
 const LOOPBACK = '127.0.0.1,localhost,::1';
 
-/** The environment of a program in the room: without what leads to another user's folders, and with the proxy as the way out. */
+/** Returns the environment of a program in the room: without variables that lead to folders of another user, and with the proxy as the way out. */
 export function roomEnvironment(
   given: Readonly<Record<string, string>>,
   { home, proxyPort, isVisible }: RoomSurroundings,
@@ -24,7 +24,8 @@ export function roomEnvironment(
     ([name, value]) =>
       !REPLACED.test(name) && !(FOLDERS.test(name) && value.split(':').some((path) => path !== '' && !isVisible(path))),
   );
-  // Without a password: a JVM sends none, whatever it is told, and who else reaches it has the machine's own network.
+  // The proxy has no password, because a JVM sends none whatever its settings, and anyone else who reaches the proxy
+  // has the machine's own network.
   const proxy = proxyPort === null ? null : `http://127.0.0.1:${String(proxyPort)}`;
   return {
     ...Object.fromEntries(kept),
@@ -43,7 +44,7 @@ export function roomEnvironment(
           HTTPS_PROXY: proxy,
           http_proxy: proxy,
           https_proxy: proxy,
-          // Node's own fetch takes a proxy only when it is told to.
+          // Node's own fetch uses a proxy only if this variable is set.
           NODE_USE_ENV_PROXY: '1',
           JAVA_TOOL_OPTIONS: [given['JAVA_TOOL_OPTIONS'] ?? '', ...jvmProxy(String(proxyPort))].join(' ').trim(),
         }),
@@ -51,8 +52,8 @@ export function roomEnvironment(
 }
 
 /**
- * How git behaves in the room, without a change of any file: it works in a checkout that belongs to somebody else (a
- * container's), and packs nothing of its own accord, which could not be told from what an agent changed.
+ * The git settings of the room, made without changing a file: git works in a checkout that belongs to another user (a
+ * container's) and never packs on its own, because packed files could not be told from the agent's changes.
  */
 const GIT_SETTINGS = [
   ['safe.directory', '*'],
@@ -60,7 +61,7 @@ const GIT_SETTINGS = [
   ['maintenance.auto', 'false'],
 ] as const;
 
-/** The settings as variables, behind those that are given. */
+/** Returns the settings as variables, numbered after those that are given. */
 export function gitSettings(given: Readonly<Record<string, string>>): Record<string, string> {
   const before = /^\d{1,3}$/.test(given['GIT_CONFIG_COUNT'] ?? '') ? Number(given['GIT_CONFIG_COUNT']) : 0;
   return {
@@ -74,7 +75,7 @@ export function gitSettings(given: Readonly<Record<string, string>>): Record<str
   };
 }
 
-/** A JVM takes no proxy from variables. */
+/** Returns JVM options for the proxy, because a JVM ignores proxy variables. */
 function jvmProxy(port: string): readonly string[] {
   return ['http', 'https'].flatMap((scheme) => [
     `-D${scheme}.proxyHost=127.0.0.1`,

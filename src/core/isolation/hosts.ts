@@ -1,16 +1,17 @@
 import type { AgentName } from '../agent-names.ts';
 import { isForbiddenAddress, parseAddress } from './addresses.ts';
 
-/** Anthropic, Amazon Bedrock and Google Vertex AI. */
+/** Hosts of Anthropic, Amazon Bedrock and Google Vertex AI. */
 const OF_CLAUDE: readonly string[] = [
   ...['anthropic.com', '*.anthropic.com', 'claude.ai', '*.claude.ai', 'claude.com', '*.claude.com'],
-  // Each region has its own, in several forms (AWS's list of endpoints): FIPS, IPv6, China, and that of the Messages API.
+  // Each AWS region has its own hosts in several forms (AWS's list of endpoints): FIPS, IPv6, China, and the Messages
+  // API.
   ...['bedrock-runtime', 'bedrock-runtime-fips', 'bedrock-mantle'].flatMap((service) =>
     ['amazonaws.com', 'amazonaws.com.cn', 'api.aws', 'api.amazonwebservices.com.cn'].map(
       (domain) => `${service}.*.${domain}`,
     ),
   ),
-  // The global one, those of regions, and those of several regions.
+  // Vertex AI has a global host, hosts of single regions, and hosts of several regions.
   ...['aiplatform.googleapis.com', '*-aiplatform.googleapis.com', 'aiplatform.*.rep.googleapis.com'],
   ...['aiplatform.mtls.googleapis.com', '*-aiplatform.mtls.googleapis.com', 'aiplatform.*.rep.mtls.googleapis.com'],
 ];
@@ -27,33 +28,33 @@ const HOSTS: Readonly<Record<AgentName, readonly string[]>> = {
   command: [],
 };
 
-/** A host that may be reached: an address, or a name in lower-case ASCII; with `*.` before it, every name below. */
+/** A reachable host: an address, or a name in lower-case ASCII; a leading `*.` matches every name below. */
 export interface HostRule {
   readonly host: string;
   readonly port: number;
 }
 
-/** What may be reached; `any`: everything public. */
+/** The hosts that may be reached; `any`: every public host. */
 export type AllowedHosts = { readonly kind: 'any' } | { readonly kind: 'listed'; readonly hosts: readonly HostRule[] };
 
-/** What the input `allowed-hosts` asks for; `none`: not even the package registries. */
+/** The value of the input `allowed-hosts`; `none`: not even the package registries. */
 export type HostsAsked =
   | { readonly kind: 'any' }
   | { readonly kind: 'none' }
   | {
       readonly kind: 'registries-and';
       readonly hosts: readonly HostRule[];
-      /** Of this machine's 127.0.0.1, where services of the job listen. */
+      /** Ports of this machine's 127.0.0.1, where services of the job listen. */
       readonly localPorts: readonly number[];
     };
 
-/** What the proxy decides by. `never`: hosts of the model, such as `MODEL_HOSTS`, which only the broker talks to, whatever is allowed. */
+/** The rules of the proxy. `never` lists hosts of the model, such as `MODEL_HOSTS`, which only the broker may reach, whatever is allowed. */
 export interface EgressRules {
   readonly allowed: AllowedHosts;
   readonly never: readonly string[];
 }
 
-/** A host and a port that a program asks for; the host is a name in lower-case ASCII, or an address. */
+/** The host and port that a program asks for; the host is a name in lower-case ASCII, or an address. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -61,15 +62,15 @@ export interface Target {
 
 const MAX_ITEMS = 200;
 
-/** A rule of iptables takes fifteen, with those of the proxy and the broker. */
+/** Maximum number of local ports: an iptables rule takes fifteen, including those of the proxy and the broker. */
 const MAX_LOCAL_PORTS = 10;
 
-/** Below it, only root can listen. */
+/** The lowest port of a local service; only root can listen on lower ones. */
 const FIRST_LOCAL_PORT = 1024;
 
 const HTTPS_PORT = 443;
 
-/** Reads the items of the input; `problems` are predicates about it, and what they are about is left out of `asked`. */
+/** Parses the items of the input. `problems` are predicates about the input; unusable items are left out of `asked`. */
 export function parseAllowedHosts(items: readonly string[]): {
   readonly asked: HostsAsked;
   readonly problems: readonly string[];
@@ -96,34 +97,34 @@ export function parseAllowedHosts(items: readonly string[]): {
   };
 }
 
-/** What may be reached where the machine's package managers name these registries. */
+/** Returns the reachable hosts, given the registries that the machine's package managers name. */
 export function allowedHosts(asked: HostsAsked, registries: readonly HostRule[]): AllowedHosts {
   if (asked.kind === 'any') return asked;
   return { kind: 'listed', hosts: asked.kind === 'none' ? [] : uniqueHosts([...registries, ...asked.hosts]) };
 }
 
-/** The same with more hosts. */
+/** Adds hosts to those that are allowed. */
 export function withHosts(allowed: AllowedHosts, more: readonly HostRule[]): AllowedHosts {
   return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: uniqueHosts([...allowed.hosts, ...more]) };
 }
 
-/** Whether a bound of the network was asked for in so many words, so that a run without one would break its word. */
+/** Tells whether the user explicitly asked for a network limit, which a run must then not go without. */
 export function asksForBounds(asked: HostsAsked): boolean {
   return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length + asked.localPorts.length > 0);
 }
 
-/** Ports of this machine's 127.0.0.1 that were asked for. */
+/** Returns the ports of this machine's 127.0.0.1 that the user asked for. */
 export function localPortsOf(asked: HostsAsked): readonly number[] {
   return asked.kind === 'registries-and' ? asked.localPorts : [];
 }
 
-/** Sorted, each once. */
+/** Sorts the hosts and removes duplicates. */
 export function uniqueHosts(hosts: readonly HostRule[]): readonly HostRule[] {
   const byName = new Map(hosts.map((rule) => [nameOfTarget(rule), rule]));
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule);
 }
 
-/** Whether a target may be asked for at all; where its name leads is another question. */
+/** Tells whether a target may be requested. The address that its name resolves to is checked elsewhere. */
 export function allows(rules: EgressRules, host: string, port: number): boolean {
   const target = parseHost(host);
   if (target === null || isModelHost(rules, target)) return false;
@@ -131,66 +132,66 @@ export function allows(rules: EgressRules, host: string, port: number): boolean 
   return rules.allowed.hosts.some((rule) => rule.port === port && matches(rule.host, target));
 }
 
-/** Whether only the broker may talk to this host. */
+/** Tells whether only the broker may reach this host. */
 export function isModelHost({ never }: EgressRules, host: string): boolean {
   const target = parseHost(host);
   return target !== null && never.some((name) => isNamedBy(name, target));
 }
 
-/** Hosts that were asked for by name and that only the broker may talk to all the same. */
+/** Returns the hosts that the user named although only the broker may reach them. */
 export function modelHostsAmong(asked: HostsAsked, never: readonly string[]): readonly HostRule[] {
   if (asked.kind !== 'registries-and') return [];
   return asked.hosts.filter(({ host }) => never.some((name) => isNamedBy(name, host)));
 }
 
-/** Whether a name or address may be public, as far as that is seen without asking anybody. */
+/** Tells whether a name or address may be public, as far as that can be decided without a name server. */
 export function isPublicHost(host: string): boolean {
   if (parseAddress(host) !== null) return !isForbiddenAddress(host);
   return host.includes('.') && !PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));
 }
 
-/** Names that no public server answers to. A proxy on the way might, as it resolves them in its own network. */
+/** Suffixes that no public server has. A proxy on the way might resolve them in its own network. */
 const PRIVATE_NAMES = ['localhost', 'local', 'internal', 'home.arpa', 'localdomain', 'lan'];
 
-/** Reads `host:port`, an IPv6 address in brackets; `port` counts where none is given, and null demands one. Null: unreadable. */
+/** Parses `host:port`, with an IPv6 address in brackets. `port` is the default; null makes a port required. Returns null if the text is unreadable. */
 export function parseTarget(text: string, port: number | null): Target | null {
   const [, inBrackets, plain = '', digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const host = parseHost(inBrackets ?? plain);
   const given = digits === undefined ? port : Number(digits);
-  // `[1.2.3.4]` is nobody's way to write it.
+  // An IPv4 address in brackets, such as `[1.2.3.4]`, is rejected.
   if (host === null || given === null || inBrackets?.includes(':') === false) return null;
   return given >= 1 && given <= 65_535 ? { host, port: given } : null;
 }
 
-/** A target as it is written, an IPv6 address in brackets. */
+/** Formats a target, with an IPv6 address in brackets. */
 export function nameOfTarget({ host, port }: Target): string {
   return `${bracketed(host)}:${String(port)}`;
 }
 
-/** A host as it stands in an address of a page. */
+/** Returns a host as it is written in a URL. */
 export function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Lower case, without one dot at the end, an address in its one notation; null: neither a name nor an address. */
+/** Normalizes a host: lower case, no final dot, one notation per address. Returns null if the text is neither a name nor an address. */
 function parseHost(text: string): string | null {
   const host = text.toLowerCase().replace(/\.$/, '');
   const address = parseAddress(host);
   if (address !== null) return address;
   const labels = host.split('.');
-  // What ends in a number is an address, in notations that each resolver reads in its own way.
+  // A name that ends in a number is an address in a notation that resolvers read differently.
   if (host.length > 253 || /^(?:\d+|0x[\da-f]*)$/.test(labels.at(-1) ?? '')) return null;
   return labels.every((label) => LABEL.test(label)) ? host : null;
 }
 
-/** Names of real servers have underscores at times. */
+/** Allows underscores, because some real servers have them in their names. */
 const LABEL = /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/;
 
 function matches(rule: string, host: string): boolean {
   return rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : rule === host;
 }
 
-/** Whether a name of `never` is that of a host: `*` stands for a part of one label, or at the start, as `*.`, for every name below. */
+/** Tells whether an entry of `never` matches a host: `*` matches part of one label, and a leading `*.` matches every name below. */
 function isNamedBy(text: string, host: string): boolean {
   const name = parseHost(text) ?? text.toLowerCase();
   if (name.startsWith('*.')) return host.endsWith(name.slice(1));
@@ -198,7 +199,7 @@ function isNamedBy(text: string, host: string): boolean {
   return parts.length === 1 ? name === host : new RegExp(`^${parts.join('[^.]+')}$`).test(host);
 }
 
-/** The port of `localhost:5432`, or what is wrong with it; null: it is another host. */
+/** Returns the port of `localhost:5432`, or a description of the error; null for another host. */
 function localPortOf(item: string): number | string | null {
   if (!/^localhost(?::|$)/i.test(item)) return null;
   const port = Number(/:(\d{1,5})$/.exec(item)?.[1] ?? 0);
@@ -206,7 +207,7 @@ function localPortOf(item: string): number | string | null {
   return `has ${JSON.stringify(item.slice(0, 80))}: write localhost with a port from ${String(FIRST_LOCAL_PORT)} to 65535, as in localhost:5432`;
 }
 
-/** The rule, or what is wrong with the item. */
+/** Returns the rule, or a description of the error in the item. */
 function parseItem(item: string): HostRule | string {
   if (item.includes('@'))
     return 'has an item with a user name or password: write only its host, such as api.example.com';
@@ -250,27 +251,27 @@ function cure(item: string): string {
   return isPort ? ' such as api.example.com or *.example.com:8443' : ': its port must be a number from 1 to 65535';
 }
 
-/** Hosts of the providers that agents can be used with, in the form of `EgressRules.never`. A command of the user's reaches its model by itself. */
+/** Returns the hosts of the providers that these agents can use, in the form of `EgressRules.never`. A user's own command reaches its model directly. */
 export function modelHostsOf(agents: readonly AgentName[]): readonly string[] {
   return [...new Set(agents.flatMap((agent) => HOSTS[agent]))];
 }
 
 const HTTP_PORT = 80;
 
-/** A request for a page by its whole address, as a proxy gets it. */
+/** A request for a page by its full URL, as a proxy receives it. */
 export interface PageRequest {
   readonly target: Target;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
 }
 
-/** Headers as pairs: names may come more than once, and their order stays. */
+/** Headers as pairs; a name may occur several times, and the order is kept. */
 type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
-/** How the body of a request is delimited; null: it has none. */
+/** The framing of a request body; null if there is no body. */
 export type Framing = { readonly kind: 'chunked' } | { readonly kind: 'length'; readonly bytes: string } | null;
 
-/** Headers about one connection, and those that the proxy sets itself. */
+/** Headers that concern one connection, and those that the proxy sets itself. */
 const NOT_FORWARDED = new Set([
   'connection',
   'content-length',
@@ -286,36 +287,36 @@ const NOT_FORWARDED = new Set([
   'upgrade',
 ]);
 
-/** Reads `http://host/path`; null: unreadable, of another protocol, or with a user name. A URL parser would forgive and change too much. */
+/** Parses `http://host/path`. Returns null for unreadable text, another protocol or a user name. A URL parser is avoided because it tolerates and changes too much. */
 export function parsePageRequest(url: string): PageRequest | null {
   const [, authority = '', path = ''] = /^http:\/\/([^/?#@\\]+)([/?][\x21\x22\x24-\x7e]*)?$/i.exec(url) ?? [];
   const target = parseTarget(authority, HTTP_PORT);
   return target === null ? null : { target, path: path.startsWith('/') ? path : `/${path}` };
 }
 
-/** A page's target as its address and the Host header name it. */
+/** Formats a page's target for a URL and the Host header. */
 export function pageHost({ host, port }: Target): string {
   return port === HTTP_PORT ? bracketed(host) : `${bracketed(host)}:${String(port)}`;
 }
 
-/** Headers of a request as they go on: with our own host and framing. */
+/** Returns the headers of a forwarded request, with Ralph's own host and framing. */
 export function requestHeaders(received: HeaderPairs, target: Target, framing: Framing): HeaderPairs {
   return [['Host', pageHost(target)], ...endToEnd(received), ...framingHeaders(framing)];
 }
 
-/** Headers of an answer as they go back; its length stays, where it has one. */
+/** Returns the headers of a forwarded answer, including its length if it has one. */
 export function answerHeaders(received: HeaderPairs): HeaderPairs {
   const isChunked = received.some(([name]) => name.toLowerCase() === 'transfer-encoding');
   const length = received.filter(([name]) => !isChunked && name.toLowerCase() === 'content-length');
   return [...endToEnd(received), ...length.slice(0, 1)];
 }
 
-/** Pairs of what Node gives as one flat list. */
+/** Pairs the names and values of Node's flat header list. */
 export function headerPairs(raw: readonly string[]): HeaderPairs {
   return raw.flatMap((name, at): HeaderPairs => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []));
 }
 
-/** What is not about the connection that it came by, either by its name or because `Connection` names it. */
+/** Removes headers that concern only the connection, by their own name or because `Connection` names them. */
 function endToEnd(received: HeaderPairs): HeaderPairs {
   const named = received
     .filter(([name]) => name.toLowerCase() === 'connection')

@@ -1,7 +1,7 @@
-/** Events that nobody without write permission can bring about. */
+/** Events that only people with write permission can cause. */
 const OF_WRITERS = new Set(['schedule', 'workflow_dispatch', 'repository_dispatch', 'push']);
 
-/** Whether people without write permission can bring about events of that name, with texts of theirs in them. */
+/** Tells whether people without write permission can cause events of this name that contain their texts. */
 export function isByOutsiders(eventName: string): boolean {
   return !OF_WRITERS.has(eventName);
 }

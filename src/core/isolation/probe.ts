@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tryJson } from '../text/try-json.ts';
 
-/** How far what runs the lane's code is kept apart from this program, the strongest first. */
+/** The levels of isolation between the code of the lane and this program, strongest first. */
 const isolationLevels = ['namespace', 'user', 'sandbox', 'none'] as const;
 
 export type IsolationLevel = (typeof isolationLevels)[number];
@@ -14,36 +14,36 @@ const name = z.string().max(300);
 
 const count = z.number().int().nonnegative();
 
-/** What was measured of a run's isolation, and nothing that was only planned. */
+/** The measured facts about a run's isolation; nothing that was only planned. */
 export const isolationFacts = z.strictObject({
   level: z.enum(isolationLevels),
-  /** Why it is not a stronger one, as a sentence; null: it is what was asked for, or the strongest. */
+  /** The reason why the level is not stronger, as a sentence; null if it is the requested or the strongest one. */
   why: z.string().max(500).nullable(),
-  /** What the probe tried from the agent's place, and the names of those checks that are not as they should be; null: it did not run. */
+  /** Number of checks that the probe made from the agent's place, and names of the failed ones; null if the probe did not run. */
   probe: z.strictObject({ checks: count, failed: z.array(name).max(MAX_CHECKS) }).nullable(),
-  /** `limited`: broker and proxy are all that can be reached; `any`: the user opened it; `open`: nothing here can limit it. */
+  /** `limited`: only broker and proxy can be reached; `any`: the user opened the network; `open`: nothing on this machine can limit it. */
   network: z.enum(['limited', 'any', 'open']),
-  /** How many hosts the proxy lets through, and services of this machine can be reached. */
+  /** Number of hosts that the proxy allows, plus reachable services of this machine. */
   allowedHosts: count,
-  /** `host:port` that the proxy refused → how often; at most 100 of them. */
+  /** Refused `host:port` → number of refusals; at most 100 entries. */
   refused: z.record(name, count).refine((refused) => Object.keys(refused).length <= MAX_HOSTS),
-  /** Whether a broker kept the model key, so that the agent never held it. */
+  /** True if a broker kept the model key, so that the agent never held it. */
   keyHidden: z.boolean(),
-  /** Processes that were left when the last call had ended; null: not counted. */
+  /** Number of processes left after the last call; null if they were not counted. */
   processesLeft: count.nullable(),
 });
 
-/** See `isolationFacts`. */
+/** The type of `isolationFacts`. */
 export type IsolationFacts = z.infer<typeof isolationFacts>;
 
 /**
- * Where a check must find its try refused: `always`; only in namespaces, a `namespace` or a `sandbox`; only where there is
- * a user of its own, `own-user`; wherever the network is `limited`; only in namespaces whose network is limited,
- * `own-network`; `never`. Or it `works` everywhere.
+ * The condition under which a check's attempt must be refused: `always`; `namespaces`: at level `namespace` or
+ * `sandbox`; `own-user`: if the agent has a user of its own; `limited`: if the network is limited; `own-network`: in
+ * namespaces with a limited network; `never`. `works`: the attempt must succeed everywhere.
  */
 type Demand = 'always' | 'namespaces' | 'own-user' | 'limited' | 'own-network' | 'never' | 'works';
 
-/** What the probe tries from the agent's place. Each name continues "the agent can …". */
+/** The checks that the probe makes from the agent's place. Each name continues "the agent can …". */
 const DEMANDS = {
   "read the action's environment": 'always',
   "read the action's memory map": 'always',
@@ -53,12 +53,12 @@ const DEMANDS = {
   "read the action's command line": 'namespaces',
   'become root with sudo': 'always',
   'become root with su': 'always',
-  // It gives no rights by itself, only more of the kernel to attack; util-linux alone has no way to forbid it.
+  // A user namespace grants no rights by itself but exposes more of the kernel; util-linux alone cannot forbid it.
   'make a user namespace': 'never',
   "list the runner's home": 'always',
   "list the runner's temporary folder": 'always',
   "use the runner's file commands": 'always',
-  // Everybody may write there on GitHub's images: a user of its own changes nothing about that.
+  // Everybody may write to these folders on GitHub's images, so a user of its own does not prevent it.
   'write to /usr/local/bin': 'namespaces',
   'write to /opt': 'namespaces',
   'write to /opt/hostedtoolcache': 'namespaces',
@@ -70,15 +70,15 @@ const DEMANDS = {
   'connect to other machines directly': 'limited',
   'send UDP to other machines': 'limited',
   'connect to other local ports': 'limited',
-  // No firewall knows them.
+  // Firewalls do not cover abstract sockets.
   "connect to the machine's abstract sockets": 'own-network',
-  // No namespace keeps them apart.
+  // Namespaces do not separate the kernel's keys.
   "use the kernel's keys": 'always',
   'make sockets that no network namespace holds': 'always',
   'use files that were open when it was started': 'always',
-  // A read-only file system does not keep anybody from them.
+  // A read-only file system does not prevent connections to sockets.
   'use sockets of daemons in folders that are shown': 'namespaces',
-  // In a sandbox they are the runner's own, and what they are good for elsewhere is not there.
+  // The groups in a sandbox are the runner's own, but what they give access to is not present.
   'use rights of groups': 'own-user',
   'gain rights by set-uid programs': 'always',
   'use capabilities': 'always',
@@ -92,26 +92,26 @@ const DEMANDS = {
 
 export type CheckName = keyof typeof DEMANDS;
 
-/** `open`: what was tried worked; `closed`: it was refused; `absent`: this run does not have it. */
+/** `open`: the attempt succeeded; `closed`: it was refused; `absent`: this run lacks the object of the check. */
 const checkResults = ['open', 'closed', 'absent'] as const;
 
 export type CheckResult = (typeof checkResults)[number];
 
-/** Everything that is checked, in the order in which it is shown. */
+/** All checks, in the order in which they are shown. */
 export const checkNames = Object.keys(DEMANDS) as readonly CheckName[];
 
 const probeAnswer = z.partialRecord(z.enum(checkNames), z.enum(checkResults));
 
-/** What the probe found; what it does not say is not proven. */
+/** The results of the probe; a missing check is not proven. */
 export type ProbeResults = Readonly<z.infer<typeof probeAnswer>>;
 
-/** Reads what a process of the agent's user has answered; null: nothing that a probe says, so that nothing is proven. */
+/** Parses the answer of a process of the agent's user; returns null if it is not a probe answer, so that nothing is proven. */
 export function parseProbeAnswer(text: string): ProbeResults | null {
   const parsed = probeAnswer.safeParse(tryJson(text));
   return parsed.success ? parsed.data : null;
 }
 
-/** How many checks count at that level, and which of them are not as they should be. */
+/** Returns the number of checks that count at the level, and the failed ones among them. */
 export function judgeProbe(
   level: IsolationLevel,
   network: IsolationFacts['network'],
@@ -125,7 +125,7 @@ export function judgeProbe(
   return { checks: demanded.length, failed };
 }
 
-/** What a check should find; null: it is not demanded at that level. */
+/** Returns the expected result of a check; null if the check does not count at the level. */
 export function wantedOf(
   name: CheckName,
   level: IsolationLevel,
@@ -157,7 +157,7 @@ function isDemanded(
   }
 }
 
-/** The names of failed checks, sorted by what they mean: the agent `can` do what it should not, it `cannot` do what it needs; `unknown`: no check of this version. */
+/** Sorts failed checks by meaning: the agent `can` do what it should not, `cannot` do what it needs, or `unknown` to this version. */
 export function meaningOf(failed: readonly string[]): {
   readonly can: readonly string[];
   readonly cannot: readonly string[];
@@ -175,37 +175,37 @@ function isCheckName(name: string): name is CheckName {
   return Object.hasOwn(DEMANDS, name);
 }
 
-/** What the user asked for; `auto`: the strongest that works here. */
+/** The values of the input `isolation`; `auto`: the strongest level that works here. */
 export const wantedIsolations = ['auto', 'namespace', 'user', 'none'] as const;
 
 export type WantedIsolation = (typeof wantedIsolations)[number];
 
-/** A level that could not be had: `why` as a clause, such as `sudo asks for a password`. */
+/** A level that is not available; `why` is a clause such as `sudo asks for a password`. */
 export interface FailedLevel {
   readonly level: Exclude<IsolationLevel, 'none'>;
   readonly why: string;
 }
 
-/** The levels to try, in this order, before there is none. */
+/** Returns the levels to try, in this order, before `none`. */
 export function levelsToTry(wanted: WantedIsolation): readonly FailedLevel['level'][] {
   if (wanted === 'auto') return ['namespace', 'user', 'sandbox'];
   return wanted === 'none' ? [] : [wanted];
 }
 
-/** Why a level is not taken that leaves the network open, or does not reach a service, as clauses. */
+/** Clauses that say why a level that leaves the network open or reaches no local service is not used. */
 export const NO_BOUNDS = 'no firewall can be set up here, so `allowed-hosts` cannot be enforced';
 
 export const NO_SERVICES = 'it reaches no service on localhost, which `allowed-hosts` names';
 
-/** `why`: a sentence for people; null: it is what was asked for. */
+/** The decision; `why` is a sentence for people, null if the level is the requested one. */
 type Settled =
   | { readonly kind: 'settled'; readonly level: IsolationLevel; readonly why: string | null }
   | { readonly kind: 'unusable'; readonly problem: string };
 
 /**
- * What holds after `failed`, in the order of the tries; `reached`: the level that could be had, null: none of them.
- * `mustLimit`: the network has to be limited, see `asksForBounds`; a level that cannot do it is among the failed ones.
- * `byOutsiders`: people without write permission can bring about events like this run's; it does not fall to `none` unasked.
+ * Decides the level after the tries; `reached` is the level that works, null if none does. With `mustLimit` the network
+ * must be limited (see `asksForBounds`), and levels that cannot limit it are among the `failed` ones. With
+ * `byOutsiders`, people without write permission can cause such events, so `auto` does not fall back to `none`.
  */
 export function settleLevel(
   wanted: WantedIsolation,

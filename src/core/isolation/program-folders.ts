@@ -1,22 +1,22 @@
 import { firstNames } from '../text/phrase.ts';
 
-/** A folder of PATH. Modes are those of lstat(2), with its special bits. */
+/** A folder of PATH. Modes are those of lstat(2), with special bits. */
 export interface ProgramFolder {
-  /** As PATH has it. */
+  /** The path as PATH has it. */
   readonly path: string;
-  /** Of the folder, or of the nearest one above it that is there. */
+  /** Mode of the folder, or of its nearest existing parent. */
   readonly mode: number;
-  /** Of the folders on the way to it, and on the ways that links in it lead. */
+  /** Modes of all folders above it, including those that links in it pass through. */
   readonly above: readonly number[];
-  /** Of the programs in it. */
+  /** Modes of the programs in it. */
   readonly programs: readonly number[];
 }
 
 const WRITE_OTHERS = 0o002;
-/** Who can write such a folder can add to it, but neither remove nor rename what is somebody else's. */
+/** The sticky bit: users can add files to such a folder but neither remove nor rename those of others. */
 const STICKY = 0o1000;
 
-/** The folders of PATH where a user without rights of its own can add programs or replace them, each once. */
+/** Returns the folders of PATH in which a user without special rights can add or replace programs, each once. */
 export function openFolders(folders: readonly ProgramFolder[]): readonly string[] {
   return [...new Set(folders.filter(isOpen).map(({ path }) => path))];
 }
@@ -26,7 +26,7 @@ function isOpen({ mode, above, programs }: ProgramFolder): boolean {
   return canWrite(mode) || above.some((one) => canWrite(one) && (one & STICKY) === 0) || programs.some(canWrite);
 }
 
-/** What is said of such folders; null: there are none. */
+/** Returns a warning about such folders; null if there are none. */
 export function openFoldersWarning(folders: readonly ProgramFolder[]): string | null {
   const open = openFolders(folders);
   if (open.length === 0) return null;

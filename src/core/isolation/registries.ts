@@ -1,34 +1,34 @@
 import { isPublicHost, parseTarget, uniqueHosts, type HostRule } from './hosts.ts';
 
-/** What a package manager says about the registries that it uses. */
+/** The registries that a package manager says it uses. */
 interface Said {
-  /** Used in place of its well-known ones. */
+  /** Registries used in place of the well-known ones. */
   readonly instead: readonly string[];
-  /** Used besides. */
+  /** Registries used in addition. */
   readonly besides: readonly string[];
 }
 
-/** A package manager, how it is asked for its registries, and those that it uses where it names no other. */
+/** A package manager, the command that asks for its registries, and its default registries. */
 export interface PackageManager {
-  /** One of them on PATH means that it is there. */
+  /** The package manager is present if one of these is on PATH. */
   readonly programs: readonly string[];
-  /** A program and its arguments, whose answer says what is set; null: it is not asked. */
+  /** A program with arguments that prints the settings; null if the package manager is not asked. */
   readonly question: readonly [file: string, ...args: readonly string[]] | null;
   readonly parse: (answer: string) => Said;
-  /** Its variables; `*` stands for any text. Upper and lower case are the same. */
+  /** Environment variables that set registries; `*` matches any text, and case is ignored. */
   readonly variables: { readonly instead: readonly string[]; readonly besides: readonly string[] };
   readonly usual: readonly string[];
 }
 
-/** What was found of a package manager on this machine. */
+/** The findings about a package manager on this machine. */
 export interface Found {
   readonly isThere: boolean;
-  /** null: it was not asked, or did not answer. */
+  /** null if it was not asked or did not answer. */
   readonly answer: string | null;
 }
 
 const MAX_ANSWER_CHARS = 64 * 1024;
-/** Of one package manager. */
+/** Maximum number of hosts of one package manager. */
 const MAX_HOSTS = 50;
 const NOTHING: Said = { instead: [], besides: [] };
 const NO_VARIABLES = { instead: [], besides: [] };
@@ -44,7 +44,7 @@ const quiet = (...programs: readonly string[]) => ({
   variables: NO_VARIABLES,
 });
 
-/** Those whose registries are let through. */
+/** The package managers whose registries are allowed. */
 export const packageManagers: readonly PackageManager[] = [
   {
     programs: ['npm', 'pnpm'],
@@ -100,7 +100,7 @@ export const packageManagers: readonly PackageManager[] = [
     usual: ['rubygems.org'],
   },
   { ...quiet('mvn', 'java'), usual: MAVEN },
-  // A project brings its own gradle, and needs no more than java.
+  // A project brings its own gradle, so java is enough to detect it.
   {
     ...quiet('gradle', 'java'),
     usual: [
@@ -120,13 +120,13 @@ export const packageManagers: readonly PackageManager[] = [
   },
 ];
 
-/** Hosts that come with another one: an index names the files that they serve. */
+/** Hosts allowed together with another: an index refers to files on them. */
 const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
   'pypi.org': ['files.pythonhosted.org'],
   'rubygems.org': ['index.rubygems.org'],
 };
 
-/** Hosts of one package manager's registries: only public ones. What it is asked for and its variables say is hostile text. */
+/** Returns the public hosts of one package manager's registries. Its answer and its environment variables are hostile text. */
 export function registriesOf(
   manager: PackageManager,
   { isThere, answer }: Found,
@@ -149,7 +149,7 @@ function companionsOf({ host }: HostRule): readonly HostRule[] {
   return companions?.map((name) => ({ host: name, port: 443 })) ?? [];
 }
 
-/** Only its host and port: the user name and password of a URL go nowhere. */
+/** Returns only the host and port of a URL; its user name and password are dropped. */
 function hostOf(url: string): readonly HostRule[] {
   const [, scheme = '', authority = ''] = /^(https?):\/\/([^/?#]*)/i.exec(url) ?? [];
   const target = parseTarget(
@@ -159,7 +159,7 @@ function hostOf(url: string): readonly HostRule[] {
   return target !== null && isPublicHost(target.host) ? [target] : [];
 }
 
-/** URLs between blanks, quotes, commas and bars; before them may stand `name=` and `sparse+`. */
+/** Finds URLs between blanks, quotes, commas and bars; a prefix such as `name=` or `sparse+` is skipped. */
 function urlsIn(text: string): readonly string[] {
   return text.match(/https?:\/\/[^\s'",|\\]+/gi) ?? [];
 }
@@ -170,7 +170,7 @@ function namesVariable(pattern: string, name: string): boolean {
   return end === undefined ? lower === pattern : lower.startsWith(start) && lower.endsWith(end);
 }
 
-/** The configuration as JSON; of its many URLs only the registries count. */
+/** Parses npm's configuration as JSON, of which only the registries count. */
 function parseNpm(answer: string): Said {
   const registries = [...answer.matchAll(/^[ \t]*"((?:@[^"]*:)?registry)": *"(https?:[^"]*)"/gim)];
   const isScoped = (name = ''): boolean => name.startsWith('@');
@@ -180,14 +180,14 @@ function parseNpm(answer: string): Said {
   };
 }
 
-/** Lines such as `global.index-url='https://…'`. */
+/** Parses lines such as `global.index-url='https://…'`. */
 function parsePip(answer: string): Said {
   const lines = answer.split('\n');
   const under = (pattern: RegExp): readonly string[] => lines.filter((line) => pattern.test(line)).flatMap(urlsIn);
   return { instead: under(/^[^=]*\.index-url=/), besides: under(/^[^=]*\.(?:extra-index-url|find-links)=/) };
 }
 
-/** Two lines: proxies, and the data base of checksums as a name, with its key, or a name and its URL. */
+/** Parses two lines: the proxies, and the checksum database as a name, a name with its key, or a name and its URL. */
 function parseGo(answer: string): Said {
   const [proxies = '', sums = ''] = answer.split('\n').map((line) => line.trim());
   const [name = ''] = sums.split(/[+ ]/);

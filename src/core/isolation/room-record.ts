@@ -2,28 +2,28 @@ import { z } from 'zod';
 import { DAY_MS } from '../countdown.ts';
 import { namesOf } from '../text/phrase.ts';
 
-/** What of a room that was made without root is to be ended and removed, by whoever ends the run. */
+/** A record of a room made without root: what must be ended and removed by whoever ends the run. */
 export const sandboxRecord = z.strictObject({
   version: z.literal(1),
   /** Marks the processes that keep the room, see isolation/rootless/end.ts. */
   id: z.uuid(),
-  /** Folder of the room: one that this program named. */
+  /** Folder of the room, whose name this program chose. */
   folder: z
     .string()
     .regex(/^(?:\/(?!\.\.?\/)[^/\0]+)+\/ralph-room-[\da-f]{8}$/)
     .max(4096),
 });
 
-/** See `sandboxRecord`. */
+/** The type of `sandboxRecord`. */
 export type SandboxRecord = z.infer<typeof sandboxRecord>;
 
-/** What could not be removed of a room, as words; `things` names each with what removes it. */
+/** Remains of a room that could not be removed, as words; each entry of `things` names what removes it. */
 export interface RoomRemains {
   readonly processes: readonly string[];
   readonly things: readonly string[];
 }
 
-/** Nothing is left. */
+/** Remains of a room that was removed completely. */
 export const NO_REMAINS: RoomRemains = { processes: [], things: [] };
 
 const id = z.number().int().nonnegative();
@@ -32,49 +32,49 @@ const path = z.string().startsWith('/').max(4096);
 
 const word = z.string().min(1).max(100);
 
-/** Ids that systemd leaves to nobody (its table of users and groups). */
+/** User ids that systemd's table of users and groups leaves unassigned. */
 export const ROOM_UIDS = { first: 60_706, last: 61_183 } as const;
 
 const roomUid = id.min(ROOM_UIDS.first).max(ROOM_UIDS.last);
 
-/** The process that a run is, as no other process that ever was on this machine. */
+/** Identifies the process of a run among all processes that ever ran on this machine. */
 const runProcess = z.strictObject({
   pid: id,
-  /** In clock ticks since the machine started. */
+  /** Start time in clock ticks since the machine started. */
   started: word,
-  /** The namespace that counts the process. */
+  /** The PID namespace of the process. */
   namespace: word,
-  /** The machine's last start. */
+  /** Id of the machine's last start. */
   boot: word,
-  /** The process that started it, which goes on to its post step; null: not known. */
+  /** The process that started the run and continues with its post step; null if not known. */
   parent: z.strictObject({ pid: id, started: word }).nullable().default(null),
 });
 
 const parts = {
-  /** Folder of the room; everything in it is removed. */
+  /** Folder of the room, which is removed with everything in it. */
   folder: path.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),
-  /** The entry that the id has in the machine's list of users; empty: none. */
+  /** Name of the user's entry in the machine's list of users; empty if there is no entry. */
   userName: z.string().regex(/^(ralph-\d+)?$/),
-  /** What belongs, or may belong, to the room's user; and whose the folder itself was, which on some runners is not ours. `all`: so was what is in it. */
+  /** Paths that belong, or may belong, to the room's user, with their former owner, which on some runners is another user. `all`: everything inside had the same owner. */
   given: z.array(z.strictObject({ path, uid: id, gid: id, all: z.literal(true).optional() })).max(20),
-  /** Folders of ours that were open to others, and their permissions. */
+  /** Folders of the runner that were open to others, with their former permissions. */
   closed: z.array(z.strictObject({ path, mode: z.number().int().min(0).max(0o7777) })).max(10),
 };
 
 const current = z.strictObject({
   version: z.literal(2),
   ...parts,
-  /** The room's user, whom a reservation keeps from other rooms; null: none was taken, or it is not known which. */
+  /** The room's user id, which a reservation keeps from other rooms; null if none was taken or it is not known. */
   uid: roomUid.nullable(),
-  /** Folders that were closed to the room's user; `isPlain`: one had no access list before. */
+  /** Folders that were closed to the room's user; `isPlain`: the folder had no access list before. */
   opened: z.array(z.strictObject({ path, isPlain: z.boolean() })).max(100),
-  /** The run's folder and process; null: not known. */
+  /** The run's folder and process; null if not known. */
   run: z.strictObject({ folder: path, process: runProcess }).nullable(),
-  /** What was closed is being opened again. */
+  /** True while closed folders are being opened again. */
   isLeaving: z.boolean(),
 });
 
-/** Of a main before this one: without a link in the place of its reservation. */
+/** The record of an earlier version of main, whose reservation has no link in its place. */
 const first = z
   .strictObject({ version: z.literal(1), ...parts, uid: roomUid, opened: z.array(path).max(100) })
   .transform(({ opened, ...record }): z.infer<typeof current> => ({
@@ -85,21 +85,21 @@ const first = z
     isLeaving: false,
   }));
 
-/** What of a room is to be removed, and what given back, by whoever ends the run. */
+/** A record of a room: what must be removed and given back by whoever ends the run. */
 export const roomRecord = z.union([current, first]);
 
-/** See `roomRecord`. */
+/** The type of `roomRecord`. */
 export type RoomRecord = z.infer<typeof roomRecord>;
 
 export type RunProcess = z.infer<typeof runProcess>;
 
-/** Longer than a job that its post step still follows. */
+/** Maximum age of a room, longer than any job that its post step still follows. */
 const KEPT_MS = DAY_MS;
 
 /**
- * Whether nobody removes a room any more: its run was killed, and so was what started it, or the machine was started
- * again, or its record is gone with the run's folder, or old. `started`: when the process of an id began, null: there
- * is none; `boot` and `namespace`: ours.
+ * Tells whether nobody will remove a room: its run and the process that started the run are gone, the machine
+ * restarted, or the room's record is gone with the run's folder or is too old. `started` returns the start time of a
+ * process, null if there is none; `boot` and `namespace` are those of the current process.
  */
 export function isAbandoned(
   { run }: RoomRecord,
@@ -112,18 +112,18 @@ export function isAbandoned(
   if (run === null) return false;
   const { boot, namespace, pid, started, parent } = run.process;
   if (boot !== seen.boot) return true;
-  // What another namespace counts cannot be seen from here, and may live.
+  // Processes of another namespace cannot be seen from here and may be alive.
   if (namespace !== seen.namespace || started === seen.started(pid)) return false;
   const isAlone = parent !== null && parent.started !== seen.started(parent.pid);
   return isAlone || !seen.hasRecord || seen.ageMs > KEPT_MS;
 }
 
-/** The permissions that a folder had before the first of several rooms closed it; null: none of these did. */
+/** Returns the permissions of a folder before the first of these rooms closed it; null if none closed it. */
 export function modeBefore(folder: string, rooms: readonly RoomRecord[]): number | null {
   return rooms.flatMap(({ closed }) => closed).find((known) => known.path === folder)?.mode ?? null;
 }
 
-/** Whether one of these rooms needs a folder to stay closed. */
+/** Tells whether one of these rooms still needs the folder closed. */
 export function isKeptClosed(folder: string, rooms: readonly RoomRecord[]): boolean {
   return (
     modeBefore(
@@ -137,7 +137,7 @@ export function isGone({ processes, things }: RoomRemains): boolean {
   return processes.length + things.length === 0;
 }
 
-/** For people, what to do included; null: nothing is left. */
+/** Returns a sentence for people with what to do; null if nothing is left. */
 export function remainsSentence({ processes, things }: RoomRemains): string | null {
   if (processes.length > 0) return `Processes of the agent are still there: ${namesOf(processes)}. Restart the runner.`;
   if (things.length === 0) return null;

@@ -2,14 +2,14 @@ import { cut } from '../text/phrase.ts';
 import { STRANGER } from './egress/opening.ts';
 import { isolationFacts, type IsolationFacts, meaningOf } from './probe.ts';
 
-// What happens to the texts in a run's facts on their way: names of hosts come from programs of the agent.
+// These functions change the texts in a run's facts. Host names in them come from programs of the agent.
 
-/** As much as `isolationFacts` takes: a run must not be lost because it refused too many hosts. */
+/** Same limits as in `isolationFacts`, so that a run is not lost because it refused too many hosts. */
 const MAX_ENTRIES = 100;
 const MAX_NAME_CHARS = 300;
 const MAX_WHY_CHARS = 500;
 
-/** The facts cut to what a parcel holds: of refused hosts, those that were asked for most. */
+/** Cuts the facts to the size of a parcel, keeping the refused hosts that were requested most. */
 export function cutFacts(facts: IsolationFacts): IsolationFacts {
   const { why, probe, refused } = facts;
   const names = summed(Object.entries(refused).map(([host, times]) => [cut(host, MAX_NAME_CHARS), times]));
@@ -24,7 +24,7 @@ export function cutFacts(facts: IsolationFacts): IsolationFacts {
   };
 }
 
-/** The facts with every text in them changed, also those that are keys. */
+/** Applies a change to every text in the facts, including those that are keys. */
 export function changeFactTexts(facts: IsolationFacts, change: (text: string) => string): IsolationFacts {
   const { why, probe, refused } = facts;
   return {
@@ -35,7 +35,7 @@ export function changeFactTexts(facts: IsolationFacts, change: (text: string) =>
   };
 }
 
-/** The facts of a record that somebody else may have written: no sentence of it, and only names of the right form; null: these are none. */
+/** Returns the facts of a record that somebody else may have written, without its sentences and with well-formed names only; null if the record holds no facts. */
 export function recordedFacts(recorded: unknown): IsolationFacts | null {
   const parsed = isolationFacts.safeParse(recorded);
   if (!parsed.success) return null;
@@ -48,19 +48,19 @@ export function recordedFacts(recorded: unknown): IsolationFacts | null {
   };
 }
 
-/** Refused hosts and how often, the most frequent first. */
+/** Returns the refused hosts with their counts, most frequent first. */
 export function refusedHosts({ refused }: IsolationFacts): readonly (readonly [string, number])[] {
   return mostFirst(Object.entries(refused));
 }
 
 const HOST_AND_PORT = /^[\w.:[\]-]{1,260}:\d{1,5}$/;
 
-/** A name of `refused` of the right form, see `createEgress`. */
+/** Tells whether a name of `refused` is well-formed, see `createEgress`. */
 function isRefusedName(name: string): boolean {
   return HOST_AND_PORT.test(name.replace(STRANGER, ''));
 }
 
-/** A check that this version does not know failed all the same. */
+/** Replaces the name of a check that this version does not know, which still counts as failed. */
 function knownName(name: string): string {
   return meaningOf([name]).unknown.length === 0 ? name : 'another check';
 }
@@ -69,7 +69,7 @@ function mostFirst(hosts: readonly (readonly [string, number])[]): readonly (rea
   return [...hosts].sort(([, one], [, other]) => other - one);
 }
 
-/** Names that became the same are one. */
+/** Adds up the counts of equal names. */
 function summed(hosts: readonly (readonly [string, number])[]): readonly (readonly [string, number])[] {
   const sums = new Map<string, number>();
   for (const [host, times] of hosts) sums.set(host, (sums.get(host) ?? 0) + times);

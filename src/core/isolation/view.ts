@@ -1,42 +1,42 @@
-/** Something at the top of the machine's file system. */
+/** An entry at the top of the machine's file system. */
 export interface TopEntry {
   readonly name: string;
   readonly kind: 'folder' | 'link' | 'other';
-  /** Where a link leads; empty for what is none. */
+  /** Target of a link; empty for other kinds. */
   readonly target: string;
 }
 
-/** What a room shall see; all paths absolute and real. */
+/** The content of a room's file system; all paths are absolute and real. */
 export interface ViewPlan {
   readonly top: readonly TopEntry[];
-  /** Mount points of disks; what is mounted elsewhere is not there. */
+  /** Mount points of disks; other mounts are left out of the room. */
   readonly disks: readonly string[];
-  /** Folders that are there and shall be empty, but for what follows. */
+  /** Folders that appear empty, except for what the following fields put into them. */
   readonly hidden: readonly string[];
   readonly readOnly: readonly string[];
-  /** Folders of the room itself that it can read, and in which files appear while it is used. */
+  /** Folders of the room itself that it can read and in which files appear while it is in use. */
   readonly handed: readonly string[];
   readonly writable: readonly string[];
-  /** Folders that are empty, so that something can be mounted there. */
+  /** Folders that stay empty, so that something can be mounted there. */
   readonly places: readonly string[];
-  /** Files that stand in the place of the machine's: path → file. */
+  /** Files that replace the machine's: path → file. */
   readonly replaced: Readonly<Record<string, string>>;
 }
 
 /** Links and mounts, in the order in which they are made below the folder that becomes the room's `/`. */
 export interface View {
-  /** Folders of the machine, each of which the fstab takes from the folder of its number in the stage: nobody writes through a mount there. */
+  /** Folders of the machine. The fstab mounts each from the folder of its index in the stage, where no mount is writable. */
   readonly staged: readonly string[];
   readonly links: readonly { readonly path: string; readonly target: string }[];
-  /** A file in the form of fstab(5). */
+  /** Content of a file in the format of fstab(5). */
   readonly fstab: string;
 }
 
-/** Made for the room alone, or left out. */
+/** Folders that are made for the room alone or left out. */
 const OWN_FOLDERS = new Set(['proc', 'sys', 'dev', 'run', 'tmp', 'lost+found']);
-/** New and empty; anybody may write in them. */
+/** Folders that are new, empty and writable for everybody. */
 const TEMPORARY = ['/tmp', '/var/tmp', '/dev/shm'];
-/** On every machine: what is in them is other people's, or leads to daemons. */
+/** Folders that are hidden on every machine, because they hold other people's files or lead to daemons. */
 export const HIDDEN_FOLDERS: readonly string[] = [
   '/home',
   '/root',
@@ -52,10 +52,10 @@ export const HIDDEN_FOLDERS: readonly string[] = [
   '/var/backups',
 ];
 
-/** At the top of many machines, whoever owns them: programs and settings, and what is made for a room anyway. */
+/** Names of top folders with programs and settings, or folders that are made for a room anyway, whoever owns them. */
 const OF_THE_SYSTEM = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
 
-/** Folders at the top that are the runner's own, such as a disk for builds: others' work and keys may be in them. None where the runner is root. */
+/** Returns the top folders that the runner owns, such as a build disk, because they may hold other people's work and keys. Empty if the runner is root. */
 export function runnersFolders(
   top: readonly (Pick<TopEntry, 'name' | 'kind'> & { readonly uid: number })[],
   runner: number,
@@ -66,17 +66,17 @@ export function runnersFolders(
     .map(({ name }) => `/${name}`);
 }
 
-/** The folder at the top in which a path lies, unless it is one of the system: that of a runner has its other checkouts, also where root runs it. None where the path is at the top itself. */
+/** Returns the top folder that contains a path, unless it belongs to the system: a runner keeps other checkouts there, even if root runs it. Empty if the path itself is at the top. */
 export function topFolderOf(path: string): readonly string[] {
   const [, name = '', ...rest] = path.split('/');
   return rest.length === 0 || OF_THE_SYSTEM.test(name) || ['home', 'root'].includes(name) ? [] : [`/${name}`];
 }
 
-/** Everything of the machine read-only but for what is named, hidden, or made new. `root`: the folder that becomes `/`; `stage`: see `View`. */
+/** Shows the whole machine read-only, except for what is named, hidden or made new. `root` is the folder that becomes `/`; for `stage`, see `View`. */
 export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string; readonly stage: string }): View {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
   const shown = folders.map(({ name }) => `/${name}`);
-  // A temporary folder is new: only what is bound into it has anything to hide.
+  // A temporary folder is new, so only what is bound into it can need hiding.
   const isThere = (path: string): boolean =>
     TEMPORARY.some((folder) => isWithin(path, folder))
       ? plan.readOnly.some((folder) => path !== folder && isWithin(path, folder))
@@ -87,7 +87,7 @@ export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string;
       .filter((path) => path !== '/' && !shown.includes(path) && shown.some((folder) => isWithin(path, folder)))
       .filter((path) => !plan.hidden.some((folder) => isWithin(path, folder)))
       .map((path) => bind(path, 'ro')),
-    // No daemon has a socket there, and its owners cannot be mapped.
+    // `/sys` is not staged: no daemon has a socket there, and its owners cannot be mapped.
     { ...bind('/sys', 'ro'), isStaged: false },
     ...plan.hidden.filter(isThere).map((path) => empty(path, '755')),
     ...TEMPORARY.map((path) => empty(path, '1777')),
@@ -138,7 +138,7 @@ function empty(path: string, mode: string): Mount {
   return { kind: 'empty', path, mode };
 }
 
-/** What lies deeper comes later, and of two mounts in one place the one that was named later is on top. */
+/** Orders mounts by depth. Of several mounts at one path, the last named one wins. */
 function inOrder(mounts: readonly Mount[]): readonly Mount[] {
   const depth = (path: string): number => path.split('/').length;
   const last = new Map(mounts.map((mount) => [mount.path, mount]));
@@ -149,25 +149,25 @@ function lineOf(mount: Mount, root: string): string {
   const target = escaped(root + mount.path);
   if (mount.kind === 'bind')
     return `${escaped(mount.source)} ${target} none bind,${mount.access},nosuid,nodev,X-mount.mkdir=0755 0 0`;
-  // Devices are made in /dev, and nowhere else.
+  // Devices are made only in /dev.
   const devices = mount.path === '/dev' ? '' : 'nodev,';
   return `ralph ${target} tmpfs mode=${mount.mode},nosuid,${devices}X-mount.mkdir=0755 0 0`;
 }
 
-/** Whether `path` is `folder` or in it. */
+/** Tells whether `path` is `folder` or inside of it. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
 
-/** As fstab(5) wants it. */
+/** Escapes a path for fstab(5). */
 function escaped(path: string): string {
   return path.replace(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 
-/** File systems of disks and the like, whose mounts belong to the machine's files. */
+/** Types of disk file systems, whose mounts belong to the machine's files. */
 const DISK_TYPES = /^(ext[234]|xfs|btrfs|zfs|f2fs|overlay|squashfs|erofs|bcachefs|virtiofs|9p|nfs4?|fuse\.\w+)$/;
 
-/** Mount points of disks, as `/proc/self/mountinfo` names them. */
+/** Returns the mount points of disks, from `/proc/self/mountinfo`. */
 export function disksIn(mountinfo: string): readonly string[] {
   return mountinfo.split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');
@@ -176,7 +176,7 @@ export function disksIn(mountinfo: string): readonly string[] {
   });
 }
 
-/** Whether no program may be started from a place, as `/proc/self/mountinfo` says of the mount that it is on. */
+/** Tells whether the mount of a path forbids starting programs, according to `/proc/self/mountinfo`. */
 export function forbidsPrograms(path: string, mountinfo: string): boolean {
   const mounts = mountinfo.split('\n').flatMap((line) => {
     const [, , , , place, options = ''] = line.split(' ');
@@ -188,7 +188,7 @@ export function forbidsPrograms(path: string, mountinfo: string): boolean {
   return on?.options.split(',').includes('noexec') === true;
 }
 
-/** Sockets of the machine at which somebody listens, as `/proc/net/unix` names them, but for those in folders that every room has of its own; at most a hundred. */
+/** Returns the machine's listening sockets from `/proc/net/unix`, at most a hundred, without those in folders that every room has of its own. */
 export function shownSockets(sockets: string): readonly string[] {
   const paths = sockets.split('\n').flatMap((line) => {
     const [, flags = '', path = ''] = /^\S+: \w+ \w+ (\w+) \w+ \w+ +\d+ (\/.*)$/.exec(line) ?? [];

@@ -18,7 +18,7 @@ import { tryJson } from '../text/try-json.ts';
 
 const common = { version: z.literal(1), lane: z.string() };
 
-/** Journals call a task's obstacle its `hold`; those of before anything could be in a task's way have none. */
+/** The schema of a task. Journals name a task's obstacle `hold`; journals of versions without obstacles lack it. */
 const taskSchema = queuedTaskSchema
   .omit({ obstacle: true })
   .extend({ hold: queuedTaskSchema.shape.obstacle.default(null) })
@@ -37,45 +37,45 @@ const startSchema = z.object({
 
 const entrySchema = z.object({
   ...common,
-  /** 1-based within the run. */
+  /** Number of the iteration within the run, 1-based. */
   iteration: z.number().int().min(1),
   taskId: z.string(),
   taskTitle: z.string(),
-  /** Who was called. Journals of before there were several agents do not say. */
+  /** The agent that was called. Journals of versions with a single agent lack it. */
   agent: z.enum(AGENT_NAMES).nullable().default(null),
-  /** Agents before it in the order, and why they were not asked. */
+  /** Agents earlier in the order, with the reasons why they were not called. */
   passedOver: z.array(passedOverSchema).default([]),
   /** Instant at which the iteration was decided on and charged. */
   startedAt: anyInstant,
-  /** Content that the task's own work was measured against when it was started in this iteration. */
+  /** Content that the task's work was measured against when it was started in this iteration. */
   taskTree: z.string(),
-  /** When the session turned out to be none that continues, so that the call was made once more without; null: it was not so. */
+  /** Instant at which the session turned out not to be resumable, so that the call was repeated without it; null if it did not happen. */
   sessionDroppedAt: anyInstant.nullable(),
-  /** A resumed call that failed and changed nothing was made again, and charged again, at that instant; `why`: how it failed. With a pipeline, its step has both calls. Journals of before have none. */
+  /** Instant at which a failed resumed call without changes was made and charged again; `why` says how it failed. With a pipeline, the step has both calls. Earlier journals lack it. */
   madeAgain: z.object({ at: anyInstant, why: z.string() }).nullable().default(null),
   endedAt: anyInstant,
   analysis: analysisSchema,
   evidence: evidenceSchema,
-  /** Tasks that the agent added to a file; the run works them from then on. Journals of before tasks could stand in files have none. */
+  /** Tasks that the agent added to a file and that the run works on from then on. Journals of versions without task files lack it. */
   found: z.array(taskSchema).default([]),
-  /** Commit at the end of the iteration; null when nothing changed. */
+  /** Commit at the end of the iteration; null if nothing changed. */
   commit: z.string().nullable(),
   verdict: verdictSchema,
-  /** Changed lines of the branch, measured when a task was done; null: not measured. */
+  /** Changed lines of the branch, measured when a task was done; null if not measured. */
   lines: z.number().int().min(0).nullable().default(null),
 });
 
 const withdrawalSchema = z.object({
   ...common,
   seenAt: anyInstant,
-  /** Tasks that people took back while the run worked. */
+  /** Tasks that people took back during the run. */
   withdrawals: z.array(z.object({ task: z.string(), why: z.enum(withdrawalKinds) })),
 });
 
 const endSchema = z.object({
   ...common,
   decidedAt: anyInstant,
-  /** Whether the run had been cancelled by then. */
+  /** True if the run had been cancelled by then. */
   cancelled: z.boolean(),
   outcome: outcomeSchema,
 });
@@ -84,7 +84,7 @@ const checkLineSchema = z.object({
   ...common,
   checkedAt: anyInstant,
   check: checkSchema,
-  /** Tasks that this run had finished by then: where the check failed they are open again. */
+  /** Tasks that this run had finished by then. If the check failed, they are open again. */
   finished: z.array(z.string()),
 });
 
@@ -93,9 +93,9 @@ const answerSchema = z.object({
   answeredAt: anyInstant,
   /** Feedback tasks that were done without a call. */
   tasks: z.array(z.string()),
-  /** What came of them; null: journals of earlier versions do not say. */
+  /** The kind of the answers; null in journals of earlier versions. */
   result: z.enum(answerKinds).nullable().default(null),
-  /** The head then. */
+  /** The head at that time. */
   commit: z.string(),
 });
 
@@ -111,12 +111,12 @@ const leftOutSchema = z.object({
 const waitSchema = z.object({
   ...common,
   waitedFrom: anyInstant,
-  /** When what the run may use was asked for again. */
+  /** Instant at which the run's allowance was requested again. */
   resumedAt: anyInstant,
   reason: z.enum(parkReasons),
-  /** What was known then of the usage, in place of what the state had. */
+  /** Usage known at that time, which replaces that of the state. */
   windows: windowsSchema,
-  /** What bounds the run from then on. */
+  /** The run's limits from then on. */
   maxIterations: count,
   maxCostUsd: amount,
 });
@@ -132,26 +132,26 @@ const lineSchema = z.discriminatedUnion('kind', [
   endSchema.extend({ kind: z.literal('end') }),
 ]);
 
-/** First line of a run's journal: what the decisions of the run started from. */
+/** The first line of a run's journal: the starting point of the run's decisions. */
 export interface JournalStart extends Immutable<Omit<z.infer<typeof startSchema>, 'state'>> {
   readonly state: LaneState;
 }
 
-/** One line per iteration: with the start, enough to make its decisions again. Agent text in it is redacted and capped before it gets here. */
+/** The line of one iteration. With the start, it is enough to repeat the decisions. Agent text in it is already redacted and capped. */
 export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 
-/** Agent calls of an iteration. */
+/** Returns the number of agent calls of an iteration. */
 export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' | 'madeAgain'>): number {
   return callsIn(evidence.steps) + (madeAgain === null ? 0 : 1);
 }
 
-/** What the verify commands said of the head in a clean clone, between two iterations or at the end. */
+/** The result of the verify commands for the head in a clean clone, between two iterations or at the end. */
 export type JournalCheck = Immutable<z.infer<typeof checkLineSchema>>;
 
-/** What the loop itself answered of what people and CI asked, between two iterations or before the first. */
+/** An answer of the loop itself to people or CI, between two iterations or before the first. */
 export type JournalAnswer = Immutable<z.infer<typeof answerSchema>>;
 
-/** What the git server refused of the commits so far, between two iterations. */
+/** A refusal of commits by the git server, between two iterations. */
 export type JournalLeftOut = Immutable<z.infer<typeof leftOutSchema>>;
 
 /** A wait for the end of a limit, between two iterations or before the first. */
@@ -160,10 +160,10 @@ export type JournalWait = Immutable<z.infer<typeof waitSchema>>;
 /** Tasks that people took back, seen between two iterations or before the first. */
 export type JournalWithdrawal = Immutable<z.infer<typeof withdrawalSchema>>;
 
-/** Last line of a run's journal: the decision that ended it. A killed or failed run leaves none. */
+/** The last line of a run's journal: the decision that ended the run. A killed or failed run has none. */
 export type JournalEnd = Immutable<z.infer<typeof endSchema>>;
 
-/** A journal's line, read back. */
+/** A parsed line of a journal. */
 export type JournalLine =
   | { readonly kind: 'start'; readonly start: JournalStart }
   | { readonly kind: 'iteration'; readonly entry: JournalEntry }
@@ -175,7 +175,7 @@ export type JournalLine =
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** The start of a run as one line of JSON, without a line end. Of the tasks it holds what decisions read: no text. */
+/** Serializes the start of a run as one line of JSON without a line end. Tasks are reduced to what decisions need, without texts. */
 export function serializeStart(start: JournalStart): string {
   return JSON.stringify({
     kind: 'start',
@@ -185,7 +185,7 @@ export function serializeStart(start: JournalStart): string {
   });
 }
 
-/** An iteration as one line of JSON, without a line end. */
+/** Serializes an iteration as one line of JSON without a line end. */
 export function serializeEntry(entry: JournalEntry): string {
   return JSON.stringify({ kind: 'iteration', ...entry, found: entry.found.map(queued) });
 }
@@ -194,37 +194,37 @@ function queued({ id, priority, dependsOn, optional, obstacle }: QueuedTask): ob
   return { id, priority, dependsOn, optional, hold: obstacle };
 }
 
-/** A check as one line of JSON, without a line end. */
+/** Serializes a check as one line of JSON without a line end. */
 export function serializeCheck(check: JournalCheck): string {
   return JSON.stringify({ kind: 'check', ...check });
 }
 
-/** An answer as one line of JSON, without a line end. */
+/** Serializes an answer as one line of JSON without a line end. */
 export function serializeAnswer(answer: JournalAnswer): string {
   return JSON.stringify({ kind: 'answer', ...answer });
 }
 
-/** A wait as one line of JSON, without a line end. */
+/** Serializes a wait as one line of JSON without a line end. */
 export function serializeWait(wait: JournalWait): string {
   return JSON.stringify({ kind: 'wait', ...wait });
 }
 
-/** What was left out, as one line of JSON, without a line end. */
+/** Serializes what was left out as one line of JSON without a line end. */
 export function serializeLeftOut(leftOut: JournalLeftOut): string {
   return JSON.stringify({ kind: 'left-out', ...leftOut });
 }
 
-/** A withdrawal as one line of JSON, without a line end. */
+/** Serializes a withdrawal as one line of JSON without a line end. */
 export function serializeWithdrawal(withdrawal: JournalWithdrawal): string {
   return JSON.stringify({ kind: 'withdrawal', ...withdrawal });
 }
 
-/** The end of a run as one line of JSON, without a line end. */
+/** Serializes the end of a run as one line of JSON without a line end. */
 export function serializeEnd(end: JournalEnd): string {
   return JSON.stringify({ kind: 'end', ...end });
 }
 
-/** Reads a line of a journal; answers any string. */
+/** Parses a line of a journal; accepts any string. */
 export function parseJournalLine(line: string): JournalLine {
   const json = tryJson(line);
   if (json === undefined) return { kind: 'unreadable', why: 'it is not JSON' };
@@ -279,7 +279,7 @@ function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
     : `${named.join(', ')}: missing, or does not match the schema`;
 }
 
-/** The state whose change has one more iteration. `titleOf`: of a task that was finished along with it. */
+/** Adds an iteration to the change of a state. `titleOf` returns the title of a task that was finished along with it. */
 export function bookEntry(state: LaneState, entry: JournalEntry, titleOf: (id: TaskId) => string): LaneState {
   const { taskId, taskTitle, analysis, evidence, verdict, commit, startedAt, endedAt } = entry;
   const change = addIteration(state.change, {
@@ -298,7 +298,7 @@ export function bookEntry(state: LaneState, entry: JournalEntry, titleOf: (id: T
   return { ...state, change: { ...change, lines: entry.lines ?? change.lines } };
 }
 
-/** Whether an iteration's agent did anything: one whose provider gave no answer has not, unless content changed. */
+/** Tells whether an iteration's agent did anything. An agent whose provider gave no answer did not, unless content changed. */
 export function hasWorked({
   analysis,
   evidence: { end },

@@ -13,39 +13,39 @@ import {
   parseJournalLine,
 } from './journal.ts';
 
-/** What the first line of a journal carries in place of a hash. */
+/** The value in the first line of a journal in place of a hash. */
 export const CHAIN_START = '0'.repeat(64);
 
-/** Whether each line of a journal carries the hash of the one before. `last`: hash of the last line, by which two copies compare; null: there is no line. */
+/** The result of checking that each line carries the hash of the line before. `last` is the hash of the last line, by which two copies are compared; null if there is no line. */
 type ChainCheck =
   | { readonly kind: 'intact'; readonly last: string }
-  /** An earlier version wrote it. */
+  /** An earlier version wrote the journal. */
   | { readonly kind: 'unchained'; readonly last: string | null }
-  /** 1-based: this line does not carry the hash of the one before. */
+  /** The first line, 1-based, that does not carry the hash of the line before. */
   | { readonly kind: 'broken'; readonly line: number };
 
 const linkSchema = z.object({ prev: z.string() });
 
-/** A run's journal. Line 1 is the start, iterations, checks, answers and waits follow; `end` is null when the run was killed, failed or still continues. */
+/** A run's journal. Line 1 is the start, followed by iterations and the events between them; `end` is null if the run was killed, failed or still continues. */
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
-  /** Each with the number of iterations before it. */
+  /** Checks, each with the number of iterations before it. */
   readonly checks: readonly { readonly after: number; readonly check: JournalCheck }[];
-  /** The same of what the loop answered itself. */
+  /** Answers that the loop gave itself, each with the number of iterations before it. */
   readonly answers: readonly { readonly after: number; readonly answer: JournalAnswer }[];
-  /** The same of the times that the run waited. */
+  /** Waits, each with the number of iterations before it. */
   readonly waits: readonly { readonly after: number; readonly wait: JournalWait }[];
-  /** The same of what the git server refused. */
+  /** Refusals by the git server, each with the number of iterations before it. */
   readonly leftOut: readonly { readonly after: number; readonly leftOut: JournalLeftOut }[];
-  /** The same of what people took back. */
+  /** Withdrawals by people, each with the number of iterations before it. */
   readonly withdrawals: readonly { readonly after: number; readonly withdrawal: JournalWithdrawal }[];
   readonly end: JournalEnd | null;
-  /** The last line was cut off by a kill, and is left out. */
+  /** True if the last line was cut off by a kill; it is left out. */
   readonly torn: boolean;
 }
 
-/** What came of reading a journal: all problems at once, each with its 1-based line. */
+/** The result of parsing a journal: either the journal, or all problems with their 1-based lines. */
 type ParsedJournal =
   | { readonly kind: 'journal'; readonly journal: Journal }
   | { readonly kind: 'unusable'; readonly problems: readonly JournalProblem[] };
@@ -55,7 +55,7 @@ interface JournalProblem {
   readonly why: string;
 }
 
-/** Reads the text of a journal; answers any string. A last line without a line end may be cut off; a byte order mark is left out. */
+/** Parses the text of a journal; accepts any string. A last line without a line end may be cut off; a byte order mark is ignored. */
 export function parseJournal(text: string): ParsedJournal {
   const texts = text.replace(/^\uFEFF/, '').split('\n');
   const rest = texts.pop() ?? '';
@@ -103,7 +103,7 @@ const anyLine = z.object({
   lane: z.string(),
 });
 
-/** Whether any line of the text claims to be one of a journal, of whatever version and however damaged. */
+/** Tells whether any line of the text claims to belong to a journal, of any version and however damaged. */
 export function isAboutJournal(text: string): boolean {
   return text.split('\n').some((line) => anyLine.safeParse(tryJson(line.replace(/^\uFEFF/, ''))).success);
 }
@@ -125,7 +125,7 @@ function problemsOf(
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
   if (line.kind !== 'iteration') return [];
   const { iteration, taskId } = line.entry;
-  // What cannot be read, or does not belong there, has its own problem: it stands for an iteration.
+  // An unreadable or misplaced line counts as an iteration, because its own problem is already reported.
   const expected = index - lines.slice(0, index).filter(({ kind }) => isBetween(kind)).length;
   if (iteration !== expected) return problem(`it is iteration ${iteration}; ${expected} was expected`);
   const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
@@ -134,7 +134,7 @@ function problemsOf(
     : problem(`its task ${taskId} is not among those of the start`);
 }
 
-/** Whether such a line stands between two iterations. */
+/** Tells whether a line of this kind stands between two iterations. */
 function isBetween(kind: JournalLine['kind']): boolean {
   return ['check', 'answer', 'wait', 'left-out', 'withdrawal'].includes(kind);
 }
@@ -162,12 +162,12 @@ function iterationsBefore(lines: readonly JournalLine[], index: number): number 
   return lines.slice(0, index).filter(({ kind }) => kind === 'iteration').length;
 }
 
-/** A serialized line that carries the SHA-256 (hex) of the bytes of the line before it. */
+/** Adds the SHA-256 (hex) of the bytes of the previous line to a serialized line. */
 export function chainLine(line: string, prev: string): string {
   return `{"prev":${JSON.stringify(prev)},${line.slice(1)}`;
 }
 
-/** Checks the text of a journal; answers any string. A last line that was cut off is left out. */
+/** Checks the hash chain of a journal's text; accepts any string. A last line that was cut off is ignored. */
 export function checkChain(text: string, sha256: (line: string) => string): ChainCheck {
   const lines = text.replace(/^\uFEFF/, '').split('\n');
   const rest = lines.pop() ?? '';

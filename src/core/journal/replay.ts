@@ -25,35 +25,35 @@ import { withdrawTasks } from '../people/withdrawal.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import type { QueuedTask } from '../tasks/task.ts';
 
-/** A decision that comes out otherwise than the journal says. */
+/** A decision whose replay differs from the journal. */
 export interface Difference {
-  /** 1-based line of the journal. */
+  /** Line of the journal, 1-based. */
   readonly line: number;
-  /** `task`, `agent`, `outcome`, or a field of the verdict. */
+  /** The decision that differs: `task`, `agent`, `outcome`, or a field of the verdict. */
   readonly of: 'task' | 'agent' | 'outcome' | `verdict.${keyof Verdict}`;
   readonly recorded: unknown;
   readonly replayed: unknown;
 }
 
-/** Where a recorded run would have ended under another policy, if agent and clock had done the same. */
+/** The end of a recorded run under another policy, if agent and clock had behaved the same. */
 export type WhatIf =
   | { readonly kind: 'ended'; readonly iterations: number; readonly outcome: Outcome }
-  /** It would have waited for the end of a limit; what it may use then, others decide. */
+  /** The run would have waited for the end of a limit; its allowance afterwards is decided elsewhere. */
   | { readonly kind: 'waits'; readonly iterations: number; readonly outcome: Outcome }
-  /** From there on it would have worked on a task on which the journal has nothing at that point. */
+  /** The run would have continued with a task that the journal does not have at this point. */
   | { readonly kind: 'other-task'; readonly iterations: number; readonly taskId: TaskId }
-  /** It would have continued after the last iteration of the journal. */
+  /** The run would have continued after the last iteration of the journal. */
   | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
 
-/** The rules by which each agent refuses calls. */
+/** Returns the rules by which an agent refuses calls. */
 export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
 
-/** The agents whose rules a replay may ask for. */
+/** Returns the agents whose rules a replay may need. */
 export function agentsIn({ start, entries }: Journal): readonly AgentName[] {
   return [...new Set([...start.policy.agents, ...entries.flatMap(({ agent }) => agent ?? [])])];
 }
 
-/** Makes every decision of a recorded run again, and returns what differs from the record. `kindsOf`: the rules of each agent. */
+/** Repeats every decision of a recorded run and returns the differences from the record. `kindsOf` returns the rules of each agent. */
 export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Difference[] {
   const { entries, end } = journal;
   let position = startPosition(journal, journal.start.policy);
@@ -86,7 +86,7 @@ export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Diffe
   return differences;
 }
 
-/** Plays a recorded run under another policy, as far as the journal reaches. */
+/** Replays a recorded run under another policy, as far as the journal reaches. */
 export function whatIf(journal: Journal, policy: Policy, kindsOf: KindsOfDenial): WhatIf {
   const { entries, end } = journal;
   let position = startPosition(journal, policy);
@@ -116,9 +116,9 @@ function stopped(
 }
 
 interface Position {
-  /** What bounds the run by then. */
+  /** The run's limits at this point. */
   readonly policy: Policy;
-  /** Those of the start, and what the iterations so far added. */
+  /** The tasks of the start and those that the iterations added. */
   readonly tasks: readonly QueuedTask[];
   readonly state: LaneState;
   readonly run: RunSoFar;
@@ -128,13 +128,13 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
   return { policy, tasks, state, run: startRun(state, startedAt) };
 }
 
-/** 1-based line of the entry at that index, or of the end. */
+/** Returns the 1-based line of the entry at an index, or of the end. */
 function lineOf({ answers, checks, waits, leftOut, withdrawals }: Journal, index: number): number {
   const between = [...answers, ...checks, ...waits, ...leftOut, ...withdrawals];
   return index + 2 + between.filter(({ after }) => after <= index).length;
 }
 
-/** Applies what happened between two iterations: withdrawals, refusals, answers without a call, checks, and waits for limits. */
+/** Applies the events between two iterations: withdrawals, refusals, answers without a call, checks, and waits for limits. */
 function checked(
   position: Position,
   { answers, checks, waits, leftOut, withdrawals }: Journal,
@@ -173,15 +173,15 @@ function decide(
   return nextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
 }
 
-/** What ends a run from outside of its own decisions. */
+/** The events that end a run from outside. */
 type FromOutside = Pick<RunSoFar, 'cancelled' | 'stoppedBy'>;
 
-/** As the end was recorded; null: nobody had ended the run then. A run in its loop ends as paused by an order alone. */
+/** Returns the events as recorded in the end; null means that the run had not ended yet. A running loop ends as paused only by an order. */
 function fromOutside(end: Journal['end']): FromOutside {
   return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.reason === 'by_person' ? end.outcome.by : null };
 }
 
-/** The iteration as the loop made it: begun, called, settled. */
+/** Replays an iteration as the loop made it: begun, called, settled. */
 function advance(
   { tasks: known, state, run }: Position,
   entry: JournalEntry,
@@ -193,7 +193,7 @@ function advance(
   const dropped = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
   const called = madeAgain === null ? dropped : chargeCallAt(dropped, policy, madeAgain.at);
   const tasks = [...known, ...entry.found];
-  // The reader has made sure that it is named.
+  // The parser guarantees that the task is listed.
   const task = tasks.find(({ id }) => id === taskId) ?? {
     id: taskId,
     priority: 0,
@@ -214,7 +214,7 @@ function advance(
   };
 }
 
-/** The state before the calls are judged: each is charged when it was made, and booked when it ended. */
+/** Returns the state before the calls are judged: each call is charged at its start and booked at its end. */
 function begin(state: LaneState, entry: JournalEntry, policy: Policy): LaneState {
   const { taskId, taskTree: tree, agent: named, startedAt, endedAt, analysis, evidence } = entry;
   const call = { taskId, tree, agent: named ?? policy.agents[0] };
@@ -235,14 +235,14 @@ function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict):
     .map((field) => ({ line, of: `verdict.${field}`, recorded: recorded[field], replayed: replayed[field] }));
 }
 
-/** The outcome, its message without full stops and with single spaces: earlier versions joined sentences without them, and no decision is in them. */
+/** Removes full stops and extra spaces from the message, because earlier versions joined sentences without them and no decision depends on them. */
 function comparable(outcome: Outcome): Outcome {
   return outcome.kind === 'failed'
     ? { ...outcome, message: outcome.message.replaceAll(/\.?\s+|\.$/g, ' ').trim() }
     : outcome;
 }
 
-/** Of flat data: fields in any order. */
+/** Compares flat data, ignoring the order of fields. */
 function isSame(one: unknown, other: unknown): boolean {
   const canonical = (value: unknown): string =>
     JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);

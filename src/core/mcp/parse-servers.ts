@@ -5,7 +5,7 @@ import { capped, namesOf, oneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { type McpServer, valueParts, variablesIn } from './values.ts';
 
-/** Where a server of an address is; `path`: the rest of it. Null: the text is no such address. */
+/** The address of a server; `path` is everything after the host. */
 interface McpAddress {
   readonly secure: boolean;
   readonly target: Target;
@@ -18,10 +18,10 @@ const HTTPS_PORT = 443;
 
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|0:0:0:0:0:0:0:1)$/;
 
-/** Whether a server may get a variable; `never`: it holds a token of the job or a key. */
+/** The access of servers to a variable: `given` to the agent, `unnamed` and so unseen by it, or `never` because it holds a token of the job or a key. */
 export type VariableAccess = 'given' | 'unnamed' | 'never';
 
-/** The servers of a configuration. `problems`: clauses that begin with the place. */
+/** The servers of a configuration. `problems` are clauses that begin with the position. */
 type ParsedServers =
   | { readonly kind: 'servers'; readonly servers: readonly McpServer[] }
   | { readonly kind: 'wrong'; readonly problems: readonly string[] };
@@ -42,7 +42,7 @@ const SERVER_KEYS = ['type', 'command', 'args', 'env', 'url', 'headers', 'tools'
 
 const TOP_KEYS = ['mcpServers'] as const;
 
-/** Without `__`, which stands between a server and its tool. */
+/** Matches names without `__`, which separates a server from its tool. */
 const SERVER_NAME = /^[a-z0-9](?:[a-z0-9-]|_(?!_))*$/;
 
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
@@ -53,7 +53,7 @@ const HEADER = /^[A-Za-z0-9!#$%&'*+.^`|~-][\w!#$%&'*+.^`|~-]*$/;
 
 type Entries = Readonly<Record<string, unknown>>;
 
-/** With the name `__proto__` as well, which a record of zod leaves out. */
+/** Accepts the name `__proto__`, which a record of zod would drop. */
 const record = z.custom<Entries>((given) => typeof given === 'object' && given !== null && !Array.isArray(given));
 
 const strings = z.array(z.string()).max(MAX_ITEMS);
@@ -63,16 +63,16 @@ const pairs = record.refine((given) => {
   return values.length <= MAX_ITEMS && values.every((value) => typeof value === 'string');
 }) as z.ZodType<Readonly<Record<string, string>>>;
 
-/** What is known while a server is read, and where its problems go. */
+/** The context while a server is read; `wrong` collects problems. */
 interface Reading {
   readonly place: string;
   readonly given: Entries;
   readonly accessOf: (variable: string) => VariableAccess;
-  /** About the place, or a part of it. */
+  /** Reports a problem of a part of `place`, or of `place` itself for an empty part. */
   readonly wrong: (part: string, why: string) => void;
 }
 
-/** Reads `{"mcpServers": {…}}`, with everything that is wrong at once. Values of `args`, `env` and `headers` are never repeated: one may be a secret. */
+/** Parses `{"mcpServers": {…}}` and reports all problems at once. Values of `args`, `env` and `headers` are never repeated, because one may be a secret. */
 export function parseMcpServers(text: string, accessOf: (variable: string) => VariableAccess): ParsedServers {
   const problems: string[] = [];
   const top = topOf(text, (why) => problems.push(why));
@@ -99,7 +99,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
   };
 }
 
-/** What stands under `mcpServers`; empty where that is not usable. */
+/** Returns the value of `mcpServers`; empty if it is unusable. */
 function topOf(text: string, wrong: (why: string) => void): Entries {
   if (text.length > MAX_CHARS) {
     wrong(`is longer than ${String(MAX_CHARS)} characters`);
@@ -167,7 +167,7 @@ function commandOf(reading: Reading): string {
     reading.wrong('', 'has no `command` and no `url`: give it one of the two');
     return '';
   }
-  // A command line where a program is expected is the common slip.
+  // A command line instead of a program is a common mistake.
   if (/\s/.test(command.data))
     reading.wrong('.command', `${shown(command.data)} is not one program: write what follows its name as \`args\``);
   if (command.data.startsWith('-')) reading.wrong('.command', `${shown(command.data)} is not a program`);
@@ -189,7 +189,7 @@ function urlOf({ given, wrong }: Reading): string {
     return '';
   }
   const address = parseMcpAddress(url.data);
-  // What follows the host may be a secret.
+  // The part after the host may contain a secret.
   const where = shown(url.data.replace(/[?#].*$/s, ''));
   if (address === null) wrong('.url', `${where} is not an address such as https://mcp.example.com/mcp`);
   else if (!address.secure && !isLoopback(address.target))
@@ -205,7 +205,7 @@ function listOf(key: 'args' | 'tools', { given, wrong }: Reading): readonly stri
   return [];
 }
 
-/** Names and values; of `env`, a list of names is as well what the variables of these names hold. */
+/** Returns names and values. A list of names in `env` passes on the variables of these names. */
 function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<string, string>> {
   const { given, wrong } = reading;
   if (given[key] === undefined) return {};
@@ -234,7 +234,7 @@ function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<stri
   );
 }
 
-/** The value, once its form and the variables that it names are seen to. */
+/** Returns the value after checking its form and the variables that it names. */
 function checked(value: string, place: string, { accessOf, wrong }: Reading): string {
   if (value.length > MAX_VALUE_CHARS) wrong(place, `is longer than ${String(MAX_VALUE_CHARS)} characters`);
   if (/[\p{Cc}\p{Surrogate}]/u.test(value)) wrong(place, 'has a line break or another control character');
@@ -255,7 +255,7 @@ function unknownKey(key: string, known: readonly string[]): string {
   return `has ${shown(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
 }
 
-/** As part of a place. */
+/** Formats a name as part of a position. */
 function shownName(name: string): string {
   return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(oneLine(capped(name, 40), 40));
 }
@@ -264,7 +264,7 @@ function shown(value: unknown): string {
   return capped(oneLine(JSON.stringify(value), 200), 80);
 }
 
-/** Reads an address without user name, fragment and what no address has unencoded; a URL parser would forgive too much. */
+/** Parses an address without user name, fragment and unencoded special characters. A URL parser is avoided because it tolerates too much. */
 export function parseMcpAddress(url: string): McpAddress | null {
   const [, protocol, host = '', path = ''] = /^(https?):\/\/([^/?#@]+)([/?][!-~]*)?$/i.exec(url) ?? [];
   if (protocol === undefined || /["#<>\\^`{|}]/.test(path)) return null;
@@ -273,17 +273,17 @@ export function parseMcpAddress(url: string): McpAddress | null {
   return target === null ? null : { secure, target, path };
 }
 
-/** Whether an address is on this machine. */
+/** Tells whether an address is on this machine. */
 function isLoopback({ host }: Target): boolean {
   return LOOPBACK.test(host);
 }
 
-/** Hosts that an isolated agent must reach for its servers, as far as any host can be allowed to it. */
+/** Returns the hosts that an isolated agent must reach for its servers, as far as they may be allowed. */
 export function mcpHosts(servers: readonly McpServer[]): readonly HostRule[] {
   return uniqueHosts(targetsOf(servers).filter(({ host }) => isPublicHost(host)));
 }
 
-/** Addresses of servers that no isolated agent reaches, as `host:port`: those of this machine but for `localPorts`, and those of its network. */
+/** Returns the server addresses that no isolated agent can reach, as `host:port`: those of this machine except for `localPorts`, and those of its network. */
 export function unreachableHosts(servers: readonly McpServer[], localPorts: readonly number[]): readonly string[] {
   return targetsOf(servers)
     .filter((target) => !isPublicHost(target.host) && !(isLoopback(target) && localPorts.includes(target.port)))

@@ -3,11 +3,11 @@ export type McpServer = CommandServer | RemoteServer;
 
 interface Named {
   readonly name: string;
-  /** Those that the agent may use; empty: all. */
+  /** Tools that the agent may use; empty for all. */
   readonly tools: readonly string[];
 }
 
-/** A program that speaks on its standard input and output. Values may name variables, see `valueParts`. */
+/** A program that communicates over its standard input and output. Values may name variables, see `valueParts`. */
 export interface CommandServer extends Named {
   readonly kind: 'command';
   readonly command: string;
@@ -23,23 +23,23 @@ export interface RemoteServer extends Named {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What the input `mcp-config` says. */
+/** The value of the input `mcp-config`. */
 export type McpAsked =
   | { readonly kind: 'none' }
   /** The text of a configuration. */
   | { readonly kind: 'inline'; readonly text: string }
-  /** A file of the base branch, from the working directory. */
+  /** Path of a file of the base branch, relative to the working directory. */
   | { readonly kind: 'file'; readonly path: string };
 
-/** A value is made of these. `fallback`: what stands in the place of a variable that is not set; null: nothing does. */
+/** A part of a value. `fallback` replaces a variable that is not set; null if there is none. */
 type ValuePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'variable'; readonly name: string; readonly fallback: string | null };
 
-/** A variable, or a `$` that one agent takes for the beginning of one and another does not. */
+/** Matches a variable, or a `$` that only some agents take for the beginning of one. */
 const REFERENCE = /\$\{([A-Za-z_]\w*)(?::-((?:(?!:-)[^${}])*))?\}|\$(?=[\w{])/g;
 
-/** What a value with `${NAME}` and `${NAME:-default}` is made of; null: it has a `$` that is neither. */
+/** Splits a value with `${NAME}` and `${NAME:-default}` into parts; returns null if it has any other `$` form. */
 export function valueParts(value: string): readonly ValuePart[] | null {
   const parts: ValuePart[] = [];
   let end = 0;
@@ -52,25 +52,25 @@ export function valueParts(value: string): readonly ValuePart[] | null {
   return end < value.length ? [...parts, { kind: 'text', text: value.slice(end) }] : parts;
 }
 
-/** The variables that a value names. */
+/** Returns the variables that a value names. */
 export function variablesIn(value: string): readonly Extract<ValuePart, { readonly kind: 'variable' }>[] {
   return (valueParts(value) ?? []).flatMap((part) => (part.kind === 'variable' ? [part] : []));
 }
 
-/** The variable that a value is and nothing else, without a default; null: it is something else. */
+/** Returns the name of a variable without default that is the whole value; null for any other value. */
 export function soleVariable(value: string): string | null {
   const [first, ...others] = valueParts(value) ?? [];
   return first?.kind === 'variable' && first.fallback === null && others.length === 0 ? first.name : null;
 }
 
-/** All values of a server that may name variables. */
+/** Returns all values of a server that may name variables. */
 export function valuesOf(server: McpServer): readonly string[] {
   return server.kind === 'command'
     ? [server.command, ...server.args, ...Object.values(server.env)]
     : Object.values(server.headers);
 }
 
-/** What keeps servers from starting with these variables, as sentences. `shown`: those that a server may get; `others`: those that the agent has beside them, such as its keys. */
+/** Returns sentences on why servers cannot start with these variables. `shown` are the variables that a server may get; `others` are further ones of the agent, such as its keys. */
 export function variableProblems(
   servers: readonly McpServer[],
   shown: Readonly<Record<string, string>>,
@@ -95,18 +95,18 @@ export function variableProblems(
   return [...new Set(problems)];
 }
 
-/** Servers in the form of one agent. `unmapped`: those that are left out since it cannot take them as they are meant, as sentences. */
+/** Servers in the form of one agent. `unmapped` are sentences about those left out because the agent cannot represent them. */
 export interface MappedServers<Own> {
   readonly own: Own;
   readonly unmapped: readonly string[];
 }
 
-/** One server in that form, or why there is none, as a clause that follows the agent's name. */
+/** One server in the form of an agent, or why it cannot be mapped, as a clause that follows the agent's name. */
 export type Mapped<Entry> =
   | { readonly kind: 'mapped'; readonly entry: Entry }
   | { readonly kind: 'unmapped'; readonly why: string };
 
-/** Maps each server that can be mapped whole. `agent`: its name, for people. */
+/** Maps each server that can be mapped completely. `agent` is the agent's name for people. */
 export function mapServers<Entry>(
   servers: readonly McpServer[],
   agent: string,
@@ -121,7 +121,7 @@ export function mapServers<Entry>(
   };
 }
 
-/** The value with its variables in their place; one that is not set and has no default is empty. */
+/** Replaces the variables of a value; one that is not set and has no default becomes empty. */
 export function resolvedValue(value: string, variables: Readonly<Record<string, string>>): string {
   return (valueParts(value) ?? [])
     .map((part) => {
@@ -131,7 +131,7 @@ export function resolvedValue(value: string, variables: Readonly<Record<string, 
     .join('');
 }
 
-/** Rules of `allowed-tools` by which the tools of servers may be used. */
+/** Returns the rules of `allowed-tools` that allow the tools of servers. */
 export function serverRules(servers: readonly McpServer[]): readonly string[] {
   return servers.flatMap(({ name, tools }) =>
     tools.length === 0

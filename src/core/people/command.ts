@@ -3,15 +3,15 @@ import { parseTaskName, type TaskId } from '../tasks/ids.ts';
 import { cut } from '../text/phrase.ts';
 import { nearest } from '../text/nearest.ts';
 
-/** Every comment of ours begins with this, so that we recognise our own by content and not by login. */
+/** The beginning of every comment by Ralph, so that Ralph recognizes its comments by content and not by login. */
 export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
 
-/** Whether a comment says that it is ours: whether it is, its author decides. */
+/** Tells whether a comment claims to be Ralph's. The caller must check its author. */
 export function isOwnComment(text: string): boolean {
   return text.trimStart().startsWith(OWN_COMMENT_MARKER);
 }
 
-/** The commands, in the words in which they are given, and what each does. */
+/** The commands by the words in which they are given, each with a description. */
 export const COMMANDS = {
   run: 'work on this issue now (on a pull request: on its tasks)',
   status: 'show the status of the work, without an agent call',
@@ -27,12 +27,12 @@ export const COMMANDS = {
 
 export type CommandWords = keyof typeof COMMANDS;
 
-/** What a person asks for. */
+/** A person's request. */
 export type Command =
   | { readonly kind: 'run' }
   | { readonly kind: 'status' }
   | { readonly kind: 'order'; readonly order: Exclude<OrderKind, 'retry'> }
-  /** `task`: the only one that is meant; null: none was named. */
+  /** `task` is the only task to retry; null if none was named. */
   | { readonly kind: 'retry'; readonly task: TaskId | null }
   | { readonly kind: 'doctor' }
   | { readonly kind: 'help' }
@@ -51,7 +51,7 @@ const known: Readonly<Record<CommandWords, Command>> = {
   help: { kind: 'help' },
 };
 
-/** Parses a command's words; an unknown word comes back cut to 40 characters. */
+/** Parses the words of a command; an unknown word is cut to 40 characters. */
 export function parseCommand(text: string): Command {
   const words = text.trim().toLowerCase().split(/\s+/).join(' ');
   if (isCommand(words)) return known[words];
@@ -59,21 +59,21 @@ export function parseCommand(text: string): Command {
   return task === null ? { kind: 'unknown', word: cut(text.trim(), 40) } : { kind: 'retry', task };
 }
 
-/** The command that a comment begins with, known or not; null: it begins with none. */
+/** Returns the command, known or not, at the beginning of a comment; null if there is none. */
 export function commandIn(text: string): Command | null {
   const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(text.trimStart());
   return words === null ? null : parseCommand((words[1] ?? '').trim());
 }
 
-/** What stands below a command, which is said to whoever works; any other text as it is. */
+/** Returns the text below a command, which is meant for the agent; any other text is returned unchanged. */
 export function withoutCommand(text: string): string {
   return text.replace(/^\s*\/ralph(?![\w-])[^\r\n]*/i, '');
 }
 
-/** The command that `word` was most likely meant to be; null when none is near. */
+/** Returns the command that `word` was most likely meant to be; null if none is near. */
 export function nearestCommand(word: string): CommandWords | null {
   const names = Object.keys(COMMANDS) as CommandWords[];
-  // `rety 12`, `run please`: what follows may be meant for it.
+  // The words that follow may be meant for the command, as in `rety 12` or `run please`.
   return nearest(word, names) ?? nearest(word.split(/\s+/)[0] ?? '', names);
 }
 
@@ -81,12 +81,12 @@ function isCommand(words: string): words is CommandWords {
   return Object.hasOwn(known, words);
 }
 
-/** First line of the one answer to what a pull request was asked; `asked`: the comment, review or commit that it answers. */
+/** Returns the first line of Ralph's answer on a pull request; `asked` is the comment, review or commit that it answers. */
 export function answerMarker(id: string, asked: string): string {
   return `${OWN_COMMENT_MARKER}answer ${word(id)} asked=${word(asked)} -->`;
 }
 
-/** What an answer of ours says came of it, read back from its first words, which `renderAnswer` writes. */
+/** Reads the kind and commit back from an answer of Ralph, whose first words `renderAnswer` writes. */
 export function whatAnswerSays(text: string): {
   readonly kind: 'changed' | 'unchanged' | 'given-up';
   readonly commit: string | null;
@@ -97,7 +97,7 @@ export function whatAnswerSays(text: string): {
   return { kind: commit === null ? 'unchanged' : 'changed', commit };
 }
 
-/** Nothing in it ends the comment that it stands in. */
+/** Replaces everything that could end the HTML comment around the name. */
 function word(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_.]+/g, '-').slice(0, 80);
 }

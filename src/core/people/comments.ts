@@ -2,45 +2,45 @@ import type { TaskComment } from '../tasks/task.ts';
 import { cleanText, unseenIn } from '../text/clean.ts';
 import { isOwnComment, parseCommand, withoutCommand } from './command.ts';
 
-/** Who wrote or edited a comment. */
+/** The author or editor of a comment. */
 interface Person {
   readonly login: string;
   readonly kind: 'user' | 'bot';
 }
 
-/** A comment as GitHub has it: raw text of strangers. `edited`: the last change; null: never changed. */
+/** A comment from GitHub as raw text of strangers. `edited` is its last change; null if it was never changed. */
 export interface RawComment<Account extends Person> {
   readonly by: Account | null;
   readonly body: string;
   readonly at: number;
   readonly edited: { readonly by: Account | null; readonly at: number } | null;
-  /** Hidden by people (spam, outdated, resolved …). */
+  /** True if people hid the comment (spam, outdated, resolved …). */
   readonly minimized: boolean;
 }
 
-/** The comments of an issue, oldest first, on which the work was asked for `until` then. */
+/** The comments of an issue, oldest first; comments after `until` count only if the work was asked for again. */
 export interface Discussion<Account extends Person> {
   readonly number: number;
   readonly until: number;
   readonly comments: readonly RawComment<Account>[];
 }
 
-/** What the agent gets to read of an issue's comments, oldest first; `unseen` counts the characters that were taken out since a reader does not see them. */
+/** The comments that the agent may read, oldest first; `unseen` counts the removed characters that a reader would not see. */
 export interface ReadableComments {
   readonly comments: readonly TaskComment[];
   readonly unseen: number;
 }
 
-/** What the comments of one task may take of a prompt, all together and each. */
+/** Maximum characters in a prompt for all comments of one task. */
 const MAX_CHARS = 6_000;
 const MAX_COMMENT_CHARS = 2_000;
-/** About so many people a run asks GitHub whether they may write; the others count as strangers. */
+/** Maximum number of people whose permission a run asks GitHub for; others count as strangers. */
 const MAX_PEOPLE = 30;
 
-/** Yields, one by one, the accounts of which it must know whether what they do counts. */
+/** Yields, one by one, the accounts whose permission it needs to know. */
 type Asking<Account, Result> = Generator<Account, Result, boolean>;
 
-/** Which comments the agent gets to read, by number of the issue. `everybody`: of people nobody must be asked, whoever they are. */
+/** Selects the comments that the agent may read, by issue number. With `everybody`, the permission of people is not asked for. */
 export function* readableComments<Account extends Person>(
   discussions: readonly Discussion<Account>[],
   from: 'writers' | 'everybody',
@@ -74,12 +74,12 @@ export function* readableComments<Account extends Person>(
     cutoff: number,
   ): Asking<Account, boolean> {
     if (minimized || at > cutoff || isOwnComment(body)) return false;
-    // Bots are read by explicit allowance only.
+    // Comments by bots are read only if the bot is allowed.
     if (!(from === 'everybody' && by?.kind === 'user') && !(yield* isTrusted(by))) return false;
     return edited === null || edited.at <= cutoff || (yield* isTrusted(edited.by));
   }
 
-  /** Until when comments count: the approval, or a later command by somebody who may give it. */
+  /** Returns the instant until which comments count: the approval, or a later command by somebody who may give it. */
   function* lastAsked(comments: readonly RawComment<Account>[], until: number): Asking<Account, number> {
     for (const { by, body, at, edited } of comments.toReversed()) {
       if (at <= until) break;
@@ -97,7 +97,7 @@ export function* readableComments<Account extends Person>(
   }
 }
 
-/** By these, somebody asks for the work again, and so for what was said until then to be read. */
+/** Tells whether a comment asks for the work again, and so for the comments before it to be read. */
 function asksForWork(body: string): boolean {
   const words = /^\s*\/ralph[ \t]+([^\r\n]*)/i.exec(body)?.[1] ?? '';
   return ['run', 'retry'].includes(parseCommand(words).kind);

@@ -3,38 +3,38 @@ import type { Approval } from '../tasks/task.ts';
 import { namesOf } from '../text/phrase.ts';
 import { NOTICE_LABEL, sameLabel } from './labels.ts';
 
-/** What somebody did to an issue; `by` is null where GitHub does not say who. Instants in ms, cut to whole seconds by GitHub. */
+/** An action of somebody on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by GitHub. */
 interface Act<Account> {
   readonly by: Account | null;
   readonly at: number;
 }
 
-/** What happened to an issue, as far as consent depends on it, each list oldest first. */
+/** The events of an issue that consent depends on, each list oldest first. */
 export interface History<Account> {
-  /** The task label and `ralph:needs-approval` put on and taken off. */
+  /** Additions and removals of the task label and of `ralph:needs-approval`. */
   readonly labelings: readonly (Act<Account> & { readonly kind: 'labeled' | 'unlabeled'; readonly label: string })[];
   readonly reopenings: readonly Act<Account>[];
-  /** Changes of title or body; the first writing is not a change. */
+  /** Changes of title or body; creating the issue is not a change. */
   readonly edits: readonly Act<Account>[];
-  /** Whether any of the lists is cut: older entries exist that are not in it. */
+  /** True if a list is cut, so that older entries are missing. */
   readonly truncated: boolean;
 }
 
 interface ConsentQuestion<Account> {
   readonly history: History<Account>;
   readonly taskLabel: string;
-  /** Hash of the text as it is now. */
+  /** Hash of the current text. */
   readonly text: string;
-  /** The text that was approved before, and when it was asked for; null: none is known. */
+  /** The text that was last approved and when the work was asked for; null if not known. */
   readonly approved: Pick<Approval, 'text' | 'at'> | null;
   readonly isTrusted: (account: Account) => boolean;
 }
 
-/** Whether an issue may be worked: the label that somebody trusted put on is consent to the text as it was then. */
+/** The consent to work on an issue: a label added by a trusted account approves the text as it was then. */
 export type Consent =
-  /** `at`: when they last asked for the work, by the label or by reopening the issue. */
+  /** `at`: when the account last asked for the work, by the label or by reopening the issue. */
   | { readonly kind: 'given'; readonly by: string; readonly at: number }
-  /** `askedAt`: as above; `editor`, `at`: the newest change that nobody approved; `isNoticed`: the issue says so already. */
+  /** `askedAt`: when the work was last asked for; `editor`, `at`: the newest unapproved change; `isNoticed`: the issue already says so. */
   | {
       readonly kind: 'changed';
       readonly by: string;
@@ -43,13 +43,13 @@ export type Consent =
       readonly at: number;
       readonly isNoticed: boolean;
     }
-  /** The label is there, but nobody trusted put it on; `by`: who did, null: not known. */
+  /** The label was not added by a trusted account; `by` is the account that added it, null if not known. */
   | { readonly kind: 'never'; readonly by: string | null };
 
-/** So many changes of a body GitHub shows at once. */
+/** Number of edits of a body that GitHub shows at once. */
 const SHOWN_EDITS = 50;
 
-/** Judges by what GitHub says happened. What is not known is not consent. */
+/** Judges consent from the events that GitHub reports. Unknown facts never count as consent. */
 export function judgeConsent<Account extends { readonly login: string }>({
   history,
   taskLabel,
@@ -72,7 +72,7 @@ export function judgeConsent<Account extends { readonly login: string }>({
   const edits = editsSince(history, consentAt);
   const seen = edits.findLast(isForeign);
   const foreign = seen ?? (mayHideEdits(history, edits) ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
-  // A person who labelled or corrected another text since then does not want the old one brought back.
+  // A person who labelled the issue or corrected its text since then does not want the old text back.
   const isOvertaken =
     (approved?.at ?? 0) < consentAt ||
     (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
@@ -85,12 +85,15 @@ export function judgeConsent<Account extends { readonly login: string }>({
   return { kind: 'given', by, at: askedAt };
 }
 
-/** Who put the task label on that is there now; null: GitHub does not say. */
+/** Returns the account that added the current task label; null if GitHub does not name it. */
 export function labellerOf<Account>(history: History<Account>, taskLabel: string): Account | null {
   return standingLabeling(history, taskLabel)?.by ?? null;
 }
 
-/** Consent that was given to this very text before, and nothing has happened to the issue since then; null: it must be judged. Who gave it then is not asked about again, so it is for work that is finished. */
+/**
+ * Returns the consent that was given to exactly this text if nothing has happened to the issue since; null if consent
+ * must be judged. The labeller's permission is not checked again, so this is only for finished work.
+ */
 export function consentAsBefore<Account extends { readonly login: string }>({
   history,
   taskLabel,
@@ -105,7 +108,7 @@ export function consentAsBefore<Account extends { readonly login: string }>({
   return isUntouched ? { kind: 'given', by: labeling.by.login, at } : null;
 }
 
-/** Whom `judgeConsent` will ask about. */
+/** Returns the accounts whose permission `judgeConsent` needs. */
 export function accountsThatMatter<Account>(history: History<Account>, taskLabel: string): readonly Account[] {
   const labeling = standingLabeling(history, taskLabel);
   if (labeling === null) return [];
@@ -117,24 +120,24 @@ export function accountsThatMatter<Account>(history: History<Account>, taskLabel
   return acts.map(({ by }) => by).filter((by) => by !== null);
 }
 
-/** A label that is put on where it is already makes no event: the newest event of the task label says how it came to be there. */
+/** Returns the event that added the current task label. Adding a label that is already present creates no event, so the newest event counts. */
 function standingLabeling<Account>({ labelings }: History<Account>, taskLabel: string): Act<Account> | null {
   const newest = labelings.filter(({ label }) => sameLabel(label, taskLabel)).at(-1);
   return newest?.kind === 'labeled' ? newest : null;
 }
 
-/** Within one second nobody can tell what came first: it counts as a change of what was approved. */
+/** Returns the edits since an instant. Events within the same second have no known order, so such an edit counts as later. */
 function editsSince<Account>({ edits }: History<Account>, at: number): readonly Act<Account>[] {
   return edits.filter((edit) => edit.at >= at);
 }
 
-/** Whether GitHub may keep changes back that came after the label; it lists the newest ones. */
+/** Tells whether GitHub may hide edits made after the label; it lists only the newest ones. */
 function mayHideEdits<Account>({ edits, truncated }: History<Account>, since: readonly Act<Account>[]): boolean {
   const showsOlder = since.length < edits.length && since.length < SHOWN_EDITS;
   return truncated && since.length > 0 && !showsOlder;
 }
 
-/** An issue that waits for the label to be put on again. `by`: who put it on; `editor` is null where GitHub does not say who. */
+/** An issue that waits for the label to be added again. `by` added it before; `editor` is null if GitHub does not name the editor. */
 export interface ApprovalNotice {
   readonly issue: number;
   readonly labels: readonly string[];
@@ -143,7 +146,7 @@ export interface ApprovalNotice {
   readonly at: number;
 }
 
-/** The notice for an issue; null when the issue has it already. */
+/** Returns the notice for an issue; null if the issue already has it. */
 export function noticeFor(
   { number, labels }: Pick<TaskIssue, 'number' | 'labels'>,
   consent: Extract<Consent, { kind: 'changed' }>,
@@ -151,7 +154,7 @@ export function noticeFor(
   return consent.isNoticed ? null : { issue: number, labels, by: consent.by, editor: consent.editor, at: consent.at };
 }
 
-/** The warning about labelled issues that are not tasks, because the label was put on by somebody whose label does not count. */
+/** Returns the warning about labelled issues that are not tasks because an untrusted account added the label. */
 export function warnOfStrangers(
   label: string,
   strangers: readonly { readonly number: number; readonly by: string | null }[],
@@ -165,12 +168,12 @@ export function warnOfStrangers(
   ];
 }
 
-/** Why the run did not look at the rest of the queue. */
+/** Returns why the run did not look at the rest of the queue. */
 export function tooManyPeople(count: number): string {
   return `The issues at the head of the queue were labelled or changed by more than ${count} people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.`;
 }
 
-/** Why the run does not work on tasks whose text changed. */
+/** Returns the warning about tasks whose text changed after approval. */
 export function warnOfChanges(
   label: string,
   changed: readonly { readonly number: number; readonly editor: string | null }[],

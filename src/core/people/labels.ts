@@ -1,10 +1,10 @@
 import { shownState, type TaskObstacle, type TaskProgress } from '../tasks/task.ts';
 import { nearest } from '../text/nearest.ts';
 
-/** The labels by which people see on an issue how Ralph stands with it. At most one of them is on an issue. */
+/** The labels that show on an issue what Ralph does with it. An issue has at most one of them. */
 export type LifecycleLabel = 'ralph:working' | 'ralph:done' | 'ralph:failed' | 'ralph:blocked' | 'ralph:needs-approval';
 
-/** How the labels are created where they are missing: colour in six hex digits, description of at most 100 characters. */
+/** Definitions with which missing labels are created: colour in six hex digits, description of at most 100 characters. */
 export const lifecycleLabels: Readonly<
   Record<LifecycleLabel, { readonly color: string; readonly description: string }>
 > = {
@@ -18,7 +18,7 @@ export const lifecycleLabels: Readonly<
   },
 };
 
-/** Put on with the notice that an issue waits for approval. */
+/** The label that is added with the notice that an issue waits for approval. */
 export const NOTICE_LABEL: LifecycleLabel = 'ralph:needs-approval';
 
 /** The label that says how a task stands; null: none, for a task that was not begun. */
@@ -38,7 +38,7 @@ export function labelFor(progress: Pick<TaskProgress, 'state'>, obstacle: TaskOb
   )[state];
 }
 
-/** GitHub takes names of labels for the same in any case. */
+/** Compares label names without case, as GitHub does. */
 export function sameLabel(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
@@ -47,12 +47,12 @@ export function hasLabel(labels: readonly string[], name: string): boolean {
   return labels.some((label) => sameLabel(label, name));
 }
 
-/** Whether the labels say that the issue waits for approval. */
+/** Tells whether the labels say that the issue waits for approval. */
 export function waitsForApproval(labels: readonly string[]): boolean {
   return hasLabel(labels, NOTICE_LABEL);
 }
 
-/** What to put on and take off, so that of our labels an issue has `wanted` alone; both empty when it is so already. Names are compared without case. */
+/** Returns the labels to add and remove so that `wanted` is the only label of Ralph; both lists are empty if nothing has to change. Names are compared without case. */
 export function labelChange(
   current: readonly string[],
   wanted: LifecycleLabel | null,
@@ -64,7 +64,7 @@ export function labelChange(
   };
 }
 
-/** What the label is created with where the repository lacks it. */
+/** Returns the definition with which a missing label is created. */
 export function definitionOf(name: LifecycleLabel): {
   readonly name: LifecycleLabel;
   readonly color: string;
@@ -73,7 +73,7 @@ export function definitionOf(name: LifecycleLabel): {
   return { name, ...lifecycleLabels[name] };
 }
 
-/** What to tell people when no issue has the task label because the repository has no such label: renamed, deleted or never made. Null: the label exists. */
+/** Returns the message for people if the repository does not have the task label (renamed, deleted or never created), so that no issue can have it; null if the label exists. */
 export function missingLabel(taskLabel: string, labels: readonly string[]): string | null {
   if (labels.some((name) => sameLabel(name, taskLabel))) return null;
   const similar = similarLabel(taskLabel, labels);
@@ -84,7 +84,7 @@ export function missingLabel(taskLabel: string, labels: readonly string[]): stri
   return `There is no label "${taskLabel}" in this repository, so no issue can have it. ${cure}`;
 }
 
-/** The label that the task label may have been renamed to: one that contains it, or one that is nearly the same. Ralph's own labels are not meant. */
+/** Returns the label that the task label may have been renamed to: one that contains it or is nearly equal, excluding Ralph's own labels; null if there is none. */
 function similarLabel(taskLabel: string, labels: readonly string[]): string | null {
   const others = labels.filter((name) => !name.toLowerCase().startsWith('ralph:'));
   const wanted = taskLabel.toLowerCase();
@@ -92,7 +92,7 @@ function similarLabel(taskLabel: string, labels: readonly string[]): string | nu
   return containing[0] ?? nearest(taskLabel, others);
 }
 
-/** A short word is part of too many. */
+/** Tells whether a name is part of the wanted label; short words are part of too many. */
 function isPartOf(name: string, wanted: string): boolean {
   return name.length >= 4 && wanted.includes(name.toLowerCase());
 }

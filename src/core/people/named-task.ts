@@ -3,7 +3,7 @@ import { nameOfTask, type Task } from '../tasks/task.ts';
 import { firstNames } from '../text/phrase.ts';
 import { nearestFirst } from '../text/nearest.ts';
 
-/** A task as people may call it: by its id, or by the name under which it is shown. */
+/** A task with its id and the name under which it is shown, either of which people may use. */
 export interface CalledTask {
   readonly id: TaskId;
   readonly name: string;
@@ -12,25 +12,25 @@ export interface CalledTask {
 type Named =
   | { readonly kind: 'task'; readonly id: TaskId }
   | { readonly kind: 'several'; readonly why: string }
-  /** `nearest`: a sentence with what may have been meant. */
+  /** `nearest`: a sentence with tasks that may have been meant. */
   | { readonly kind: 'none'; readonly nearest: string };
 
 const SHOWN_TASKS = 5;
 
-/** Longer ones are no names of tasks. */
+/** Maximum length of a task's name in a command. */
 export const MAX_NAME_CHARS = 300;
 
-/** How people call a task of which the text is known: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
+/** Returns the task with the name that its source gives: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
 export function calledAs(task: Pick<Task, 'id' | 'source'>): CalledTask {
   return { id: task.id, name: nameOfTask(task) };
 }
 
-/** The same where only the id is known. */
+/** Returns the task with a name derived from its id, for use when only the id is known. */
 export function calledById(id: TaskId): CalledTask {
   return { id, name: /^(?:prd|beads)-(.+)$/.exec(id)?.[1] ?? nameOfTaskId(id) };
 }
 
-/** The one of the tasks that a person calls so; of several entries for an id the first counts. */
+/** Finds the task that a person named; of several entries with one id the first counts. */
 export function findNamed(given: string, tasks: readonly CalledTask[]): Named {
   const known = [...new Map(tasks.toReversed().map((task) => [task.id, task])).values()].toReversed();
   const called = known.filter(({ name }) => name === given);
@@ -59,7 +59,7 @@ function labelOf({ id, name }: CalledTask): string {
   return name === id || isIssueTask(id) ? name : `${name} (${id})`;
 }
 
-/** What a person who named an unknown task gets: `what` is wrong, as a sentence, and the nearest of the known ones. */
+/** Returns the message about an unknown task: `what` says what is wrong, followed by the nearest known tasks. */
 export function unknownTask(task: TaskId, known: readonly TaskId[], what: string): string {
   const names = nearestFirst(nameOfTaskId(task), [...new Set(known)].map(nameOfTaskId));
   const others = names.length === 0 ? 'No tasks are known yet.' : `Nearest: ${firstNames(names, SHOWN_TASKS)}.`;

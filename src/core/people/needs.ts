@@ -18,27 +18,27 @@ import {
 
 type Standing = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals' | 'redBase'>;
 
-/** How a run leaves its lane. `pullRequest`: number of its open one. */
+/** The end of a run on its lane. `pullRequest` is the number of the open pull request. */
 export interface LaneEnd {
   readonly lane: LaneId;
   readonly startedAt: number;
-  /** As the run began: people's orders are obeyed in it. */
+  /** State at the beginning of the run, after people's orders. */
   readonly before: Standing;
   readonly after: Standing;
   readonly tasks: readonly Pick<QueuedTask, 'id' | 'obstacle'>[];
   readonly outcome: Outcome;
   readonly pullRequest: number | null;
-  /** Whether the run added commits to its branch. */
+  /** True if the run added commits to its branch. */
   readonly addedWork: boolean;
-  /** Tasks whose text was changed since somebody approved it. */
+  /** Tasks whose text changed after somebody approved it. */
   readonly unapproved: readonly TaskId[];
-  /** How often the same thing is answered before a person is asked; 0: there is no limit. */
+  /** Number of rounds after which a person is asked; 0 = no limit. */
   readonly maxRounds: number;
-  /** True if GitHub failed as its checks were read: a pull request is not called ready until they are. */
+  /** True if GitHub failed while the checks were read. A pull request is not called ready until they are read. */
   readonly areChecksUnread?: boolean;
 }
 
-/** Why a notification is settled. */
+/** The reason why a notification is settled. */
 export type Settlement =
   | 'done'
   | 'goes_on'
@@ -52,13 +52,13 @@ export type Settlement =
   | 'base_passes'
   | 'pull_request_over';
 
-/** What people are to be notified of, and what of before is settled. */
+/** The needs to notify people of, and the earlier notifications that are settled. */
 export interface NotificationPlan {
   readonly notify: readonly Need[];
   readonly settle: readonly { readonly notification: Notification; readonly why: Settlement }[];
 }
 
-/** Once for each task and reason, until that changes: what people were notified of and still holds is not repeated. */
+/** Plans the notifications of a run. People are notified once per task and reason, until that changes. */
 export function planNotifications(end: LaneEnd): NotificationPlan {
   const { notified } = end.after;
   const settle = notified.flatMap((notification) => {
@@ -66,10 +66,10 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
     return why === null ? [] : [{ notification, why }];
   });
   const open = notified.filter((notification) => !settle.some((one) => one.notification === notification));
-  // Whoever knows that the rounds are used up is not notified of how the last one ended as well.
+  // Someone who knows that the rounds are used up is not notified of how the last one ended.
   const isOpen = (need: Need): boolean =>
     open.some(({ kind, about }) => about === need.about && (kind === need.kind || kind === 'feedback_rounds'));
-  // What was settled by its answer in this run has ended in this run.
+  // A round that its answer settled in this run also ended in this run.
   const isSettledNow = (need: Need): boolean =>
     settle.some(
       ({ notification: { kind, about }, why }) =>
@@ -79,7 +79,7 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
   return { notify: withinMemory(notify, end), settle };
 }
 
-/** Whatever were forgotten, people would be notified of again: where there is no room, what a task needs waits until something is settled. */
+/** Keeps the needs for which the memory has room, because people would be notified of forgotten ones again. A task's need waits until something is settled. */
 function withinMemory(needs: readonly Need[], { lane, after: { notified } }: LaneEnd): readonly Need[] {
   const isOfLane = ({ about }: Need): boolean => about === aboutLane(lane) || about === EVERY_RUN;
   const room = Math.max(0, MAX_NOTIFICATIONS - ROOM_OF_LANE - notified.length);
@@ -87,20 +87,20 @@ function withinMemory(needs: readonly Need[], { lane, after: { notified } }: Lan
   return needs.filter((need) => isOfLane(need) || fits.includes(need));
 }
 
-/** What a task needs leaves room for so many that are about the lane, or about issues that wait for approval. */
+/** Number of notifications reserved for needs of the lane and issues that wait for approval. */
 const ROOM_OF_LANE = 20;
 
-/** How a run without a call leaves its lane. */
+/** The end of a run that made no call. */
 export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds'> & { readonly state: Standing };
 
-/** What people are needed for by a lane that rests, and were not notified of. */
+/** Returns the needs of a lane at rest that people were not notified of. */
 export function needsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRest, now: number): readonly Need[] {
   if (!['blocked', 'halted', 'parked'].includes(outcome.kind)) return [];
   const end = { lane, startedAt: now, before: state, after: state, tasks, outcome, maxRounds, pullRequest: null };
   return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }
 
-/** What a run that works shows to be over, whoever needed a person for it before. */
+/** Returns the needs that a working run shows to be over, whichever lane had them. */
 export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
   const waiting: Need = { kind: 'waiting_for_review', about: aboutLane(lane) };
@@ -112,12 +112,12 @@ export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>):
   ];
 }
 
-/** Whether people were notified that the lane's pull request is ready, and of nothing less than is there now. */
+/** Tells whether people were notified that the lane's pull request is ready with its current content. */
 export function isKnownReady({ lane, notified }: Pick<LaneState, 'lane' | 'notified'>): boolean {
   return notified.some(({ kind, about }) => kind === 'ready' && about === aboutLane(lane));
 }
 
-/** Whether one more comment that notifies people may be written now; `given`: instants of those before, which a clock that was turned back puts into the future. */
+/** Tells whether one more notifying comment may be written now; `given` are the instants of earlier ones, which may be in the future if the clock was turned back. */
 export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
 }
@@ -142,28 +142,28 @@ function needsOf(end: LaneEnd): readonly Need[] {
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
 }
 
-/** Whether a person has to arm the pull request again if it is to merge by itself. */
+/** Tells whether a person must enable auto-merge again for the pull request to merge on its own. */
 function isDisarmed({ feedback: { overtaken } }: Standing): boolean {
   return overtaken !== null && (overtaken.autoMerge || overtaken.queued);
 }
 
-/** What was asked of the pull request and had the end of its last round in this run, whatever came of it. */
+/** Returns the feedback tasks whose last round ended in this run, whatever its result. */
 function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
   const earlier = withoutRounds(before, maxRounds);
   return withoutRounds(after, maxRounds).filter((id) => !earlier.includes(id));
 }
 
-/** What had its last round, which came to an end. */
+/** Returns the feedback tasks whose last round has ended. */
 function withoutRounds(standing: Standing, maxRounds: number): readonly TaskId[] {
   return Object.entries(provenAnswers(standing).items).flatMap(([id, item]) =>
     isOutOfRounds(item, maxRounds) && (item.answer !== null || isStuck(progressOf(standing.tasks, id))) ? [id] : [],
   );
 }
 
-/** Reasons of blocked tasks that have a notification of their own. */
+/** Reasons of blocked tasks that have a kind of notification of their own. */
 const OWN_NOTIFICATIONS: readonly string[] = ['nothing_to_do', 'feedback_rounds', 'withheld', 'push_refused'];
 
-/** What a person is needed for by a task that stands so; null: nothing. */
+/** Returns the kind of need for a task's progress; null if no person is needed. */
 export function kindOfProgress({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
   if (state === 'blocked')
     return reason !== null && OWN_NOTIFICATIONS.includes(reason) ? (reason as NotificationKind) : state;
@@ -175,7 +175,7 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
     case 'complete':
       return pullRequest === null ? null : 'ready';
     case 'halted':
-      // Also of one that tripped earlier, when nobody could be notified.
+      // This includes a circuit that tripped earlier, when nobody could be notified.
       return outcome.reason === 'circuit_open' ? outcome.reason : outcome.kind;
     case 'failed':
       return outcome.reason === 'configuration' ? 'configuration' : null;
@@ -190,7 +190,7 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
   }
 }
 
-/** Null: a person is still needed. */
+/** Returns why a notification is settled; null if a person is still needed. */
 function settlementOf(notification: Notification, end: LaneEnd): Settlement | null {
   const { kind, about, thread, at, comment } = notification;
   const { startedAt, before, after, tasks, outcome, pullRequest, addedWork } = end;
@@ -209,11 +209,12 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
       if (isHeldUpSince(at, end)) return 'held_up';
-      // What was ready was less than what is there now. Post finishes a run that has notified people already.
+      // More work was added than what was ready. The notification must be older than this run, because post may finish
+      // a run that has already notified people.
       return addedWork && before.notified.some((one) => one.comment === comment) ? 'more_work' : null;
     case 'auto_merge_off':
       if (pullRequest !== thread) return 'pull_request_over';
-      // Somebody armed it again, and it was ended once more.
+      // Somebody enabled auto-merge again, and it was disabled once more.
       if (at < (after.feedback.overtaken?.at ?? 0)) return 'more_work';
       return isDisarmed(after) ? null : 'works_again';
     case 'waiting_for_review':
@@ -227,10 +228,10 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       const { items } = provenAnswers(after);
       const item = Object.hasOwn(items, about) ? items[about] : undefined;
       if (item === undefined) return 'gone';
-      // Also after a person's push, from when on rounds are counted anew.
+      // The answer still needs a person, even if a person's push has reset the rounds.
       if (item.answer?.kind === 'given-up') return null;
       if (!isOutOfRounds(item, end.maxRounds)) return 'goes_on';
-      // Nobody has asked for it again since.
+      // Nobody has asked for the change again since.
       return item.answer !== null && at < startedAt ? 'done' : null;
     }
     default: {
@@ -244,7 +245,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
   }
 }
 
-/** Whether something was answered since then by which the pull request is not ready to be merged. */
+/** Tells whether an answer since `then` means that the pull request is not ready to be merged. */
 function isHeldUpSince(then: number, { after }: LaneEnd): boolean {
   return Object.values(provenAnswers(after).items).some(
     ({ kind, answer }) =>
@@ -254,20 +255,20 @@ function isHeldUpSince(then: number, { after }: LaneEnd): boolean {
   );
 }
 
-/** Whether an open circuit stays open because of another task, and what it opened on before is none of the lane's any more. */
+/** Tells whether an open circuit now stays open because of another task, while the task that tripped it has left the lane. */
 function opensOnAnother({ before, after, tasks }: LaneEnd): boolean {
   if (before.circuit.kind !== 'open' || after.circuit.kind !== 'open') return false;
   const { taskId } = before.circuit;
   return taskId !== null && taskId !== after.circuit.taskId && !tasks.some(({ id }) => id === taskId);
 }
 
-/** Whether what halted a run before is not on its way back. A run that was cut off shows nothing. */
+/** Tells whether the cause of an earlier halt shows no sign of returning. A run that was cut off shows nothing. */
 function goesOn({ after: { signals }, outcome }: LaneEnd): boolean {
   const showsIt = !['halted', 'failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind);
   return showsIt && signals.testOnlyInARow === 0 && countSet(signals.vetoed) === 0;
 }
 
-/** A task that has another turn is stuck until it makes progress. */
+/** Tells whether a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */
 function holds(kind: NotificationKind, progress: TaskProgress): boolean {
   const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
   return kindOfProgress(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);

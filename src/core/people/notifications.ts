@@ -2,25 +2,25 @@ import { z } from 'zod';
 import { type Immutable, instant } from '../policy.ts';
 import { type LaneId, QUEUE, type TaskId } from '../tasks/ids.ts';
 
-/** Whom an input names. `auto`: who asked for the work. */
+/** The people named by an input. `auto`: whoever asked for the work. */
 export type Recipients =
   | { readonly kind: 'auto' }
   | { readonly kind: 'none' }
   | { readonly kind: 'named'; readonly logins: readonly string[]; readonly teams: readonly string[] };
 
-/** More people are not named in one comment. */
+/** Maximum number of people mentioned in one comment. */
 const MAX_MENTIONS = 5;
 
-/** A login as GitHub gives them to people; those of managed users have a `_`. */
+/** Matches a login of a person; logins of managed users contain a `_`. */
 export const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
 
-/** So many open notifications are kept, about 18 KB of a state's 64; what a task needs beyond that waits until one is settled. */
+/** Maximum number of open notifications, about 18 KB of a state's 64. Further needs of tasks wait until one is settled. */
 export const MAX_NOTIFICATIONS = 200;
 
-/** So many comments that notify people a lane writes in 24 hours; what needs them beyond that waits for a later run. */
+/** Maximum number of notifying comments per lane in 24 hours. Further needs wait for a later run. */
 export const MAX_NOTIFICATIONS_PER_DAY = 10;
 
-/** What people are notified of. */
+/** The kinds of needs that people are notified of. */
 export const notificationKinds = [
   'blocked',
   'stuck',
@@ -44,11 +44,11 @@ export type NotificationKind = (typeof notificationKinds)[number];
 
 export const notificationSchema = z.object({
   kind: z.enum(notificationKinds),
-  /** The task, or the lane, that it is about. */
+  /** Id of the task, or the lane as `aboutLane` names it. */
   about: z.string().max(120),
-  /** Issue or pull request that has the comment. */
+  /** Number of the issue or pull request with the comment. */
   thread: z.number().int().positive(),
-  /** GitHub's id of the comment; null: it may not be written there, and is not tried again. */
+  /** GitHub's id of the comment; null if it could not be written there, which is not tried again. */
   comment: z.number().int().positive().nullable(),
   at: instant,
 });
@@ -56,24 +56,24 @@ export const notificationSchema = z.object({
 /** A comment by which people were notified. */
 export type Notification = Immutable<z.infer<typeof notificationSchema>>;
 
-/** What a lane's state knows of it; `notifiedAt`: instants of the last comments. */
+/** The notifications in a lane's state; `notifiedAt` are the instants of the last comments. */
 export interface Remembered {
   readonly notified: readonly Notification[];
   readonly notifiedAt: readonly number[];
 }
 
-/** What a person is needed for. */
+/** A need for a person. */
 export type Need = Pick<Notification, 'kind' | 'about'>;
 
-/** What a configuration that stops every run is about. */
+/** The subject of a configuration problem that stops every run. */
 export const EVERY_RUN = 'every-run';
 
-/** What is about a lane, and not about the task of the same name. */
+/** Returns the subject for a lane, which differs from a task of the same name. */
 export function aboutLane(lane: LaneId): string {
   return `lane-${lane}`;
 }
 
-/** What is remembered with one more comment; the oldest go first. */
+/** Adds a comment to the memory; the oldest entries are dropped first. */
 export function withNotification<Known extends Remembered>(
   known: Known,
   needs: readonly Need[],
@@ -88,13 +88,13 @@ export function withNotification<Known extends Remembered>(
   };
 }
 
-/** First line of the comment that notifies of these needs; the same for the same ones. */
+/** Returns the first line of the comment that notifies of these needs, in any order. */
 export function markerOf(needs: readonly Need[]): string {
   const names = needs.map(({ kind, about }) => `${kind}:${about.replaceAll(/[^\w.-]+/g, '_')}`).sort();
   return `${MARKER_START}${names.slice(0, MAX_MARKED).join(' ')}${MARKER_END}`;
 }
 
-/** What a comment with this first line notifies of; empty for any other line. */
+/** Parses the needs from the first line of a notifying comment; empty for any other line. */
 export function needsIn(line: string): readonly Need[] {
   if (!line.startsWith(MARKER_START) || !line.endsWith(MARKER_END)) return [];
   return line
@@ -106,13 +106,13 @@ export function needsIn(line: string): readonly Need[] {
     });
 }
 
-/** Everything that a person can be needed for by a task. */
+/** Returns all needs that a task can have. */
 export function needsOfTask(about: TaskId): readonly Need[] {
   const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do', 'withheld', 'push_refused', 'needs_approval'] as const;
   return kinds.map((kind) => ({ kind, about }));
 }
 
-/** What a person can be needed for by a pull request that is open. The queue may wait for that of any lane. */
+/** Returns all needs that an open pull request can have. The queue may also wait for a pull request of another lane. */
 export function needsOfPullRequest(lane: LaneId): readonly Need[] {
   const waiting = [...new Set([lane, QUEUE])].map((id): Need => ({ kind: 'waiting_for_review', about: aboutLane(id) }));
   const own = (['ready', 'auto_merge_off'] as const).map((kind): Need => ({ kind, about: aboutLane(lane) }));
@@ -125,7 +125,7 @@ const MARKER_END = ' -->';
 
 const MAX_MARKED = 20;
 
-/** The people to turn to, each once and never a bot: those who are named, or `askers`, the likeliest first. */
+/** Returns the people to mention, each once and never a bot: the named ones, or the `askers`, the likeliest first. */
 export function peopleOf(recipients: Recipients, askers: readonly (string | null)[]): readonly string[] {
   if (recipients.kind === 'none') return [];
   const wanted = recipients.kind === 'named' ? recipients.logins : askers;

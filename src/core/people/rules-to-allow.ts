@@ -2,7 +2,7 @@ import type { Denial } from '../analysis/analysis.ts';
 
 export const QUESTION_TOOL = 'AskUserQuestion';
 
-/** A rule for one of these would allow whatever stands behind it. */
+/** Shells and wrappers: a rule for one of these would allow any command behind it. */
 const SHELLS = new Set([
   'bash',
   'sh',
@@ -24,10 +24,10 @@ const WITH_SUBCOMMANDS = new Set([
   ...['git', 'gh', 'glab', 'docker', 'podman', 'kubectl', 'helm'],
   ...['aws', 'az', 'gcloud', 'terraform', 'pulumi', 'systemctl'],
 ]);
-/** Options in front of a subcommand whose value is a word of its own. */
+/** Matches options before a subcommand whose value is a separate word. */
 const WITH_VALUE = /^(?:-C|-c|-n|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project))$/;
 
-/** The smallest rules of `allowed-tools` that would let a refused call pass, for its parts that no rule allows yet; empty where no rule should: a question, a shell. */
+/** Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should, as for a question or a shell. */
 export function rulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
   if (tool === QUESTION_TOOL) return [];
   if (command === null) return /^[\w-]{1,60}$/.test(tool) && !allowed.includes(tool) ? [tool] : [];
@@ -35,7 +35,7 @@ export function rulesToAllow({ tool, command }: Denial, allowed: readonly string
   return [...new Set(partsOf(command).flatMap((part) => ruleForPart(part, allowed) ?? []))];
 }
 
-/** Quotes keep together what they hold; what a shell would do with the rest is not looked at: it is advice for a person. */
+/** Splits a command into its parts. Quotes keep their content together; other shell syntax is ignored, because the result is only advice for a person. */
 function partsOf(command: string): readonly string[] {
   const parts = command.slice(0, 2_000).match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|[^;|\n&'"])+/g) ?? [];
   return parts.map((part) =>
@@ -50,12 +50,12 @@ function ruleForPart(part: string, allowed: readonly string[]): string | null {
   const words = part.split(/\s+/).filter(Boolean);
   const [program = '', next] = words;
   if (!/^[\w./-]{1,60}$/.test(program) || SHELLS.has(program)) return null;
-  // `env` alone prints; with a program behind it, it runs whatever that is.
+  // `env` alone prints variables; with arguments it runs any program.
   if (program === 'env' && next !== undefined) return null;
   return allowed.some((rule) => covers(rule, part)) ? null : `Bash(${commandOf(words)}:*)`;
 }
 
-/** The words that say what a command does: `git push` of `git push origin`, `git -C app push` of `git -C app push`. */
+/** Returns the words that identify a command: `git push` for `git push origin`, `git -C app push` for `git -C app push`. */
 function commandOf(words: readonly string[]): string {
   const [program = ''] = words;
   if (!WITH_SUBCOMMANDS.has(program)) return program;
@@ -65,7 +65,7 @@ function commandOf(words: readonly string[]): string {
   return named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word)) ? named.join(' ') : program;
 }
 
-/** True if a rule such as `Bash`, `Bash(npm:*)`, `Bash(npm *)` or `Bash(npm ci)` allows the command. */
+/** Tells whether a rule such as `Bash`, `Bash(npm:*)`, `Bash(npm *)` or `Bash(npm ci)` allows the command. */
 function covers(rule: string, command: string): boolean {
   if (rule === 'Bash') return true;
   const inside = /^Bash\((.*)\)$/s.exec(rule)?.[1];

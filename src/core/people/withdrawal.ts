@@ -6,7 +6,7 @@ import { isPlanComplete, progressOf } from '../tasks/queue.ts';
 import { isFinished, nameOfTask, type QueuedTask, type Task } from '../tasks/task.ts';
 import { hasLabel } from './labels.ts';
 
-/** How a person takes an issue back while a run works. `gone`: it was deleted or transferred. */
+/** The ways in which a person takes an issue back during a run. `gone`: the issue was deleted or transferred. */
 export const withdrawalKinds = ['closed', 'unlabeled', 'gone'] as const;
 export type WithdrawalKind = (typeof withdrawalKinds)[number];
 
@@ -16,7 +16,7 @@ export interface Withdrawal {
   readonly why: WithdrawalKind;
 }
 
-/** Returns how a person has taken the issue back, or null if it is wanted still: open and labelled. `issue`: null if the repository does not have it. */
+/** Returns how a person has taken the issue back, or null if it is still open and labelled. `issue` is null if the repository does not have it. */
 export function withdrawalOf(
   issue: { readonly state: 'open' | 'closed'; readonly labels: readonly string[] } | null,
   taskLabel: string,
@@ -26,7 +26,7 @@ export function withdrawalOf(
   return hasLabel(issue.labels, taskLabel) ? null : 'unlabeled';
 }
 
-/** The tasks, with those that a person took back out of reach. */
+/** Returns the tasks; those that a person took back become ineligible. */
 export function withdrawTasks<T extends QueuedTask>(
   tasks: readonly T[],
   withdrawals: readonly Pick<Withdrawal, 'task'>[],
@@ -35,7 +35,7 @@ export function withdrawTasks<T extends QueuedTask>(
   return ids.size === 0 ? tasks : tasks.map((task) => (ids.has(task.id) ? { ...task, obstacle: 'withdrawn' } : task));
 }
 
-/** True if people took back every task of the run that it could have worked on. */
+/** Tells whether people took back every task that the run could have worked on. */
 export function isAllWithdrawn(tasks: readonly QueuedTask[]): boolean {
   return tasks.length > 0 && tasks.every(isWithdrawn);
 }
@@ -55,7 +55,7 @@ export function unclaimTasks(
   return reopen(state, claimed, { reason: 'withdrawn', now });
 }
 
-/** How a run ends whose tasks people took back: nothing is complete when nothing is left of what it was asked for. */
+/** Returns the outcome of a run whose tasks people took back. A run is not complete if none of its tasks remain. */
 export function outcomeAfterWithdrawal(
   outcome: Outcome,
   tasks: readonly QueuedTask[],
@@ -73,7 +73,7 @@ const WHY: Readonly<Record<WithdrawalKind, string>> = {
   gone: 'was deleted or transferred',
 };
 
-/** What people read of a task that was taken back. */
+/** Returns the warning for people about a task that was taken back. */
 export function withdrawalWarning(task: Pick<Task, 'source'>, why: WithdrawalKind): string {
   return `${nameOfTask(task)} ${WHY[why]} while this run worked: no further call is made for it, and nothing says that it is done.`;
 }

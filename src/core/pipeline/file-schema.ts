@@ -4,15 +4,15 @@ import { DAY_MS, HOUR_MS } from '../countdown.ts';
 import { parseDuration } from './reading/command-variables.ts';
 import { MAX_FILE_CHARS, MAX_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
-/** A longer command is a script, which belongs in a file. */
+/** Maximum length of a command; a longer one belongs in a script. */
 const MAX_COMMAND_CHARS = 10_000;
 const MAX_RETRIES = 10;
 const MAX_FAILURES = 100;
 const MAX_PATTERNS = 100;
-/** In words and in ms. */
+/** Maximum durations in words and in ms. */
 const LONGEST = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
 
-/** For editors: a duration, or a text with variables. */
+/** Pattern for editors: a duration, or a text with variables. */
 const DURATION_PATTERN = String.raw`^\s*\+?(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+)\s*$|\$\{`;
 
 function duration([words, maxMs]: readonly [string, number], what: string) {
@@ -32,7 +32,7 @@ function durationProblem(input: unknown, words: string, maxMs: number): string |
   const shown = JSON.stringify(input);
   if (ms === null)
     return `must be a duration such as "10m" or "90s", or a number of seconds, but is ${shown.slice(0, 60)}`;
-  // What is cut to 0 would be as if it were absent.
+  // A value that is rounded to 0 would count as absent.
   if (ms === 0 && /[1-9]/.test(String(input))) return `must be at least 1ms, but is ${shown}`;
   if (ms < 0) return `must not be negative, but is ${shown}`;
   return ms > maxMs ? `must be at most ${words}, but is ${shown}` : null;
@@ -172,7 +172,7 @@ const readmeConfig = z.strictObject({
     ),
 });
 
-/** Keys of `config` by the step's type. */
+/** Schemas of `config` by the step's type. */
 export const configSchemas = {
   agent: agentConfig,
   command: commandConfig,
@@ -181,7 +181,7 @@ export const configSchemas = {
   noop: z.looseObject({}),
 };
 
-/** One step by itself, whatever stands beside it. */
+/** The schema of one step on its own. */
 export const stepSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('agent'), ...common, config: agentConfig.optional() }),
   z.strictObject({ type: z.literal('command'), ...common, config: commandConfig }),
@@ -190,7 +190,7 @@ export const stepSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('noop'), ...common, config: configSchemas.noop.optional() }),
 ]);
 
-/** What can be said of a step whose type is none. */
+/** The schema of a step of unknown type. */
 export const untypedStepSchema = z.strictObject({
   type: z.unknown().optional(),
   ...common,
@@ -220,26 +220,26 @@ const file = z.strictObject({
 });
 
 export const pipelineFileSchema = file;
-/** What a file of a pipeline says. */
+/** The content of a pipeline file. */
 export type PipelineFile = z.infer<typeof file>;
 
-/** Keys that a key may have been meant to be, by where it stands. */
+/** Known keys by position, used to suggest the intended key. */
 export const FILE_KEYS = Object.keys(file.shape);
 export const STEP_KEYS = ['type', ...Object.keys(common), 'config'];
 export const BREAKER_KEYS = Object.keys(breaker.shape);
 
-/** Keys whose value is a number, or a switch: a variable that is all of it is read as one. */
+/** Keys with a number or boolean value, in which a variable that is the whole value is converted. */
 export const NUMBER_KEYS: readonly string[] = ['max_loops_per_task', 'max_retries', 'threshold'];
 export const SWITCH_KEYS: readonly string[] = ['enabled', 'continue_on_error'];
 
-/** Keys of `config` that are accepted for the sake of other tools. */
+/** Keys of `config` that are accepted for compatibility with other tools. */
 export const UNUSED_KEYS: readonly string[] = Object.values(configSchemas).flatMap(({ shape }) =>
   Object.entries(shape).flatMap(([key, schema]) =>
     (schema as z.ZodType).description === NO_MEANING || key === 'prd_file' ? [key] : [],
   ),
 );
 
-/** The published JSON Schema of the file. */
+/** Returns the published JSON Schema of the file. */
 export function pipelineJsonSchema(): object {
   const schema = z.toJSONSchema(pipelineFileSchema, {
     io: 'input',
@@ -248,7 +248,7 @@ export function pipelineJsonSchema(): object {
   return { title: 'Pipeline of an iteration', ...schema };
 }
 
-/** A number or a switch may be a variable in quotes as well. */
+/** Allows a quoted variable in place of a number or boolean. */
 function withReference(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.type !== 'integer' && schema.type !== 'boolean') return;
   const own = Object.fromEntries(Object.entries(schema).filter(([key]) => key !== 'description'));

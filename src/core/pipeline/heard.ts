@@ -4,41 +4,41 @@ import { configurationProblem } from '../lane/verdict.ts';
 import type { AgentStep, Pipeline, Step } from './pipeline.ts';
 import { circuitOf, probeAtOf, type StepMemory, type StepRecord, type StepResult } from './step-record.ts';
 
-/** An iteration's pipeline, as far as it went. */
+/** The progress of an iteration's pipeline. */
 export interface Progress {
   readonly steps: Pipeline['steps'];
-  /** Of the steps that are over, in their order. */
+  /** Records of the finished steps, in order. */
   readonly records: readonly Pick<StepRecord, 'optional' | 'result'>[];
   readonly memory: StepMemory;
-  /** Why no call of the agent may be made now, as words; null: one may be. */
+  /** The reason why the agent may not be called now, in words; null if it may be called. */
   readonly callObstacle: string | null;
-  /** Why no step may run now, as words: what a call said ends the run; null: nothing does. */
+  /** The reason why a finished call ends the run, in words, so that no further step may run; null if the run continues. */
   readonly runEnds: string | null;
   readonly cancelled: boolean;
   readonly now: number;
 }
 
-/** What to do with the next step. */
+/** The action for the next step. */
 type StepAction =
   | { readonly kind: 'run'; readonly step: Step }
-  /** It does not run: this is its result. */
+  /** The step does not run and gets this result. */
   | { readonly kind: 'leave'; readonly step: Step; readonly result: StepResult }
   | { readonly kind: 'over' };
 
-/** How one attempt at a step went. */
+/** The result of one attempt at a step. */
 export interface Attempt {
   readonly result: Extract<StepResult, { kind: 'passed' | 'failed' }>;
-  /** Whether another attempt may come out otherwise. */
+  /** True if another attempt may have a different result. */
   readonly isWorthAnother: boolean;
 }
 
-/** The delay doubles up to half a minute; one that begins longer stays. */
+/** Maximum delay reached by doubling; a longer initial delay stays as it is. */
 const MAX_DOUBLED_DELAY_MS = 30_000;
 
-/** Errors of the agent's CLI that come and go. */
+/** Kinds of errors of the agent's CLI that may be temporary. */
 const PASSING_ERRORS: readonly string[] = ['server', 'rate-limit', 'other'];
 
-/** What an iteration heard of its agent. */
+/** The messages and results that an iteration received from its agent. */
 export interface Heard {
   readonly analysis: Analysis;
   readonly end: AgentEnd;
@@ -78,7 +78,7 @@ const SILENCE: Analysis = {
   costUsd: null,
 };
 
-/** Why a call is the last one of its run, whatever its step may do, as words: the provider's limit, or an access that is wrong for every call alike; null: it is not. */
+/** Returns why a call is the last one of its run, in words: people took its task back, the provider's limit is reached, or the access fails for every call. Null if the run may continue. */
 export function endsTheRun({ analysis, end }: Pick<Heard, 'analysis' | 'end'>): string | null {
   if (end.kind === 'withdrawn') return 'people took its task back';
   if (analysis.usageLimit !== null) return "the provider's usage limit is reached";
@@ -86,9 +86,9 @@ export function endsTheRun({ analysis, end }: Pick<Heard, 'analysis' | 'end'>): 
 }
 
 /**
- * The calls of an iteration as one. The last one's word counts: it has seen what those before it made; before it counts
- * what ends the run. What was used and refused is that of all. `failed`: those of them whose step may fail and did, so that they
- * overrule nothing; `sessionId`: the lane's conversation as the iteration leaves it.
+ * Joins the calls of an iteration into one. A call that ends the run decides, else the last one, which has seen the
+ * work of the others. Usage and denials are those of all calls. `failed` calls belong to steps that may fail and
+ * overrule nothing; `sessionId` is the lane's conversation after the iteration.
  */
 export function heardTogether(
   calls: readonly Heard[],
@@ -119,7 +119,7 @@ export function heardTogether(
   };
 }
 
-/** A call that was made again, with what both used; the failed one was refused nothing that counts. */
+/** Joins a failed call with its repetition and adds up their usage. Denials of the failed call do not count. */
 export function heardAgain<Call extends Heard>(failed: Heard, again: Call): Call {
   const analyses = [failed.analysis, again.analysis];
   return {
@@ -133,13 +133,13 @@ export function heardAgain<Call extends Heard>(failed: Heard, again: Call): Call
   };
 }
 
-/** null: none of them is known. */
+/** Adds up the known amounts; null if none is known. */
 function sumOf(amounts: readonly (number | null)[]): number | null {
   const known = amounts.filter((amount) => amount !== null);
   return known.length === 0 ? null : known.reduce((sum, amount) => sum + Math.max(0, amount), 0);
 }
 
-/** Which step is next, and whether it runs. A step that failed, a call that may not be made, or one that ends the run, ends the iteration's steps. */
+/** Returns the next step and whether it runs. The iteration's steps end after a failed required step, a call that may not be made, or a call that ends the run. */
 export function nextAction({ steps, records, memory, callObstacle, runEnds, cancelled, now }: Progress): StepAction {
   const step = steps[records.length];
   if (step === undefined) return { kind: 'over' };
@@ -158,7 +158,7 @@ export function nextAction({ steps, records, memory, callObstacle, runEnds, canc
   return { kind: 'run', step };
 }
 
-/** The agent step that an iteration calls first, if all steps before it pass; null: none is called. */
+/** Returns the agent step that an iteration calls first if all steps before it pass; null if it calls none. */
 export function firstCall({ steps, memory, now }: Pick<Progress, 'steps' | 'memory' | 'now'>): AgentStep | null {
   const records: Progress['records'][number][] = [];
   for (;;) {
@@ -174,7 +174,7 @@ function isSet({ file, isOnBase }: { readonly file: string; readonly isOnBase: b
   return isOnBase || memory.markers.includes(file);
 }
 
-/** How long to wait before the step is tried again; null: it is not. `leftMs`: what the run still has. */
+/** Returns the delay before a step is tried again, in ms; null if it is not. `leftMs` is the time left in the run. */
 export function retryAfter(
   { maxRetries, retryDelayMs }: Pick<Step, 'maxRetries' | 'retryDelayMs'>,
   { result, isWorthAnother }: Attempt,
@@ -185,7 +185,10 @@ export function retryAfter(
   return delayMs < leftMs ? delayMs : null;
 }
 
-/** How an agent's call went as a step: what it says of its task is for the end of the iteration. One that ran out of time is not worth another: the next iteration continues. */
+/**
+ * Judges an agent's call as an attempt at a step; its claims about the task are judged at the end of the iteration. A
+ * call that ran out of time is not repeated, because the next iteration continues it.
+ */
 export function agentAttempt({
   analysis: { agentError, usageLimit },
   end,

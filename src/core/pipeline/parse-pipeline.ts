@@ -27,14 +27,14 @@ import { MAX_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 interface Expanding {
   readonly variables: Variables;
-  /** Names of those that have no value, added to. */
+  /** Collects the names of variables without a value. */
   readonly missing: Set<string>;
 }
 
-/** A longer file is none that anybody wrote by hand. */
+/** Maximum length of a pipeline file that somebody may have written by hand. */
 const MAX_CHARS = 256 * 1024;
 
-/** A file that a pipeline names, and where. */
+/** A file that a pipeline names, with the position of its name. */
 interface NamedFile {
   readonly path: string;
   readonly at: Position;
@@ -43,7 +43,7 @@ interface NamedFile {
 /** A step whose files are still to be read. */
 export interface PlannedStep {
   readonly step: Step;
-  /** null: the run's prompt. */
+  /** null if the step uses the run's prompt. */
   readonly prompt: NamedFile | null;
   readonly marker: NamedFile | null;
 }
@@ -55,27 +55,27 @@ export interface PlannedPipeline {
   readonly maxIterationsPerTask: number;
   /** Variables that the agent does not see and that have no default. */
   readonly missing: readonly string[];
-  /** The same of each command that names some. */
+  /** The missing variables of each command that names some. */
   readonly missingInCommands: readonly { readonly step: string; readonly names: readonly string[] }[];
-  /** Keys that have no meaning here. */
+  /** Keys that are accepted without effect. */
   readonly unused: readonly string[];
 }
 
-/** What a file says. */
+/** The result of parsing a pipeline file. */
 export type ParsedPipeline =
   | PlannedPipeline
-  /** `steps`: without what is wrong in them, for what their files have to say besides. */
+  /** `steps` leaves out the invalid parts, so that the files that they name can be checked as well. */
   | { readonly kind: 'wrong'; readonly problems: readonly Problem[]; readonly steps: readonly PlannedStep[] }
-  /** It has no steps: a file of another tool, or about something else. */
+  /** The file has no steps: it belongs to another tool or serves another purpose. */
   | { readonly kind: 'no-pipeline' };
 
 interface Reading {
   readonly variables: Variables;
-  /** What is wrong with a rule of a tool, as a predicate; null: nothing. */
+  /** Returns the problem of a tool rule as a predicate; null if the rule is valid. */
   readonly ruleProblem: (rule: string) => string | null;
 }
 
-/** Reads one of the files; answers any text. */
+/** Parses one of the pipeline files; accepts any text. */
 export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
   const unreadable = (problems: readonly Problem[]): ParsedPipeline =>
     isAnybodys(file) && !looksLikeSteps(text) ? { kind: 'no-pipeline' } : { kind: 'wrong', problems, steps: [] };
@@ -124,7 +124,7 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
   };
 }
 
-/** Keys without meaning here, and those that have none for a step of their type. */
+/** Returns the keys without effect, including those that have none for a step of their type. */
 function unusedIn({ steps }: PipelineFile): readonly string[] {
   const ofOthers = steps.flatMap(({ config }) => Object.keys(config ?? {})).filter((key) => UNUSED_KEYS.includes(key));
   const ofRetries = steps.flatMap((step) =>
@@ -135,25 +135,25 @@ function unusedIn({ steps }: PipelineFile): readonly string[] {
   return [...new Set([...ofOthers, ...ofRetries])];
 }
 
-/** Of steps that start something. */
+/** Keys of steps that start a program. */
 const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
 
-/** The key of a list that was meant to be `steps`; null: there is none. */
+/** Returns the key of a list that was meant to be `steps`; null if there is none. */
 function meantAsSteps(data: unknown): string | null {
   if (typeof data !== 'object' || data === null) return null;
   const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));
   return lists.map(([key]) => key).find((key) => nearest(key, ['steps']) !== null) ?? null;
 }
 
-/** A step as far as it can be read. */
+/** A step with everything that can be read of it. */
 interface ReadableStep {
-  /** As the file has it. */
+  /** The step as the file has it. */
   readonly given: unknown;
-  /** Without what the schema refuses; null: too little is left. */
+  /** The step without the parts that the schema refuses; null if too little remains. */
   readonly step: FileStep | null;
 }
 
-/** Each step by itself, so that what is wrong with one hides nothing of the others, nor of what else it says. */
+/** Reads each step on its own, so that a problem in one hides no other problem. */
 function readableSteps(data: unknown): readonly ReadableStep[] {
   const given = typeof data === 'object' && data !== null && 'steps' in data ? data.steps : null;
   return (Array.isArray(given) ? given : []).map((step: unknown) => ({ given: step, step: readableStep(step) }));
@@ -168,7 +168,7 @@ function readableStep(given: unknown): FileStep | null {
   return stepSchema.safeParse(refused.reduce(without, given)).data ?? null;
 }
 
-/** Data without what stands at a path; of a list nothing is left. */
+/** Returns the data without the value at a path; a path into a list removes the whole list. */
 function without(data: unknown, [key, ...inner]: readonly PropertyKey[]): unknown {
   if (key === undefined || typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
   return Object.fromEntries(
@@ -179,7 +179,7 @@ function without(data: unknown, [key, ...inner]: readonly PropertyKey[]): unknow
   );
 }
 
-/** What is wrong with steps of no known type, of which the schema of the file says no more than that. */
+/** Returns the issues of steps of unknown type, for which the file's schema reports only the type. */
 function issuesOfUntyped(steps: readonly ReadableStep[]): readonly z.core.$ZodIssue[] {
   return steps.flatMap(({ given }, index) => {
     const issues = stepSchema.safeParse(given).error?.issues ?? [];
@@ -189,7 +189,7 @@ function issuesOfUntyped(steps: readonly ReadableStep[]): readonly z.core.$ZodIs
   });
 }
 
-/** What no schema sees: names, markers, and a pipeline that would call nobody. */
+/** Checks rules that no schema covers: unique names, markers, and at least one call of an agent. */
 function rulesBroken(read: readonly ReadableStep[], { ruleProblem }: Reading): readonly Wrong[] {
   const steps = read.map(({ step }) => step);
   const names = read.map(({ given }) =>
@@ -231,7 +231,7 @@ function rulesBroken(read: readonly ReadableStep[], { ruleProblem }: Reading): r
       note([index, 'name'], `another step is called "${oneLine(name, MAX_NAME_CHARS)}" as well`);
     if (name !== null) taken.add(name);
   }
-  // A marker is a name that the lane keeps, never a file that a step writes.
+  // A marker is a name that the lane remembers, never a file that a step writes.
   for (const { index, config } of agents)
     for (const key of ['prompt_file', 'prd_file'] as const) {
       const owner = config[key] === undefined ? undefined : markers.get(plainPath(config[key]));
@@ -241,7 +241,7 @@ function rulesBroken(read: readonly ReadableStep[], { ruleProblem }: Reading): r
           `\`${key}\` is the \`marker_file\` of ${owner === index ? 'the same step' : `the step "${steps[owner]?.name ?? ''}"`}: markers are not written as files, so ${owner === index ? 'it waits for itself' : 'it would wait forever'}`,
         );
     }
-  // What cannot be read may be an agent.
+  // An unreadable step may be an agent step.
   if (steps.length === 0 || steps.includes(null)) return wrong;
   if (agents.length === 0)
     wrong.push({ path: ['steps'], of: 'key', message: '`steps` has no `agent` step that is enabled' });
@@ -330,7 +330,7 @@ function msOf(value: string | number | undefined, fallback: number): number {
 
 type ToolKeys = Pick<NonNullable<Extract<FileStep, { type: 'agent' }>['config']>, 'allowed_tools' | 'allowedTools'>;
 
-/** null: none are named. A comma inside brackets belongs to its rule. */
+/** Returns the tool rules; null if none are given. A comma inside brackets belongs to its rule. */
 function toolsOf({ allowed_tools: snake, allowedTools: camel }: ToolKeys): readonly string[] | null {
   const given = snake ?? camel;
   if (given === undefined) return null;
@@ -339,7 +339,7 @@ function toolsOf({ allowed_tools: snake, allowedTools: camel }: ToolKeys): reado
   return named.length === 0 ? null : named;
 }
 
-/** Data with the variables of its texts put in, but for commands, where bash puts them in so that they cannot become code, and for what is not about steps. */
+/** Replaces variables in all texts except for commands, where bash expands them safely, and `signals`, which is not about steps. */
 function putIn(data: unknown, expanding: Expanding): unknown {
   if (Array.isArray(data)) return data.map((item) => putIn(item, expanding));
   if (typeof data !== 'object' || data === null) return typeof data === 'string' ? textOf(data, expanding) : data;
@@ -351,7 +351,7 @@ function putIn(data: unknown, expanding: Expanding): unknown {
   );
 }
 
-/** Where a number or a switch is wanted, a variable that is the whole value is read as one. */
+/** Converts a variable that is the whole value to a number or boolean if the key requires one. */
 function valueOf(key: string, given: string, expanding: Expanding): unknown {
   const text = textOf(given, expanding);
   if (!isReference(given)) return text;

@@ -1,29 +1,29 @@
 import type { Policy } from '../policy.ts';
 import type { Aim } from '../prompt/hints.ts';
 
-/** What every step of a pipeline has. */
+/** The fields that every step of a pipeline has. */
 interface Common {
-  /** Unique within its pipeline. */
+  /** Name, unique within the pipeline. */
   readonly name: string;
-  /** null = as long as an agent's call. */
+  /** null for the timeout of an agent call. */
   readonly timeoutMs: number | null;
   readonly maxRetries: number;
-  /** Before the first retry; it doubles with each. */
+  /** Delay before the first retry; it doubles with each retry. */
   readonly retryDelayMs: number;
-  /** A failure neither ends the iteration's steps nor overrules a claim to be done. */
+  /** True if a failure neither ends the iteration's steps nor overrules a claim to be done. */
   readonly continueOnError: boolean;
-  /** null: it is tried in every iteration. */
+  /** null if the step is tried in every iteration. */
   readonly breaker: Breaker | null;
 }
 
-/** When a step's circuit opens, and for how long it is skipped then. */
+/** The thresholds of a step's circuit. */
 export interface Breaker {
-  /** Failures in a row. */
+  /** Number of failures in a row that open the circuit. */
   readonly threshold: number;
   readonly resetAfterMs: number;
 }
 
-/** A file that stands for "this step ran": only its name counts, and whether the base branch has it. */
+/** A file that marks a step as already run: only its name counts, and whether the base branch has it. */
 interface Marker {
   readonly file: string;
   readonly isOnBase: boolean;
@@ -31,28 +31,28 @@ interface Marker {
 
 export interface AgentStep extends Common {
   readonly kind: 'agent';
-  /** Its own prompt, from the base branch; null = the run's prompt. */
+  /** The step's own prompt from the base branch; null for the run's prompt. */
   readonly prompt: { readonly path: string; readonly text: string } | null;
-  /** null = as the run is set. */
+  /** null for the run's model. */
   readonly model: string | null;
-  /** null = as the run is set. */
+  /** null for the run's rules. */
   readonly allowedTools: readonly string[] | null;
-  /** `continue`: it continues the lane's conversation; `fresh`: each call begins one of its own. */
+  /** `continue`: the step continues the lane's conversation; `fresh`: each call begins a new one. */
   readonly session: 'continue' | 'fresh';
-  /** null: it runs in every iteration. */
+  /** null if the step runs in every iteration. */
   readonly marker: Marker | null;
 }
 
 export interface CommandStep extends Common {
   readonly kind: 'command';
-  /** For bash; a person's own words, from the base branch. */
+  /** Command for bash, written by a person on the base branch. */
   readonly command: string;
 }
 
 export interface ReadmeStep extends Common {
   readonly kind: 'readme-check';
   readonly path: string;
-  /** Globs of files whose change asks for a look at the README. */
+  /** Globs of files whose change requires a look at the README. */
   readonly patterns: readonly string[];
 }
 
@@ -63,16 +63,16 @@ interface PlainStep extends Common {
 /** One step of an iteration. */
 export type Step = AgentStep | CommandStep | ReadmeStep | PlainStep;
 
-/** What one iteration does, in this order; it has a call of the agent in every iteration. Steps that are switched off are not in it. */
+/** The steps of an iteration in order, without those that are switched off. At least one calls the agent in every iteration. */
 export interface Pipeline {
-  /** Where it was read. */
+  /** Path of the file that the pipeline was read from. */
   readonly file: string;
   readonly steps: readonly Step[];
-  /** 0 = its file sets none. */
+  /** 0 if the file sets no limit. */
   readonly maxIterationsPerTask: number;
 }
 
-/** Where a pipeline may stand; the first file that has steps counts. */
+/** The files that may contain a pipeline; the first one with steps counts. */
 export const PIPELINE_FILES = [
   '.ralph/config.json',
   '.ralph/configs/default.json',
@@ -80,24 +80,24 @@ export const PIPELINE_FILES = [
   'config.yaml',
 ] as const;
 
-/** Whether the file may be that of any tool: then it is a pipeline only by what it says. */
+/** Tells whether the file may belong to any tool, so that its content must prove that it is a pipeline. */
 export function isAnybodys(file: string): boolean {
   return file === 'config.yaml';
 }
 
-/** More than any pipeline makes that is in order: every step an agent's, with all its retries. */
+/** Maximum number of agent calls of any valid pipeline: every step calls the agent, with all its retries. */
 export const MAX_CALLS_PER_ITERATION = 220;
 
-/** Kinds of steps, by the names that they have in a file. */
+/** The kinds of steps, by their names in a file. */
 export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noop'] as const;
 
-/** What the calls of an agent step are for: the task, or what its own prompt says, which may be to come before every task. */
+/** Returns the aim of an agent step's calls: the task, or the step's own prompt, which may have to run once before every task. */
 export function aimOf({ prompt, marker }: Pick<AgentStep, 'prompt' | 'marker'>): Aim {
   if (prompt === null) return 'task';
   return marker === null ? 'step' : 'once';
 }
 
-/** What decides whether an iteration is worth its calls: the agent steps that the base branch does not mark as done. */
+/** Returns the agent steps that the base branch does not mark as done. They decide whether an iteration is worth its calls. */
 export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentSteps'] {
   return steps.flatMap((step) =>
     step.kind !== 'agent' || step.marker?.isOnBase === true
@@ -113,14 +113,14 @@ export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentS
   );
 }
 
-/** The required steps that call no agent and have a circuit of their own. */
+/** Returns the required steps that call no agent and have a circuit of their own. */
 export function otherStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['otherSteps'] {
   return steps.flatMap(({ kind, name, breaker, continueOnError }) =>
     kind === 'agent' || breaker === null || continueOnError ? [] : [{ name, resetAfterMs: breaker.resetAfterMs }],
   );
 }
 
-/** The most agent calls that one iteration can make, retries included. */
+/** Returns the maximum number of agent calls of one iteration, including retries. */
 export function callsPerIteration({ steps }: Pick<Pipeline, 'steps'>): number {
   return steps.reduce((sum, step) => sum + (step.kind === 'agent' ? 1 + step.maxRetries : 0), 0);
 }

@@ -4,16 +4,16 @@ import type { Policy } from '../policy.ts';
 import { createGlob } from '../text/glob.ts';
 import { firstNames } from '../text/phrase.ts';
 
-/** What a run has used when a step would call the agent. Instants in ms. */
+/** The usage of a run when a step is about to call the agent. Instants in ms. */
 interface Used {
   readonly windows: Windows;
   readonly startedAt: number;
-  /** Of this run, those of the running iteration included. */
+  /** Calls of this run, including those of the current iteration. */
   readonly calls: number;
   readonly costUsd: number;
 }
 
-/** What a README's check looks at. */
+/** The facts that a README check uses. */
 interface ReadmeFacts {
   readonly path: string;
   readonly exists: boolean;
@@ -24,7 +24,7 @@ interface ReadmeFacts {
 
 const MAX_NAMED = 5;
 
-/** Why the README needs a look; null: it does not. Files that match were changed, and the README was not; tests do not count. */
+/** Returns why the README needs a look; null if it does not. It does if matching files changed and the README did not; tests do not count. */
 export function readmeProblem({ path, exists, patterns, changed }: ReadmeFacts): string | null {
   if (!exists) return `${path} does not exist`;
   if (changed.includes(path)) return null;
@@ -37,7 +37,7 @@ export function readmeProblem({ path, exists, patterns, changed }: ReadmeFacts):
 
 const TEST_NAME = /(?:_test\.[^/]+|\.(?:test|spec)\.[^/]+)$/;
 
-/** Why no call may be made now, as words; null: one may be. The limits of `nextStep`, asked between the steps of an iteration. */
+/** Returns why no call may be made now, in words; null if one may be. These are the limits of `nextStep`, checked between the steps of an iteration. */
 export function callObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
   const window = usedUp(windows, policy, now);
   if (window !== null) return `its limit is reached (${window.reason})`;

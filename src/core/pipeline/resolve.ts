@@ -3,31 +3,31 @@ import type { ParsedPipeline, PlannedPipeline, PlannedStep } from './parse-pipel
 import type { Pipeline, Step } from './pipeline.ts';
 import { problemLines, type Problem } from './reading/command-variables.ts';
 
-/** Files of the base branch: texts by path, and why others were not read. */
+/** Files of the base branch: texts by path, and reasons by path for files that were not read. */
 interface BaseTexts {
   readonly texts: Readonly<Record<string, string>>;
   readonly unread: Readonly<Record<string, string>>;
 }
 
-/** What a file says, as far as it can be read. */
+/** A parsed file that is a pipeline, valid or not. */
 type Readable = Exclude<ParsedPipeline, { readonly kind: 'no-pipeline' }>;
 
-/** The files that a pipeline names, to be read from the base branch. */
+/** Returns the files that a pipeline names, which are to be read from the base branch. */
 export function filesNamedBy({ steps }: Readable): readonly string[] {
   return [...new Set(steps.flatMap(({ prompt, marker }) => [prompt, marker]).flatMap((named) => named?.path ?? []))];
 }
 
-/** All that is wrong with a pipeline: what its file says, and the prompts that it names. */
+/** Returns all problems of a pipeline: those of its file and those of the prompts that it names. */
 export function problemsWith(file: string, parsed: Readable, base: BaseTexts): readonly string[] {
   const known = parsed.kind === 'wrong' ? parsed.problems : [];
   const isKnown = ({ at }: Problem): boolean =>
     known.some((problem) => problem.at?.line === at?.line && problem.at?.column === at?.column);
-  // A prompt that is a step's marker is no file of the base branch either.
+  // A prompt that is also a step's marker is already reported at the same position.
   const ofPrompts = parsed.steps.flatMap((step) => promptProblem(step, base)).filter((problem) => !isKnown(problem));
   return problemLines(file, [...known, ...ofPrompts]);
 }
 
-/** The pipeline with its prompts, which are there, and markers that people have set on the base branch. */
+/** Returns the pipeline with its prompts, which must exist, and with the markers that people have set on the base branch. */
 export function resolvePipeline(file: string, planned: PlannedPipeline, base: BaseTexts): Pipeline {
   const steps = planned.steps.map(({ step, prompt, marker }): Step => {
     if (step.kind !== 'agent') return step;
@@ -54,7 +54,7 @@ function isThere({ texts, unread }: BaseTexts, path: string): boolean {
   return Object.hasOwn(texts, path) || Object.hasOwn(unread, path);
 }
 
-/** What people read of a pipeline that counts: one line. */
+/** Describes a pipeline in one line for people. */
 export function describePipeline({ file, steps }: Pipeline, unused: readonly string[]): string {
   const names = namesOf(steps.map(({ name, kind }) => `${name} (${kind})`));
   const without = unused.length === 0 ? '' : `; without meaning here: ${namesOf(unused)}`;

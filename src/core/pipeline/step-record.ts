@@ -6,9 +6,9 @@ import { oneLine } from '../text/phrase.ts';
 import { type Breaker, stepKinds } from './pipeline.ts';
 
 const stepCircuitSchema = z.object({
-  /** In a row, up to the newest. */
+  /** Number of failures in a row, up to the newest run. */
   failures: count,
-  /** null: it is closed. */
+  /** null if the circuit is closed. */
   openedAt: instant.nullable(),
 });
 
@@ -17,46 +17,46 @@ export type StepCircuit = Immutable<z.infer<typeof stepCircuitSchema>>;
 
 const resultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('passed') }),
-  /** `code`: of a command that exited. */
+  /** `code` is the exit code of a command that exited. */
   z.object({ kind: z.literal('failed'), why: z.string(), code: z.number().int().nullable() }),
   z.object({ kind: z.literal('skipped'), why: z.enum(['done-once', 'circuit-open']) }),
   z.object({ kind: z.literal('not-reached'), why: z.string() }),
 ]);
 
-/** What became of a step in one iteration. */
+/** The result of a step in one iteration. */
 export type StepResult = Immutable<z.infer<typeof resultSchema>>;
 
 export const stepRecordSchema = z.object({
   name: z.string(),
   kind: z.enum(stepKinds),
-  /** Its failure is told, and overrules nothing. */
+  /** True if a failure of the step is reported but overrules nothing. */
   optional: z.boolean(),
   result: resultSchema,
   attempts: count,
   durationMs: z.number(),
-  /** End of a command's output. */
+  /** The end of a command's output. */
   tail: z.string(),
-  /** Whether the content of the work tree was another behind it. */
+  /** True if the step changed the content of the work tree. */
   changed: z.boolean(),
   calls: z.array(callUsageSchema),
-  /** Tool calls that its agent was refused, and the rules that it had; null: those of the run. */
+  /** Tool calls that the step's agent was refused under `allowedTools`, which is null for the run's rules. */
   denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })),
   allowedTools: z.array(z.string()).nullable(),
-  /** The marker that it set; null: none. */
+  /** The marker that the step set; null if it set none. */
   marker: z.string().nullable(),
-  /** Its circuit as the iteration leaves it; null: it has none. */
+  /** The step's circuit after the iteration; null if it has none. */
   circuit: stepCircuitSchema.nullable(),
 });
 
-/** A step of an iteration's pipeline, measured. */
+/** A measured step of an iteration's pipeline. */
 export type StepRecord = Immutable<z.infer<typeof stepRecordSchema>>;
 
-/** Agent calls of an iteration: one where it had no pipeline. */
+/** Returns the number of agent calls of an iteration; one if it had no pipeline. */
 export function callsIn(steps: readonly StepRecord[]): number {
   return steps.length === 0 ? 1 : steps.reduce((sum, { calls }) => sum + calls.length, 0);
 }
 
-/** The required steps that did not pass, one whose circuit is open included: nothing of such an iteration is done. */
+/** Returns the required steps that did not pass, including those whose circuit is open. They keep an iteration's tasks from being done. */
 export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[] {
   return steps.filter(
     ({ optional, result }) =>
@@ -64,17 +64,17 @@ export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[
   );
 }
 
-/** Whether an agent was called at all. */
+/** Tells whether any agent was called. */
 export function askedAgent(steps: readonly StepRecord[]): boolean {
   return callsIn(steps) > 0;
 }
 
-/** Whether an agent changed content; what a command changes each time is no progress. */
+/** Tells whether an agent changed content. Changes by commands are not progress, because they repeat. */
 export function changedByAgent(steps: readonly StepRecord[]): boolean {
   return steps.length === 0 || steps.some(({ kind, changed }) => kind === 'agent' && changed);
 }
 
-/** What was refused in an iteration, with the rules that held; null: those of the run. */
+/** Returns the refused tool calls of an iteration with the rules that applied; null means the run's rules. */
 export function refusedIn(
   steps: readonly StepRecord[],
   denials: readonly Denial[],
@@ -82,7 +82,7 @@ export function refusedIn(
   return steps.length === 0 ? [{ denials, allowedTools: null }] : steps;
 }
 
-/** From when on an open circuit is probed; null: the step may run now. A clock that went back leaves it open. */
+/** Returns the instant from which an open circuit may be probed; null if the step may run now. A clock that went back leaves the circuit open. */
 export function probeAtOf(
   { openedAt }: StepCircuit,
   { resetAfterMs }: Pick<Breaker, 'resetAfterMs'>,
@@ -92,7 +92,7 @@ export function probeAtOf(
   return openedAt + resetAfterMs;
 }
 
-/** The circuit after the step ran once more. A probe that fails opens it again. */
+/** Returns the circuit after one more run of the step. A failed probe opens it again. */
 export function afterRun(circuit: StepCircuit, passed: boolean, { threshold }: Breaker, now: number): StepCircuit {
   if (passed) return { failures: 0, openedAt: null };
   const failures = circuit.failures + 1;
@@ -105,13 +105,13 @@ const MAX_TAIL_CHARS = 400;
 
 const MAX_NOTED = 5;
 
-/** A step of this iteration that is over, and what its agent said; null: it has none. */
+/** A finished step of this iteration; `said` is its agent's message, null if it has none. */
 export interface EarlierStep {
   readonly record: Pick<StepRecord, 'name' | 'kind' | 'result' | 'tail'>;
   readonly said: string | null;
 }
 
-/** What the next agent reads of steps: those of its own iteration, else those that failed in the one before. Holds text of agents and commands: it is to be shown as data. */
+/** Returns the notes on steps for the next agent: the earlier steps of its iteration, else the failed steps of the last one. They contain text of agents and commands and must be shown as data. */
 export function stepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
   const now = earlier
     .filter(({ record: { kind, result } }) => kind !== 'noop' && kind !== 'git-commit' && result.kind !== 'skipped')
@@ -128,7 +128,7 @@ function note({ name, result, tail }: EarlierStep['record'], said: string | null
   return `Step ${name} ${resultWords(result)}${words}${output === '' ? '' : `\n${output}`}`;
 }
 
-/** What became of a step, in words. */
+/** Describes a step's result in words. */
 export function resultWords(result: StepRecord['result']): string {
   switch (result.kind) {
     case 'passed':
@@ -144,41 +144,41 @@ export function resultWords(result: StepRecord['result']): string {
   }
 }
 
-/** Steps of one pipeline, and so markers and circuits of a lane. */
+/** Maximum number of steps in a pipeline, and so of markers and circuits of a lane. */
 export const MAX_STEPS = 20;
 
-/** Of a step's name. */
+/** Maximum length of a step's name. */
 export const MAX_NAME_CHARS = 60;
 
-/** Of the path of a file that a pipeline names. */
+/** Maximum length of the path of a file that a pipeline names. */
 export const MAX_FILE_CHARS = 300;
 
 export const stepMemorySchema = z.object({
-  /** Names of marker files of steps that have run on this lane. */
+  /** Names of the marker files of steps that have run on this lane. */
   markers: z.array(z.string().max(MAX_FILE_CHARS)).max(MAX_STEPS),
-  /** By the step's name; one that never failed has none. */
+  /** Circuits by the name of their step; a step that never failed has none. */
   circuits: z.record(z.string().max(MAX_NAME_CHARS), stepCircuitSchema),
 });
 
-/** What a lane keeps of its pipeline from one run to the next. */
+/** The pipeline state that a lane keeps between runs. */
 export type StepMemory = Immutable<z.infer<typeof stepMemorySchema>>;
 
 export const noStepMemory: z.infer<typeof stepMemorySchema> = { markers: [], circuits: {} };
 
-/** The step's circuit; one that never failed is closed. */
+/** Returns a step's circuit; it is closed for a step that never failed. */
 export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: string): StepCircuit {
   return (Object.hasOwn(circuits, name) ? circuits[name] : undefined) ?? { failures: 0, openedAt: null };
 }
 
 type PipelinePolicy = Pick<Policy, 'agentSteps' | 'otherSteps'>;
 
-/** What keeps iterations from being worth a call, and until when. `step`: the required one; null: none that is open is required, and no agent step may run. */
+/** An open circuit that makes iterations useless until `resumeAt`. `step` is the required step; null: no required step is open, but no agent step may run. */
 export interface OpenSteps {
   readonly step: string | null;
   readonly resumeAt: number;
 }
 
-/** Whether an iteration would be in vain: of the steps that are still to run the circuit of a required one is open, or that of each agent step; null: it would not. */
+/** Returns why an iteration would be useless: the circuit of a required step that has yet to run is open, or the circuits of all agent steps are. Null if an iteration is useful. */
 export function openSteps(
   { markers, circuits }: StepMemory,
   { agentSteps, otherSteps }: PipelinePolicy,
@@ -192,14 +192,14 @@ export function openSteps(
   const open = due.flatMap((step) => openOf(step).map((one) => ({ ...one, required: step.required })));
   const others = otherSteps.flatMap(openOf).map((one) => ({ ...one, required: true }));
   const byProbe = [...open, ...others].sort((a, b) => a.resumeAt - b.resumeAt);
-  // Nothing is done before the last required one may run, while one of the others is enough for a call.
+  // All required steps must be able to run, while one of the other agent steps is enough.
   const last = byProbe.findLast(({ required }) => required);
   if (last !== undefined) return { step: last.step, resumeAt: last.resumeAt };
   const first = byProbe[0];
   return first === undefined || open.length < due.length ? null : { step: null, resumeAt: first.resumeAt };
 }
 
-/** Every open circuit as one that has cooled down, by a person's order: one try decides. */
+/** Makes every open circuit ready for a probe, by a person's order. */
 export function probingSteps({ markers, circuits }: StepMemory): StepMemory {
   const probing = Object.entries(circuits).map(
     ([name, { failures, openedAt }]) => [name, { failures, openedAt: openedAt === null ? null : 0 }] as const,
@@ -207,7 +207,7 @@ export function probingSteps({ markers, circuits }: StepMemory): StepMemory {
   return { markers, circuits: Object.fromEntries(probing) };
 }
 
-/** What another job says that the lane keeps: an instant to come would keep a circuit open for as long as anybody likes. */
+/** Limits a memory from another job: an instant in the future could keep a circuit open for any time. */
 export function believableSteps({ markers, circuits }: StepMemory, now: number): StepMemory {
   const bounded = Object.entries(circuits)
     .slice(0, MAX_STEPS)
@@ -217,12 +217,12 @@ export function believableSteps({ markers, circuits }: StepMemory, now: number):
   return { markers, circuits: Object.fromEntries(bounded) };
 }
 
-/** The step that another job says was waited for; null: the pipeline has no such step, or none was named. */
+/** Returns the step that another job names as waited for; null if it names none or the pipeline does not have it. */
 export function believableStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
   return [...agentSteps, ...otherSteps].some(({ name }) => name === step) ? step : null;
 }
 
-/** What the lane keeps after an iteration. Of steps that the pipeline does not have any more nothing is kept; without a pipeline nothing changes. */
+/** Returns the lane's memory after an iteration. Circuits of steps that the pipeline no longer has are dropped; without a pipeline nothing changes. */
 export function rememberSteps(memory: StepMemory, records: readonly StepRecord[]): StepMemory {
   if (records.length === 0) return memory;
   const set = records.flatMap(({ marker }) => marker ?? []);

@@ -7,20 +7,20 @@ import type { Task } from '../tasks/task.ts';
 import { andMore, cut, oneLine } from '../text/phrase.ts';
 import type { Aim } from './hints.ts';
 
-/** What the rules look at: the user's prompt, and the task that it is told with. */
+/** The input of the rules: the user's prompt and the task that it is given with. */
 interface Told {
   readonly prompt: string;
   readonly task: Pick<Task, 'source'>;
-  /** Whether the file of the task has its item on this branch. */
+  /** Tells whether the task's file has its item on this branch. */
   readonly standing: 'listed' | 'unlisted';
-  /** Where its agent keeps its notes. */
+  /** Path of the notes of the task's agent. */
   readonly notesPath: string;
   readonly aim: Aim;
 }
 
 interface Rule {
   readonly isNeeded: (told: Told) => boolean;
-  /** One line; all of them together stay below 600 characters with the heading. */
+  /** Returns one line; all lines and the heading stay below 600 characters. */
   readonly sentence: (told: Told) => string;
 }
 
@@ -29,7 +29,7 @@ const HEADING =
 
 const rules: readonly Rule[] = [
   {
-    // There are too many ways to forbid it ("leave .ralph/ alone") to tell them from everything else that is said of it.
+    // Prompts forbid changes of these files in too many ways ("leave .ralph/ alone") to recognize each.
     isNeeded: (told) =>
       isListed(told) &&
       told.aim !== 'once' &&
@@ -74,7 +74,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Characters of the whole description; the prompt has no room for more. */
+/** Maximum characters of the whole description, set by the prompt's size. */
 export const MAX_ATTEMPTS_CHARS = 700;
 
 const MAX_ITERATIONS = 3;
@@ -83,12 +83,12 @@ const MAX_ITEMS = 3;
 
 const MAX_ITEM_CHARS = 120;
 
-/** What the last iterations of a run did and how they failed, oldest first. Holds text of the agent: it is to be shown as data. */
+/** Describes what the last iterations of a run did and how they failed, oldest first. The result contains text of the agent and must be shown as data. */
 export function describeAttempts(journal: readonly JournalEntry[]): string {
   const attempts: string[] = [];
   let room = MAX_ATTEMPTS_CHARS;
   for (const attempt of journal.slice(-MAX_ITERATIONS).reverse().map(describeAttempt)) {
-    // The newest is shown in any case, as far as it fits.
+    // The newest attempt is always shown, as far as it fits.
     if (attempts.length > 0 && attempt.length + 1 > room) break;
     attempts.unshift(cut(attempt, room));
     room -= attempt.length + 1;
@@ -96,7 +96,7 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
   return attempts.join('\n');
 }
 
-/** One iteration: what changed, and how it failed. */
+/** Describes one iteration: its changes and how it failed. */
 function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: JournalEntry): string {
   const { agentError, denials, errors, signal } = analysis;
   const change = !verdict.progress
@@ -158,18 +158,18 @@ function short(text: string): string {
   return oneLine(text, MAX_ITEM_CHARS);
 }
 
-/** Characters of the whole description; the prompt has no room for more. */
+/** Maximum characters of the whole description, set by the prompt's size. */
 export const MAX_TAKEOVER_CHARS = 900;
 
 const MAX_WORDS_CHARS = 300;
 
-/** What an agent that takes a task over cannot remember. `from`: who worked on it last; `text`: what was done, the words of agents within it: to be shown as data. */
+/** The history for an agent that takes over a task. `from` is the agent that worked on it last; `text` contains words of agents and must be shown as data. */
 export interface Takeover {
   readonly from: AgentName;
   readonly text: string;
 }
 
-/** What the agent of an iteration has to know of a task on which another one worked last; null: it worked on it itself, or nobody did. `entries`: of this run; what earlier runs did is in the task's share. */
+/** Describes a task's history for an agent if another one worked on the task last; returns null otherwise. `entries` are this run's; earlier runs are covered by the task's share. */
 export function describeTakeover(
   agent: AgentName,
   {
@@ -193,7 +193,7 @@ export function describeTakeover(
   for (const entry of worked.reverse()) {
     const text = describeAttempt(entry);
     if (text.length + 1 > room) break;
-    // Oldest first, behind what holds for all of them.
+    // Entries are ordered oldest first, after the summary of the whole task.
     texts.splice(1, 0, text);
     room -= text.length + 1;
   }
@@ -204,7 +204,10 @@ function said(how: string, words: string | null): readonly string[] {
   return words === null ? [] : [`${how}: ${oneLine(words, MAX_WORDS_CHARS)}`];
 }
 
-/** What holds where a user's prompt and the loop's own rules could contradict each other: only what this prompt speaks of, at most 600 characters; empty: nothing. The user's text stays as it is. */
+/**
+ * Returns the rules that win where the user's prompt may contradict the loop, limited to topics of the prompt and at
+ * most 600 characters; empty if there are none. The prompt itself is not changed.
+ */
 export function precedence(told: Told): string {
   const lines = rules.filter(({ isNeeded }) => isNeeded(told)).map(({ sentence }) => `- ${sentence(told)}`);
   return lines.length === 0 ? '' : `${HEADING}\n${lines.join('\n')}`;
@@ -218,7 +221,7 @@ function isListed({ task: { source }, standing }: Told): boolean {
   return 'path' in source && source.kind !== 'prompt' && standing === 'listed';
 }
 
-/** How a call says in the file of its task that it is finished. */
+/** Returns how a call marks its task as finished in the task's file. */
 export function howToMark(
   kind: Exclude<Task['source']['kind'], 'issue' | 'prompt' | 'feedback'>,
   standing: 'listed' | 'unlisted',
@@ -231,7 +234,7 @@ export function howToMark(
     prd: 'mark that entry: `"passes": true` or `"status": "done"`, whichever of the two fields it has',
     beads: 'set the `status` of that issue to `closed`',
   }[kind];
-  // Only where it does the task at all: a review that is told to change nothing marks nothing.
+  // The mark is conditional, because a step such as a review may not do the task at all.
   if (aim === 'step')
     return `Its first line says where its item is. A step whose instructions have it finish the task says so there once it is finished, or it does not count as finished: ${mark}. Any other step leaves that file alone.`;
   return `Its first line says where its item is. When the task is finished, and not before, ${mark}. Without that mark it does not count as finished. Do not mark, delete or reword any other item. If you find something missing, you may add it as an item of its own: it becomes a task.`;

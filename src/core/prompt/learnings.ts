@@ -5,15 +5,15 @@ import { issueOfId, type LaneId } from '../tasks/ids.ts';
 import { capped, firstLines, oneLine } from '../text/phrase.ts';
 import { type Aim, taskIntro } from './hints.ts';
 
-/** A merge of the base branch that lies in the work tree: files with conflict markers, and lock files that conflicted, which are as the base has them unless they were made again. */
+/** A merge of the base branch in the work tree, with its conflicted files. Conflicted lock files have the base's content unless they were made again. */
 export interface MergeToFinish {
   readonly conflicts: readonly string[];
   readonly lockFiles: readonly string[];
-  /** Of the lock files, those that the loop makes again itself once no marker is left. */
+  /** The lock files that the loop makes again once no marker is left. */
   readonly madeByLoop: readonly string[];
-  /** What came of that so far. */
+  /** The results of making lock files again so far. */
   readonly remade: readonly LockFile[];
-  /** What `verify` says of it as it lies there; null: nothing yet. */
+  /** The result of `verify` on the unfinished merge; null if it has not run. */
   readonly verification: Verification | null;
 }
 
@@ -35,7 +35,7 @@ const INTRO: Readonly<Record<Subject['kind'], string>> = {
     'The base branch has moved on and conflicts with your branch. Its newest commit is merged into the work tree, and nothing is committed yet. Resolve every conflict so that the intent of both sides stays, and remove all conflict markers. Do not merge, rebase or commit yourself: the loop commits the merge once no marker is left.',
 };
 
-/** What SUMMARY is for where it is the answer. */
+/** The instruction for SUMMARY where it is posted as the answer. */
 export const FEEDBACK_SUMMARY =
   'SUMMARY is posted as the answer: say what you changed, or why nothing should change. With neither a change nor a SUMMARY the task is not answered.';
 
@@ -43,19 +43,19 @@ const MAX_PATHS = 50;
 
 const MAX_PATH_CHARS = 200;
 
-/** A notebook of more characters than this is compacted. */
+/** Maximum characters of a notebook; a longer one is compacted. */
 export const MAX_LEARNINGS_CHARS = 8_000;
 
-/** What a compacted notebook has at most: as much as a prompt shows of it. */
+/** Maximum characters of a compacted notebook, which equals what a prompt shows of it. */
 export const KEPT_LEARNINGS_CHARS = 2_000;
 
-/** The notebook of the queue, which everybody reads: only the queue's agent writes there, so that branches of issues never conflict in it. */
+/** The queue's notebook, which every agent reads. Only the queue's agent writes to it, so that branches of issues never conflict in it. */
 export const LEARNINGS_PATH = '.ralph/learnings.md';
 
-/** The notebooks of issues, each written on its own branch alone. */
+/** The notebooks of issues, each written only on its own branch. */
 export const ISSUE_NOTES = '.ralph/learnings/*.md';
 
-/** Where a lane's agent keeps its notes, and where those go that the notebook has no more room for. */
+/** Returns the paths of a lane's notebook and of the archive for its older notes. */
 export function notebookOf(lane: LaneId): { readonly path: string; readonly archive: string } {
   return issueOfId(lane) === null
     ? { path: LEARNINGS_PATH, archive: '.ralph/learnings_archive.md' }
@@ -63,8 +63,8 @@ export function notebookOf(lane: LaneId): { readonly path: string; readonly arch
 }
 
 /**
- * What a prompt shows of the notes, at most `KEPT_LEARNINGS_CHARS`: the end of the lane's own, which stands last and has at least
- * half of the room, and before it the ends of the others, the most important first.
+ * Returns the notes for a prompt, at most `KEPT_LEARNINGS_CHARS`: the end of the lane's own notes last, with at least
+ * half of the room, preceded by the ends of the other notes, the most important first.
  */
 export function shownNotes(own: string, others: readonly { readonly path: string; readonly text: string }[]): string {
   const wanted = others
@@ -85,23 +85,23 @@ export function shownNotes(own: string, others: readonly { readonly path: string
 
 const BETWEEN = '\n\n';
 
-/** A shorter end of somebody's notes says nothing. */
+/** Minimum characters of a notes excerpt that is worth showing. */
 const MIN_NOTES_CHARS = 80;
 
 function endOf(text: string, count: number): string {
   return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
 }
 
-/** A longer first heading is an entry like any other. */
+/** Maximum length of a title; a longer first heading counts as an entry. */
 const MAX_TITLE_CHARS = 200;
 
 const ARCHIVE_TITLE = '# Learnings, archived\n\n';
 
 /**
- * Moves all but the newest entries of the agent's notebook to the end of its archive (empty: there is none yet), as they
- * are written and under their headings. Exact repeats are kept once, the newest. An entry that is too long by itself is
- * archived whole and kept in part. Null: the notebook is short enough. Write the archive first: what is in both for a
- * moment is not archived twice.
+ * Moves all but the newest entries of a notebook to the end of its archive (empty if there is none yet), unchanged and
+ * under their headings. Of exact repeats only the newest is kept. A single entry that is too long is archived whole and
+ * kept in part. Returns null if the notebook is short enough. Write the archive first: entries present in both files
+ * are not archived twice.
  */
 export function compactLearnings(
   text: string,
@@ -117,7 +117,7 @@ export function compactLearnings(
     kept.length > 0 || last === undefined
       ? title + render(kept)
       : `${title}${capped(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
-  // The title of each part ends what the part before it may have been under.
+  // The title of each part ends the headings of the part before.
   const part = withLineEnd(ARCHIVE_TITLE + render(moved));
   const isThere = moved.length === 0 || archive.endsWith(part);
   return {
@@ -131,7 +131,7 @@ export function compactLearnings(
   };
 }
 
-/** A bullet, paragraph or fence with what belongs to it, and the headings that it stands under, outermost first. */
+/** A bullet, paragraph or fence with its continuation, and its headings, outermost first. */
 interface Entry {
   readonly text: string;
   readonly headings: readonly Heading[];
@@ -142,7 +142,7 @@ interface Heading {
   readonly level: number;
 }
 
-/** All entries in the order of the file. Title, headings and entries are together the whole text. */
+/** Splits a notebook into title and entries in file order. Title, headings and entries together are the whole text. */
 function parseLearnings(text: string): { readonly title: string; readonly entries: readonly Entry[] } {
   const blocks = blocksOf(text);
   const [first = ''] = blocks;
@@ -154,7 +154,7 @@ function parseLearnings(text: string): { readonly title: string; readonly entrie
     const level = levelOf(block);
     const next = levelOf(rest[index + 1] ?? '#');
     const outer = level === null ? headings : headings.filter((one) => one.level < level);
-    // A heading that nothing follows is an entry, or it would be lost.
+    // A heading without content is kept as an entry so that it is not lost.
     if (level === null || (next !== null && next <= level)) entries.push({ text: block, headings: outer });
     headings = level === null ? outer : [...outer, { text: block, level }];
   }
@@ -167,12 +167,12 @@ const BULLET = /^(?:[-*+]|\d{1,9}[.)])\s/;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** Level of the heading that a block is; null: it is not a heading. */
+/** Returns the level of a heading block; null for other blocks. */
 function levelOf(block: string): number | null {
   return HEADING.exec(block)?.[1]?.length ?? null;
 }
 
-/** The text in pieces that are never cut: headings, bullets with what is indented below them, paragraphs, fences. */
+/** Splits a text into indivisible blocks: headings, bullets with their indented lines, paragraphs, fences. */
 function blocksOf(text: string): readonly string[] {
   const blocks: string[] = [];
   let open: string | null = null;
@@ -194,7 +194,7 @@ function blocksOf(text: string): readonly string[] {
   return blocks;
 }
 
-/** Of entries that say the same under the same headings the last one. */
+/** Keeps only the last of entries with equal text under equal headings. */
 function withoutRepeats(entries: readonly Entry[]): readonly Entry[] {
   const last = new Map(entries.map((entry, index) => [nameOf(entry), index]));
   return entries.filter((entry, index) => last.get(nameOf(entry)) === index);
@@ -204,14 +204,14 @@ function nameOf({ text, headings }: Entry): string {
   return JSON.stringify([...headings.map((one) => one.text.trim()), text.trim()]);
 }
 
-/** As many of the last entries as there is room for, their headings counted. */
+/** Returns as many of the last entries as fit, including their headings. */
 function newest(entries: readonly Entry[], room: number): readonly Entry[] {
   let from = entries.length;
   while (from > 0 && render(entries.slice(from - 1)).length <= room) from -= 1;
   return entries.slice(from);
 }
 
-/** Entries below their headings, each heading once. */
+/** Renders entries below their headings, each heading once. */
 function render(entries: readonly Entry[]): string {
   const lines: string[] = [];
   let shown: readonly Heading[] = [];
@@ -227,14 +227,14 @@ function withLineEnd(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** What comes before the text of a task that answers people or CI. `isLaid`: whether a merge lies in the work tree. */
+/** Returns the text before a task that answers people or CI. `isLaid` tells whether a merge lies in the work tree. */
 export function feedbackIntro(aim: Aim, kind: Subject['kind'], isLaid: boolean): string {
   if (aim === 'once') return taskIntro.once;
   const intro = kind === 'conflict' && !isLaid ? MERGED : INTRO[kind];
   return aim === 'task' ? intro : `${taskIntro.step} For the step that does it: ${intro}`;
 }
 
-/** When a call claims what, for a task that answers people or CI. */
+/** Returns the instructions for claims on a task that answers people or CI. */
 export function feedbackClaims(kind: Subject['kind']): string {
   const claim =
     kind === 'conflict'
@@ -245,7 +245,7 @@ export function feedbackClaims(kind: Subject['kind']): string {
 - It is not finished: STATUS: IN_PROGRESS, TASKS_COMPLETED_THIS_LOOP: 0, EXIT_SIGNAL: false.`;
 }
 
-/** What is left to do of a merge; `instructions`: files that may name the project's own commands. */
+/** Returns the sections about an unfinished merge; `instructions` are files that may name the project's own commands. */
 export function mergeSections(merge: MergeToFinish, instructions: readonly string[]): readonly string[] {
   const { conflicts, lockFiles, madeByLoop, remade, verification } = merge;
   const failed = remade.filter(({ result }) => result !== 'made').map(({ path }) => path);
@@ -287,7 +287,7 @@ function pathList(paths: readonly string[]): string {
   ).join('\n');
 }
 
-/** Text between two marker lines; the marker is chosen so that the text does not hold it. */
+/** Puts a text between two marker lines. The marker is chosen so that the text does not contain it. */
 export function dataSection(label: string, text: string): string {
   const upper = text.toUpperCase();
   let number = 1;

@@ -1,4 +1,4 @@
-/** Where a repository's own prompt may be, first choice first, behind what the input `prompt-file` names. The last ones are those of other Ralphs. */
+/** Places of a repository's own prompt in order of preference, after the input `prompt-file`. The last ones belong to other Ralphs. */
 export const PROMPT_PLACES: readonly string[] = [
   '.ralph/PROMPT.md',
   'PROMPT.md',
@@ -7,32 +7,32 @@ export const PROMPT_PLACES: readonly string[] = [
   'scripts/ralph/prompt.md',
 ];
 
-/** The loop and the list of snarktank/ralph, which it may lay at the root. Beside both, and nowhere else, these are its prompts. */
+/** The loop and the list of snarktank/ralph at the root. `ROOT_PROMPTS` count as prompts only if both are there. */
 export const ROOT_LOOP: readonly string[] = ['ralph.sh', 'prd.json'];
 
 export const ROOT_PROMPTS: readonly string[] = ['CLAUDE.md', 'prompt.md'];
 
-/** The prompt of a Ralph that prepares a project before its first iteration, and the file that says that it did. */
+/** The prompt by which another Ralph prepares a project before its first iteration; `SETUP_MARKER_PATH` marks that it has run. */
 export const SETUP_PROMPT_PATH = '.ralph/prompts/SETUP_PROMPT.md';
 
 export const SETUP_MARKER_PATH = '.ralph/.ralph_setup_done';
 
-/** Where the instructions for building and testing may be, in the order in which they are named. */
+/** Places of instructions for building and testing, in the order in which they are named to the agent. */
 export const INSTRUCTION_PLACES: readonly string[] = ['.ralph/AGENT.md', '.ralph/@AGENT.md', 'AGENT.md', '@AGENT.md'];
 
 /** Folders and files of specifications. */
 export const SPECIFICATION_PLACES: readonly string[] = ['.ralph/SPECS_INDEX.md', '.ralph/specs', 'specs'];
 
-/** Logs in which another Ralph's agent keeps what it has learnt of the code. */
+/** Logs in which another Ralph's agent keeps what it has learnt about the code. */
 export const PROGRESS_PLACES: readonly string[] = ['.ralph/progress.txt', 'scripts/ralph/progress.txt', 'progress.txt'];
 
-/** Where a run looks for the prompt. `promptFile`: the input `prompt-file`; `there`: names at the root, as far as `ROOT_LOOP` lists them. */
+/** Returns the places where a run looks for the prompt. `promptFile` is the input `prompt-file`; `there` are the names at the root that `ROOT_LOOP` lists. */
 export function promptPlaces(promptFile: string, there: readonly string[]): readonly string[] {
   const isRootLoop = ROOT_LOOP.every((name) => there.includes(name));
   return [...new Set([promptFile, ...PROMPT_PLACES, ...(isRootLoop ? ROOT_PROMPTS : [])])];
 }
 
-/** Of these files, path → text, the one that is the prompt: the first that says anything; null: none does. Those of `ROOT_LOOP` are among them if they are there. */
+/** Returns the first prompt with content among these files (path → text), which include those of `ROOT_LOOP` if present; null if there is none. */
 export function promptAmong(
   texts: Readonly<Record<string, string>>,
   promptFile: string,
@@ -44,7 +44,7 @@ export function promptAmong(
   return null;
 }
 
-/** Of the logs that agents of another Ralph keep (path → text), the part that is for every later iteration: below `## Codebase Patterns`. Empty: there is none. */
+/** Returns the lasting part of the logs of another Ralph's agents (path → text), below `## Codebase Patterns`; empty if there is none. */
 export function codebasePatterns(texts: Readonly<Record<string, string>>): string {
   for (const path of PROGRESS_PLACES) {
     const text = Object.hasOwn(texts, path) ? (texts[path] ?? '') : '';

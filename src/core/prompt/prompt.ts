@@ -20,50 +20,50 @@ import { bulletsWithin, lastChars, type Section, sectionWithin } from './section
 /** Everything that a prompt is made of. */
 export interface PromptParts {
   readonly aim: Aim;
-  /** The user's PROMPT.md, the built-in one, or that of a step. */
+  /** The user's PROMPT.md, the built-in prompt, or the prompt of a step. */
   readonly promptTemplate: string;
-  /** Where the text is from; null: it is the built-in one. */
+  /** Path of the prompt; null for the built-in one. */
   readonly promptPath: string | null;
-  /** The text that is the task, where that is a prompt. */
+  /** Text of the prompt that is itself the task. */
   readonly taskPrompt: string;
-  /** What is to be done before all else, once; empty: nothing. */
+  /** Instructions that come first, once; empty if there are none. */
   readonly setup: string;
-  /** Files that say how to build and test, and places of specifications. */
+  /** Files that say how to build and test; `specifications` are places of specifications. */
   readonly instructions: readonly string[];
   readonly specifications: readonly string[];
-  /** What an agent of another Ralph noted of the code for all that come after it; empty: nothing. */
+  /** Notes on the code by an agent of another Ralph; empty if there are none. */
   readonly patterns: string;
   readonly task: Task;
-  /** The merge that the task is, as it lies in the work tree; null: there is none. */
+  /** The merge that is the task, as it lies in the work tree; null if there is none. */
   readonly merge: MergeToFinish | null;
-  /** Whether the file of a task has its item on this branch; says nothing of an issue. */
+  /** Tells whether the task's file has its item on this branch; meaningless for an issue. */
   readonly standing: 'listed' | 'unlisted';
-  /** Titles of the other open tasks, in the order of work. */
+  /** Titles of the other open tasks, in order of work. */
   readonly others: readonly string[];
-  /** 1-based within the run. */
+  /** Number of the iteration within the run, 1-based. */
   readonly iteration: number;
   readonly maxIterations: number;
   readonly remaining: TaskCounts;
   readonly circuit: CircuitView;
   readonly lastIteration: LastIteration | null;
-  /** The newest of this run; null when there was none. */
+  /** The newest verification of this run; null if there was none. */
   readonly lastVerification: Verification | null;
-  /** What this run tried so far (diagnosis.ts); shown while the circuit is half-open. */
+  /** Description of this run's attempts (diagnosis.ts), shown while the circuit is half-open. */
   readonly attempts: string;
   readonly hints: readonly HintCode[];
-  /** What the git server did not take of the task's last work; null: nothing. */
+  /** The part of the task's last work that the git server refused; null if there is none. */
   readonly refused: RefusedWork | null;
-  /** What another agent did on the task, which this one cannot remember; null: nothing. */
+  /** Another agent's work on the task, which this agent cannot remember; null if there is none. */
   readonly takeover: Takeover | null;
   readonly learnings: string;
-  /** Where its agent keeps its notes. */
+  /** Path of the notes of the task's agent. */
   readonly notesPath: string;
   readonly verifyCommands: readonly string[];
-  /** Which step of the pipeline this call is, as a sentence, and what the steps before it and those that failed last say; null: there is no pipeline. */
+  /** The call's place in the pipeline as a sentence, and the notes of earlier and recently failed steps; null without a pipeline. */
   readonly pipeline: { readonly fact: string; readonly notes: string } | null;
 }
 
-/** Sizes in characters: of the context, and of what others wrote within it. */
+/** Maximum characters of the context; the following limits apply to texts of others within it. */
 const MAX_CONTEXT = 2_500;
 
 const MAX_LEARNINGS = 2_000;
@@ -80,23 +80,20 @@ const MAX_REFUSED = 1_000;
 
 const maxOthers = { count: 5, chars: 90 };
 
-/** Of all comments on the task, which stand outside of the context. */
+/** Maximum characters of all comments on the task, which stand outside of the context. */
 const MAX_COMMENTS = 6_000;
 
-/** Kept free of facts and hints: room for what follows them. */
+/** Characters kept free of facts and hints, for the data that follows them. */
 const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300, refused: 1_300 };
 
-/**
- * The text for the agent's stdin. The context stands at its top: a resumed session
- * keeps the system prompt of its first call, so nothing that changes may go there.
- */
+/** Composes the text for the agent's stdin. The context is at its top: a resumed session keeps the system prompt of its first call, so nothing that changes may go there. */
 export function composePrompt(parts: PromptParts): string {
   const { aim, promptTemplate, promptPath, setup, task } = parts;
   return [
     contextOf(parts),
     setup.trim(),
     promptTemplate.trim(),
-    // Ours contradicts nothing.
+    // The built-in prompt contradicts none of the loop's rules.
     promptPath === null ? '' : precedence({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
     `# ${aim === 'task' ? 'Your task' : 'The task of the iteration'}: ${task.id}`,
     ...(task.source.kind === 'prompt' ? openTask(parts, task.source) : taskOf(parts)),
@@ -138,15 +135,15 @@ Each claim is compared with what really changed in the repository.`;
 const SUMMARY =
   'SUMMARY is what a reviewer reads first. A block without it is complete, but say what you assumed and left out.';
 
-/** Whether the summary is what people read as the answer to them, or to CI. */
+/** Tells whether the summary is posted as the answer to people or CI. */
 function isAnswer(aim: Aim, { source }: Task): boolean {
   return aim !== 'once' && source.kind === 'feedback' && source.on.kind !== 'conflict';
 }
 
-/** Documents that a prompt points to are named to the agent so far. */
+/** Maximum number of documents named that a prompt points to. */
 const MAX_DOCUMENTS = 20;
 
-/** The task of a prompt is the prompt, which a step with its own would not see otherwise. */
+/** Returns the sections of a task that is itself a prompt. A step with its own prompt would not see it otherwise. */
 function openTask(
   { aim, taskPrompt }: PromptParts,
   { path, documents }: Extract<Task['source'], { kind: 'prompt' }>,
@@ -164,7 +161,7 @@ function openTask(
   ];
 }
 
-/** Everything in it that people wrote, names and places included, stands between marker lines. */
+/** Returns the sections of a task. All text by people, including names and places, stands between marker lines. */
 function taskOf({ aim, task, standing, merge, instructions }: PromptParts): readonly string[] {
   const { title, body, source, comments } = task;
   const isInFile = source.kind === 'plan' || source.kind === 'prd' || source.kind === 'beads';
@@ -187,7 +184,7 @@ function taskOf({ aim, task, standing, merge, instructions }: PromptParts): read
   ];
 }
 
-/** A line of another version of the file would be that of another item. */
+/** Returns the position of a task in its file. The line is left out if this branch lacks the item, because it would point to another one. */
 function positionOf(
   task: Task,
   source: Extract<Task['source'], { kind: 'plan' | 'prd' | 'beads' }>,
@@ -339,7 +336,7 @@ function lastSentence({ progress, fileCount, verification, taskId, failedServers
   return `Last iteration${taskId === null ? '' : ` (${taskId})`}: ${change}${verified}.${serversSentence(failedServers)}`;
 }
 
-/** What it cannot count on: names of the user's own configuration. */
+/** Returns a sentence with the MCP servers whose tools were missing; the names come from the user's own configuration. */
 function serversSentence(names: readonly string[]): string {
   const shown = names.slice(0, 5).map((name) => oneLine(name, 60));
   return shown.length === 0 ? '' : ` It had no tools of these MCP servers: ${shown.join(', ')}.`;

@@ -1,6 +1,6 @@
 import { dataSection } from './learnings.ts';
 
-/** A shorter rest of a text is not worth its frame. */
+/** Minimum characters of a section; a shorter rest is not worth its frame. */
 const MIN_SECTION = 160;
 
 export function bulletsWithin(lines: readonly string[], room: number): string {
@@ -10,7 +10,7 @@ export function bulletsWithin(lines: readonly string[], room: number): string {
   }, '');
 }
 
-/** Text of others within the context; `max` in characters. */
+/** A text by others within the context; `max` is in characters. */
 export interface Section {
   readonly title: string;
   readonly label: string;
@@ -18,7 +18,7 @@ export interface Section {
   readonly max: number;
 }
 
-/** A data section that fits into `room`, holding the end of its text; empty when there is nothing to say or no room to say it. */
+/** Returns a data section with the end of its text that fits into `room`; empty if there is no text or too little room. */
 export function sectionWithin({ title, label, text, max }: Section, room: number): string {
   const wrap = (shown: string): string => `\n${title}\n${dataSection(label, shown)}\n`;
   if (text === '' || room < MIN_SECTION) return '';

@@ -7,31 +7,32 @@ import { capped } from '../text/phrase.ts';
 import type { LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/session.ts';
 
-/** A task whose work the server refuses so often in a row waits for a person. */
+/** Number of refusals in a row after which a task waits for a person. */
 const MAX_REFUSALS = 2;
 const MAX_FILES = 5;
 const MAX_PATH_CHARS = 200;
 
-/** What of a push was refused for its content, as the journal keeps it. */
+/** The work that a push lost because the server refused its content, as the journal keeps it. */
 export interface LeftOutWork {
   /** Tasks whose commits lost something. */
   readonly tasks: readonly TaskId[];
-  /** Files that were left out; none: everything that the tasks had not pushed before. */
+  /** Files that were left out; empty if everything was that the tasks had not pushed before. */
   readonly files: readonly string[];
-  /** What is wrong, what helps, and the server's words; redacted. */
+  /** The problem, the remedy and the server's words; redacted. */
   readonly words: string;
-  /** Content of the work tree from then on, as evidence measures it; null: nobody has it. */
+  /** Content of the work tree afterwards, as evidence measures it; null if not known. */
   readonly tree: ObjectId | null;
 }
 
-/** True if a task waits for a person once the server has refused this of it. */
+/** Tells whether a task waits for a person after the server has refused this part of it. */
 export function waitsAfterRefusal(state: LaneState, { files }: Pick<LeftOutWork, 'files'>, id: TaskId): boolean {
   return files.length === 0 || (progressOf(state.tasks, id).refused?.times ?? 0) + 1 >= MAX_REFUSALS;
 }
 
 /**
- * The state after commits were made again without what the server refused. Their tasks are not done: the next iteration
- * is told what the server said and which file it was; where that is not known, or it is so again, a person is asked.
+ * Returns the state after commits were made again without what the server refused. Their tasks are not done: the next
+ * iteration is told the server's words and the file. If the file is not known, or the refusal repeats, a person is
+ * asked.
  */
 export function recordLeftOut(state: LaneState, left: LeftOutWork, now: number): LaneState {
   const settled = left.tasks.reduce((next, id) => refuse(next, id, left, now), state);
@@ -40,7 +41,7 @@ export function recordLeftOut(state: LaneState, left: LeftOutWork, now: number):
   const goesOn = left.tasks.findLast((id) => progressOf(settled.tasks, id).state === 'in-progress') ?? null;
   return {
     ...settled,
-    // What is half done is continued before another task begins.
+    // A task in progress is continued before another task begins.
     currentTask: currentTask !== null && !left.tasks.includes(currentTask) ? currentTask : goesOn,
     feedback: withoutAnswers(settled.feedback, left.tasks),
     lastIteration:
@@ -77,7 +78,7 @@ function refuse(state: LaneState, id: TaskId, left: LeftOutWork, now: number): L
   );
 }
 
-/** No commit answers what people or CI asked. */
+/** Removes the answers to people or CI whose commits were lost. */
 function withoutAnswers(feedback: Feedback, ids: readonly TaskId[]): Feedback {
   const items = Object.entries(feedback.items).map(
     ([id, item]) => [id, ids.includes(id) ? { ...item, answer: null } : item] as const,
@@ -85,7 +86,7 @@ function withoutAnswers(feedback: Feedback, ids: readonly TaskId[]): Feedback {
   return { ...feedback, items: Object.fromEntries(items) };
 }
 
-/** The state in which commits have these places: by old id the new one, null: there is none any more. */
+/** Returns the state with commits renamed by `places`: old id → new id; null if the commit no longer exists. */
 export function withPlaces(state: LaneState, places: Readonly<Record<ObjectId, ObjectId | null>>): LaneState {
   const placeOf = (id: ObjectId | null): ObjectId | null =>
     id !== null && Object.hasOwn(places, id) ? (places[id] ?? null) : id;
@@ -99,7 +100,7 @@ export function withPlaces(state: LaneState, places: Readonly<Record<ObjectId, O
   return { ...state, tasks: Object.fromEntries(tasks), change: { ...state.change, tasks: Object.fromEntries(shares) } };
 }
 
-/** The state once the server has taken all that was committed: what it refused of finished tasks is over. */
+/** Returns the state after the server has accepted all commits: refusals of finished tasks are cleared. */
 export function acceptWork(state: LaneState): LaneState {
   const isOver = (progress: TaskProgress): boolean => isFinished(progress) && progress.refused !== undefined;
   const over = Object.keys(state.tasks).filter((id) => isOver(progressOf(state.tasks, id)));

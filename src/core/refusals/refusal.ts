@@ -6,25 +6,25 @@ export interface Refusal {
   readonly kind: RefusalKind;
   /** Name of the rule in server-rules.ts, or UNKNOWN_RULE. */
   readonly rule: string;
-  /** Paths that the server names, as it spells them. */
+  /** Paths that the server names, in its spelling. */
   readonly files: readonly string[];
-  /** The server's own words on one line, without what is decoration, and without offers to let a secret through. */
+  /** The server's own words on one line, without decoration and without offers to let a secret through. */
   readonly words: string;
-  /** What is wrong, and what helps: sentences for a person. */
+  /** The problem and the remedy, as sentences for a person. */
   readonly meaning: string;
 }
 
-/** Longest quote of a server. */
+/** Maximum length of a quote from a server. */
 const MAX_WORDS_CHARS = 700;
 
-/** At most this many files are read out of a refusal. */
+/** Maximum number of files read from a refusal. */
 const MAX_FILES = 50;
 
-/** What git and the server said of a push, understood. Never throws; anything that is not understood is a rule of the branch called `unknown`. */
+/** Parses what git and the server said about a push. Never throws; unknown words become a rule of the branch called `unknown`. */
 export function parseRefusal(text: string): Refusal {
   const meant = withoutAddresses(text);
   const words = serverWords(text);
-  // One answer may name several rules: leaving out a file does not help where the branch is refused as well.
+  // One answer may name several rules: leaving out a file does not help if the branch is refused as well.
   const broken = serverRules.filter(({ pattern }) => pattern.test(meant));
   const named = ORDER.map((kind) => broken.find((one) => one.kind === kind)).find((one) => one !== undefined);
   const first = named ?? (unnamedProtection.pattern.test(meant) ? unnamedProtection : undefined);
@@ -34,37 +34,37 @@ export function parseRefusal(text: string): Refusal {
   return { kind: first.kind, rule: first.rule, files, words, meaning: `${first.meaning} ${first.cure}`.trim() };
 }
 
-/** The rule of a server that refuses in words that nobody knows. */
+/** The rule of a refusal in unknown words. */
 export const UNKNOWN_RULE = 'unknown';
 
 const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'weather'];
 
-/** True if the server said by which of the known rules it refused. */
+/** Tells whether the server named one of the known rules. */
 export function isNamed({ rule }: Refusal): boolean {
   return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
 }
 
-/** What people read of a refusal: what is wrong, what helps, and the server's words. */
+/** Explains a refusal to people: what is wrong, what helps, and the server's words. */
 export function explainRefusal({ meaning, words }: Refusal): string {
   return words === '' ? meaning : `${meaning} (The server said: ${words})`;
 }
 
-/** Why a push or a deletion did not work, as sentences for a person. */
+/** Returns why a push or a deletion failed, as sentences for a person. */
 export function whyOf(failed: { readonly why: string } | { readonly refusal: Refusal }): string {
   return 'refusal' in failed ? explainRefusal(failed.refusal) : failed.why;
 }
 
-/** Git's words without the addresses in them: a port may contain 401, and a repository may be called `read-only`. */
+/** Removes addresses from git's words: a port may contain 401, and a repository may be called `read-only`. */
 export function withoutAddresses(words: string): string {
   return words.replaceAll(/'[a-z+]+:\/\/[^']*'|[a-z+]+:\/\/\S+/gi, '');
 }
 
-/** True if the words are about the way to the server or about a breakdown of it, so that another try may succeed. */
+/** Tells whether the words describe a failed connection or a breakdown of the server, so that another try may succeed. */
 export function isWeather(words: string): boolean {
   return parseRefusal(words).kind === 'weather';
 }
 
-/** True if the words say that the branch is not where it was left. */
+/** Tells whether the words say that the branch has moved. */
 export function isStale(words: string): boolean {
   return parseRefusal(words).kind === 'stale';
 }
@@ -86,14 +86,14 @@ function isMentioned(words: string, path: string): boolean {
   return at !== -1 && isEdge(words[at - 1]) && isEdge(after[0]);
 }
 
-/** Paths in the forms in which GitHub prints them. */
+/** Patterns of the forms in which GitHub prints paths. */
 const FILE_FORMS: readonly RegExp[] = [
-  // Push protection: a place in a file.
+  // Push protection prints a position in a file.
   /^\s*path:\s+(.+?)(?::\d+(?::\d+)?)?\s*$/,
-  // GH001 and file size rules.
+  // GH001 and file size rules print a file with its size.
   /\bFile (.+?) is [\d.,]+ ?[KMGT]?i?B\b/i,
   /\bworkflow [`'"](\.github\/workflows\/[^`'"]+)[`'"]/i,
-  // File rules: the path behind the words of the rule, quoted or alone in its line.
+  // File rules print the path after the rule's words, quoted or on its own line.
   /\b(?:file path|path|file extension|file|file name)\b[^`'"\n]*[`'"]([^`'"\n]+)[`'"]/i,
   /^\s*(?:[-*•]\s+)?((?:[\w@.+-]+\/)+[\w@.+-]+|[\w@+-]+\.[A-Za-z]\w{0,9})\s*$/,
 ];
@@ -106,12 +106,12 @@ function filesIn(text: string): readonly string[] {
   return [...new Set(found)].slice(0, MAX_FILES);
 }
 
-/** Lines without git's mark of the server's side. */
+/** Returns the lines without git's `remote:` prefix. */
 function linesOf(text: string): readonly string[] {
   return text.split(/\r\n?|\n/).map((line) => line.replace(/^remote: ?/, '').trimEnd());
 }
 
-/** Lines that say nothing, and those that offer a way around a protection: nobody is advised to take it. */
+/** Matches lines without information, and offers to bypass a protection, which nobody should be advised to accept. */
 const LEFT_OUT: readonly RegExp[] = [
   /^\s*$/,
   /^[\s\u2014\u2013=_*-]+$/,
@@ -127,7 +127,7 @@ const LEFT_OUT: readonly RegExp[] = [
   /^no message$/,
 ];
 
-/** The server's words on one line. */
+/** Returns the server's words on one line. */
 export function serverWords(text: string): string {
   const said = linesOf(text)
     .filter((line) => !LEFT_OUT.some((pattern) => pattern.test(line)))
@@ -152,13 +152,13 @@ export function foldersOf(branch: string): readonly string[] {
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** The branch because of which git will not make this one; null: there is none. Names that differ in case alone are different names to a server. */
+/** Returns the branch that prevents git from creating this one; null if there is none. A server treats names that differ only in case as different. */
 export function branchInTheWay(branch: string, existing: readonly string[]): string | null {
   const folders = foldersOf(branch);
   return existing.find((name) => folders.includes(name) || name.startsWith(`${branch}/`)) ?? null;
 }
 
-/** What helps against a branch in the way, as sentences for a person. */
+/** Returns sentences for a person on how to resolve a branch in the way. */
 export function explainInTheWay(branch: string, other: string): string {
   return `The branch "${branch}" cannot be made: the branch "${other}" is in the way, and git does not allow both. Rename or delete "${other}", or set a different \`branch-prefix\`.`;
 }

@@ -1,25 +1,26 @@
 /**
- * What the server judged (spec §10). `content`: what the commits hold. `branch`: who pushes what kind of commit to which
- * branch. `name`: another ref is where this one would be. `stale`: somebody was faster. `weather`: no answer, or a breakdown.
+ * The subject of a refusal (spec §10). `content`: the content of the commits. `branch`: the pusher, the kind of commit
+ * or the branch. `name`: another ref blocks the name. `stale`: somebody pushed first. `weather`: no answer, or a
+ * breakdown.
  */
 export type RefusalKind = 'content' | 'branch' | 'name' | 'stale' | 'weather';
 
-/** A rule as GitHub's rulesets have it: its name there, and what it does to Ralph's branches. */
+/** A rule of GitHub's rulesets: its name there, and its effect on Ralph's branches. */
 interface RuleType {
   readonly name: string;
   readonly kind: 'problem' | 'warning';
   readonly does: string;
 }
 
-/** A rule of a git server. `type` null: no ruleset has it. */
+/** A rule of a git server. `type` is null if no ruleset has it. */
 export interface ServerRule {
   readonly kind: RefusalKind;
   readonly rule: string;
   readonly type: RuleType | null;
-  /** GitHub's words, or git's own, for a push that breaks it. */
+  /** Matches the words of GitHub or git for a push that breaks the rule. */
   readonly pattern: RegExp;
   readonly meaning: string;
-  /** What a person can do; '' where nothing needs to be done. */
+  /** The steps that a person can take; empty if nothing needs to be done. */
   readonly cure: string;
 }
 
@@ -28,9 +29,9 @@ const EXEMPT =
 
 const LEAVE_OUT = 'The file is left out of the branch.';
 
-/** The one list of what servers refuse; the classification of a refusal and `ralph doctor` read it. The first row that matches within a kind counts. */
+/** The only list of what servers refuse, used to classify refusals and by `ralph doctor`. Within a kind, the first matching row counts. */
 export const serverRules: readonly ServerRule[] = [
-  // Content.
+  // Rules about content follow.
   {
     kind: 'content',
     rule: 'secret',
@@ -98,7 +99,7 @@ export const serverRules: readonly ServerRule[] = [
     meaning: 'A rule of the repository limits the size of files.',
     cure: LEAVE_OUT,
   },
-  // Name.
+  // Rules about names follow.
   {
     kind: 'name',
     rule: 'name-in-the-way',
@@ -108,7 +109,7 @@ export const serverRules: readonly ServerRule[] = [
     meaning: 'Another branch has a name that git does not allow beside this one.',
     cure: 'Rename or delete that branch, or choose another `branch-prefix`.',
   },
-  // Branch.
+  // Rules about branches follow.
   {
     kind: 'branch',
     rule: 'branch-name',
@@ -294,17 +295,17 @@ export const serverRules: readonly ServerRule[] = [
   },
 ];
 
-/** What a rule of a ruleset does to Ralph's branches, by GitHub's name of it; null: it lets Ralph's pushes through. */
+/** Returns the effect of a ruleset's rule on Ralph's branches, by GitHub's name for it; null if it lets Ralph's pushes through. */
 export function effectOf(type: string): RuleType | null {
   return serverRules.find((rule) => rule.type?.name === type)?.type ?? null;
 }
 
-/** True for rules about the name of a file: whatever it holds, the server refuses it. */
+/** Tells whether a rule concerns the name of a file, so that the server refuses the file whatever its content. */
 export function isForPath(rule: string): boolean {
   return ['workflow', 'file-path', 'path-length', 'file-extension'].includes(rule);
 }
 
-/** What is left of a protection where none of its rules is named: a refusal by one of the rules above names it as well. */
+/** The rule of a protection that names none of the rules above. A refusal by one of those contains these words as well. */
 export const unnamedProtection: ServerRule = {
   kind: 'branch',
   rule: 'protection',

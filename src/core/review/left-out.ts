@@ -1,8 +1,8 @@
-/** Folders and files that agents and editors write in passing, for themselves. */
+/** Matches folders and files that agents and editors write for themselves. */
 const OWN =
   /(?:^|\/)(?:\.(?:claude|codex|gemini|qwen|copilot|cursor|opencode|aider|continue|kiro|junie|windsurf|vscode|idea|zed|fleet)(?:\/|$)|\.mcp\.json$|\.aider)/i;
 
-/** Why a changed file is left out of a commit, as sentence parts; the words of an inspection begin with one of them and may say more. */
+/** Reasons why a changed file is left out of a commit, as sentence parts. The words of an inspection begin with one of them and may say more. */
 export const LEFT_OUT = {
   protected: 'it is a protected path; the input allow-protected-paths can allow it',
   state: 'it belongs to the state of the loop',
@@ -19,12 +19,12 @@ export type LeftOutReason = keyof typeof LEFT_OUT;
 
 export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
 
-/** Which of the reasons the words of an inspection say. */
+/** Returns the reason that the words of an inspection begin with. */
 export function leftOutReason(why: string): LeftOutReason {
   return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason])) ?? 'other';
 }
 
-/** True for settings that an agent or an editor leaves for itself, which no task is likely to be about. */
+/** Tells whether a path belongs to settings that an agent or editor leaves for itself, which tasks are rarely about. */
 export function isAgentFolder(path: string): boolean {
   return OWN.test(path);
 }

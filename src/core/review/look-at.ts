@@ -15,7 +15,7 @@ import {
   readsTexts,
 } from './test-files.ts';
 
-/** Letter case is ignored, as some file systems do. */
+/** Path rules per kind. Letter case is ignored because some file systems ignore it. */
 const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] = [
   {
     kind: 'test-settings',
@@ -37,7 +37,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
     pattern:
       /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
   },
-  // npm builds it as it installs.
+  // npm builds it during installation.
   { kind: 'script-by-itself', pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml))$/i },
   { kind: 'action', pattern: /(?:^|\/)action\.ya?ml$/i },
   {
@@ -88,65 +88,65 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   },
 ];
 
-/** What the rule reads of a changed file. `after`: its text, known of test files. */
+/** The parts of a changed file that the rule reads. `after` is its text, known for test files. */
 interface ChangedFile {
   readonly path: string;
   readonly insertions: number;
   readonly after: string | null;
 }
 
-/** Fewer new lines are covered by the tests that there are, or are no code that runs. */
+/** Minimum number of new lines for which a test is expected; fewer are covered by existing tests or do not run. */
 const MIN_LINES = 10;
 
 const CODE = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|php|java|kt|cs|swift|c|cc|cpp|scala|ex|exs|dart|vue|svelte|sh)$/i;
 
 const NO_NAME_OF_ITS_OWN = /^(?:index|main|mod|lib|__init__|__main__)$/;
 
-/** Of a test file; what it tests is imported far above its end. */
+/** Maximum number of characters read of a test file, which imports what it tests near its beginning. */
 const READ_CHARS = 32_768;
 
-/** Hosts that a lock file names as sources of packages. */
+/** Matches hosts that a lock file names as sources of packages. */
 const ADDRESS =
   /\b(?:https?|git|ssh|git\+https?|git\+ssh):\/\/(?:[^\s"'@/]{1,200}@)?([a-z\d.-]{1,253})(?::\d{1,5})?[/"'\s#]/gi;
 
-/** Packages that run a script as they are installed, as npm, pnpm and Yarn write it. */
+/** Matches packages that run a script on installation, as npm, pnpm and Yarn mark them. */
 const RUNS_SCRIPT = /"hasInstallScript"\s*:\s*true|^\s*requiresBuild:\s*true/gim;
 
-/** Published files of one kind. However many there are, they are one line to read, so that none of another kind is lost among them. */
+/** Published files of one kind. They take one line however many there are, so that no other kind is lost among them. */
 export interface LookAt {
   readonly kind: LookAtKind;
-  /** How many files it was found in. */
+  /** Number of files of this kind. */
   readonly fileCount: number;
-  /** Some of them: those nearest to the root. */
+  /** Some of the files, nearest to the root first. */
   readonly files: readonly LookAtFile[];
 }
 
-/** `what`: short words on what it is there; null: the kind says all. */
+/** A named file; `what` is a short description, null if the kind says everything. */
 interface LookAtFile {
   readonly path: string;
   readonly what: string | null;
 }
 
-/** A changed file; `before` and `after` are its texts where the rules read them, and null where there is none. */
+/** A changed file. `before` and `after` are its texts if the rules read them; null if there is no text. */
 export interface ReviewedChange {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
   readonly binary: boolean;
   readonly insertions: number;
-  /** Size of what is there now; null: nothing is. */
+  /** Current size; null if the file does not exist any more. */
   readonly bytes: number | null;
-  /** Whether its texts were left unread, because there is more to read than a run can. */
+  /** True if the texts were left unread because the run has more to read than its limits allow. */
   readonly unread: boolean;
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** More files of a kind are counted and not named. */
+/** Maximum number of files named per kind; further ones are only counted. */
 export const MAX_NAMED_FILES = 10;
 
 const MAX_WHAT_CHARS = 120;
 
-/** What a reviewer looks at first: every kind that there is, the gravest first. */
+/** Returns what a reviewer looks at first, by kind, most serious first. */
 export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
   const untested = untestedFiles(changes);
   const embedded = embeddedRepositories(changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path));
@@ -164,7 +164,7 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
   });
 }
 
-/** Changed files outside of the folder that the run works in. */
+/** Returns the changed files outside of the folder that the run works in. */
 export function changedOutside(folder: Folder, paths: readonly string[]): readonly LookAt[] {
   if (paths.length === 0) return [];
   const files = paths
@@ -173,7 +173,7 @@ export function changedOutside(folder: Folder, paths: readonly string[]): readon
   return [{ kind: 'outside', fileCount: files.length, files: named(files) }];
 }
 
-/** Both together. A file that both count and neither names counts twice. */
+/** Joins two lists. A file that both count and neither names is counted twice. */
 export function moreToLookAt(known: readonly LookAt[], found: readonly LookAt[]): readonly LookAt[] {
   return lookAtKinds.flatMap((kind) => {
     const both = [...known, ...found].filter((one) => one.kind === kind);
@@ -194,7 +194,7 @@ const recordedSchema = z
   .max(lookAtKinds.length)
   .catch([]);
 
-/** What a record says, whoever wrote it: kinds, numbers and paths, but none of its words. */
+/** Returns the kinds, numbers and paths of a record without its words, because somebody else may have written it. */
 export function recordedLookAt(recorded: unknown): readonly LookAt[] {
   return recordedSchema
     .parse(recorded)
@@ -213,12 +213,12 @@ function depthOf(path: string): number {
 
 const LARGE_BYTES = 256 * 1024;
 
-/** Pictures and fonts change often and run nowhere. */
+/** Tells whether a file is a picture, a font or other media, which changes often and never runs. */
 function isPicture(path: string): boolean {
   return /\.(?:png|jpe?g|gif|webp|avif|ico|bmp|tiff?|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav|pdf)$/i.test(path);
 }
 
-/** At most one of a kind. What the name of a file says needs no text. */
+/** Returns at most one finding of each kind. Findings by file name need no text. */
 function findingsIn(change: ReviewedChange): readonly Finding[] {
   const { path, kind, binary, bytes } = change;
   return [
@@ -265,26 +265,26 @@ function goneWords(lost: number, one: string): string {
   return lost <= 0 ? '' : lost === 1 ? `1 ${one} is gone` : `${lost} ${one}s are gone`;
 }
 
-/** Returns those of the files that make a folder a bare git repository: git takes a folder with `HEAD`, `objects/` and `refs/` for one, and runs what its `config` names. */
+/** Returns the files that make a folder a bare git repository. Git treats a folder with `HEAD`, `objects/` and `refs/` as a repository and runs what its `config` names. */
 function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
   const heads = paths.filter((path) => /(?:^|\/)HEAD$/i.test(path));
   const all = heads.length === 0 ? [] : paths.map((path) => path.toLowerCase());
   return new Set(
     heads.filter((head) => {
       const folder = head.slice(0, -'HEAD'.length).toLowerCase();
-      // Git stores no empty folders, which a command makes in passing: `config` beside `HEAD` is enough.
+      // Git stores no empty folders, but any command can create them, so `config` beside `HEAD` is enough.
       return all.some((path) => ['config', 'objects/', 'refs/'].some((name) => path.startsWith(folder + name)));
     }),
   );
 }
 
-/** Returns what a changed lock file brings that nobody sees in its thousands of lines: packages from a host that was not named before, and more packages that run a script as they are installed. */
+/** Returns changes of a lock file that are easily missed in its thousands of lines: packages from new hosts, and more packages that run a script on installation. */
 function lockFileFindings(path: string, before: string | null, after: string | null): readonly Finding[] {
   if (!isLockFile(path) || after === null) return [];
   const known = hostsIn(before ?? '');
   const hosts = [...hostsIn(after)].filter((host) => !known.has(host));
   const scripts = countOf(after) - countOf(before ?? '');
-  // A lock file that is new names its registries for the first time.
+  // A new lock file names its registries for the first time.
   const isElsewhere = before === null ? hosts.filter((host) => !isUsualRegistry(host)) : hosts;
   const what = [
     ...(isElsewhere.length > 0 ? [`packages from ${firstNames(isElsewhere, 3)}`] : []),
@@ -309,7 +309,7 @@ function isUsualRegistry(host: string): boolean {
   );
 }
 
-/** Paths of code with ten new lines or more that no changed test names. */
+/** Returns the paths of code with ten or more new lines that no changed test names. */
 function untestedFiles(changes: readonly ChangedFile[]): ReadonlySet<string> {
   const code = changes.filter(({ path, insertions }) => insertions >= MIN_LINES && isCode(path));
   const names = new Set(code.map(({ path }) => nameOf(path)));
@@ -326,14 +326,14 @@ function isCode(path: string): boolean {
   return CODE.test(path) && !isTestFile(path) && !isGenerated(path) && !/\.(?:config|d)\.[^/]+$/.test(path);
 }
 
-/** The file's name as tests know it; of `greet/index.ts` its folder's. */
+/** Returns the name by which tests refer to a file; for `greet/index.ts` the folder's name. */
 function nameOf(path: string): string {
   const [file = '', folder = ''] = path.split('/').reverse();
   const name = file.split('.', 1)[0] ?? '';
   return plainName(NO_NAME_OF_ITS_OWN.test(name) && folder !== '' ? folder : name);
 }
 
-/** `test_greet.py`, `greet_test.go` and `GreetTest.java` name `greet`. */
+/** Removes test affixes: `test_greet.py`, `greet_test.go` and `GreetTest.java` name `greet`. */
 function plainName(word: string): string {
   return word
     .slice(0, 200)
@@ -341,7 +341,7 @@ function plainName(word: string): string {
     .toLowerCase();
 }
 
-/** What the name of a file alone says of it. */
+/** Returns the kinds that follow from the path alone. */
 function kindsByPath(path: string): readonly LookAtKind[] {
   return rules.filter(({ pattern }) => pattern.test(path)).map(({ kind }) => kind);
 }

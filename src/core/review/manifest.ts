@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { firstNames } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** What a reviewer looks at before all else, the gravest first. */
+/** The things that a reviewer looks at first, most serious first. */
 export const lookAtKinds = [
   'manifest-not-read',
   'test-not-read',
@@ -38,7 +38,7 @@ export const lookAtKinds = [
 
 export type LookAtKind = (typeof lookAtKinds)[number];
 
-/** One of a kind and what it is in this file. */
+/** A finding in one file; `what` describes it, null if the kind says everything. */
 export interface Finding {
   readonly kind: LookAtKind;
   readonly what: string | null;
@@ -57,7 +57,7 @@ const dependenciesSchema = z.object({
 
 const manifestSchema = z.object({ scripts: z.record(z.string(), z.string()).default({}) });
 
-/** Scripts that package managers run by themselves. */
+/** Names of scripts that package managers run on their own. */
 const LIFECYCLE =
   /^(?:(?:pre|post)?(?:install|uninstall|pack|publish|prepare|version|update|restart|start|stop)|prepublishOnly|pnpm:devPreinstall|dependencies)$/;
 
@@ -68,7 +68,7 @@ const STARTED_SCRIPT = /\b(?:npm|pnpm|yarn|bun)\s+(?:run(?:-script)?\s+)?([\w:.-
 const PASSES_ALWAYS =
   /^\s*(?:(?:true|:|exit\s+0|echo\b[^&|;]*)\s*(?:&&|;|$)\s*)+$|(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
 
-/** What a change of a package.json brings that a reviewer looks at first. `after` null: it is not there. */
+/** Returns what a reviewer looks at first in a change of package.json. `after` is null if the file was deleted. */
 export function manifestFindings(before: string | null, after: string | null): readonly Finding[] {
   if (after === null) return [];
   const dependencies = dependencyWords(before, after);
@@ -76,7 +76,7 @@ export function manifestFindings(before: string | null, after: string | null): r
     ...scriptFindings(scriptsOf(before ?? '{}') ?? {}, scriptsOf(after)),
     ...finding('test-settings', wordsOf(changedSettings(before, after, TEST_SETTINGS))),
     ...finding('git-hook', wordsOf(changedSettings(before, after, GIT_HOOKS))),
-    // It names the program that every package command is run by.
+    // These settings name the program that runs every package command.
     ...finding('package-source', wordsOf(changedSettings(before, after, ['packageManager', 'devEngines']))),
     ...(dependencies === '' ? [] : [{ kind: 'dependencies', what: dependencies } as const]),
   ];
@@ -102,20 +102,20 @@ function scriptFindings(old: Scripts, now: Scripts | null): readonly Finding[] {
   ];
 }
 
-/** The scripts that test, and those that they start. */
+/** Returns the names of test scripts and of the scripts that they start. */
 function testScripts(scripts: Scripts): readonly string[] {
   const found = Object.keys(scripts).filter((name) => TEST_SCRIPT.test(name));
-  // The list grows while it is walked.
+  // The list grows while it is iterated.
   for (const name of found)
     for (const [, started = ''] of (scripts[name] ?? '').matchAll(STARTED_SCRIPT))
       if (Object.hasOwn(scripts, started) && !found.includes(started)) found.push(started);
   return found;
 }
 
-/** Parts of a manifest that test runners read, and the folders that a test of all of them visits. */
+/** Parts of a manifest that test runners read, including the workspaces that a full test run visits. */
 const TEST_SETTINGS = ['jest', 'vitest', 'mocha', 'ava', 'nyc', 'c8', 'tap', 'workspaces'];
 
-/** Parts of a manifest that tools make git hooks of. */
+/** Parts of a manifest from which tools make git hooks. */
 const GIT_HOOKS = ['husky', 'simple-git-hooks', 'gitHooks', 'lint-staged', 'pre-commit'];
 
 function changedSettings(before: string | null, after: string, names: readonly string[]): readonly string[] {
@@ -133,12 +133,12 @@ function wordsOf(names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [firstNames(names, 3)];
 }
 
-/** `test` itself stands before its variants, however many there are. */
+/** Sorts `test` itself before its variants. */
 function byLength(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Which dependencies a change adds, or takes from elsewhere; empty: none. */
+/** Describes the dependencies that a change adds or replaces with other versions; empty if there are none. */
 function dependencyWords(before: string | null, after: string): string {
   const old = dependenciesOf(before ?? '{}');
   const now = dependenciesOf(after);
@@ -168,7 +168,7 @@ function passesAlways(script: string | undefined): boolean {
   return script !== undefined && (script.trim() === '' || PASSES_ALWAYS.test(script));
 }
 
-/** Commands of npm with scripts before and behind them that need none of that name. */
+/** Commands of npm whose pre and post scripts run even without a script of that name. */
 const OWN_COMMANDS = [
   'install',
   'ci',
@@ -182,9 +182,9 @@ const OWN_COMMANDS = [
   'test',
 ];
 
-/** Also what runs before or behind another script of the file. */
+/** Tells whether a script runs without being called, for example before or after another script of the file. */
 function runsByItself(name: string, scripts: Scripts): boolean {
   const [, of = ''] = /^(?:pre|post)(.+)$/.exec(name) ?? [];
-  // npm runs those of its own commands as well, whether or not the script between them is there.
+  // npm also runs pre and post scripts of its own commands, even without a script of that name.
   return LIFECYCLE.test(name) || Object.hasOwn(scripts, of) || OWN_COMMANDS.includes(of);
 }

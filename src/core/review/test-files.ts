@@ -1,9 +1,9 @@
 /** A file with many uses, some lines of which decide what is tested. */
 interface SettingsFile {
   readonly path: RegExp;
-  /** Names of sections all of whose lines do. */
+  /** Names of sections in which every line decides what is tested. */
   readonly sections: RegExp | null;
-  /** Lines that do wherever they stand. */
+  /** Lines that decide what is tested in any section. */
   readonly lines: RegExp | null;
 }
 
@@ -63,7 +63,7 @@ const DOCSTRINGS: Blocks = [
 
 const RUBY: Blocks = [['\n=begin', '\n=end']];
 
-/** Paths by which test runners find their files. */
+/** Matches the paths by which test runners find their files. */
 const TEST_PATH = new RegExp(
   [
     /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\//,
@@ -83,25 +83,25 @@ export function isTestFile(path: string): boolean {
   return TEST_PATH.test(path);
 }
 
-/** Rust has tests beside what they test. */
+/** Tells whether a file may contain tests: Rust keeps tests beside the code that they test. */
 export function mayHoldTests(path: string): boolean {
   return isTestFile(path) || /\.rs$/.test(path);
 }
 
-/** What a test file does: how many tests it has, how much they check, and what keeps tests from running. */
+/** Counts for a test file: its tests, its assertions, and the marks that keep tests from running. */
 interface TestCounts {
   readonly tests: number;
   readonly checks: number;
   readonly skips: number;
 }
 
-/** Counts in the text of a test file what is no comment. */
+/** Counts the tests in a test file's text, ignoring comments. */
 export function countInTests(path: string, text: string): TestCounts {
   const code = withoutComments(path, text);
   return {
     tests: matches(code, TESTS),
     checks: matches(code, CHECKS),
-    // The conditions under which Go builds a file are comments.
+    // Go's build conditions are comments.
     skips: matches(code, ANY_SKIP) + matches(text, BUILD_CONDITION),
   };
 }
@@ -110,7 +110,7 @@ function matches(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0;
 }
 
-/** Calls and marks by which the usual test runners leave a test out, or all others. */
+/** Calls and marks of common test runners that skip a test or all other tests. */
 const SKIPS = [
   /\.(?:skip|todo|only|skipIf|runIf|failing|fails|fixme)\s*[(.`]/,
   /\b(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\b[ \t]*[('"`]/,
@@ -127,15 +127,15 @@ const ANY_SKIP = new RegExp(SKIPS.map(({ source }) => source).join('|'), 'gm');
 
 const BUILD_CONDITION = /^\/\/(?:go:build| \+build)\b/gm;
 
-/** What the usual test libraries check with. */
+/** Matches the assertions of common test libraries. */
 const CHECKS =
   /\b(?:expect|assert\w*|XCTAssert\w*)\s*[(!.]|\b(?:ok|equal|strictEqual|deepEqual|deepStrictEqual|throws|rejects)\s*\(|\bassert\s|\bt\.(?:Error|Fatal)f?\(/g;
 
-/** What the usual test runners take for one test. */
+/** Matches the beginning of one test in common test runners. */
 const TESTS =
   /\b(?:test|it|specify|xit|xtest|fit)(?:\.\w+)*\s*(?:\([^)\n]{0,200}\)\s*)?[(`]\s*['"`]|^[ \t]*(?:async[ \t]+)?def test\w*\s*\(|^func (?:Test|Fuzz)\w*\s*\(|@(?:Parameterized|Repeated)?Test\b|#\[(?:\w+::)*test\b|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b|^[ \t]*(?:it|specify|scenario|test)[ \t]+['"]/gm;
 
-/** The text of a program without its comments, as far as they take up whole lines or blocks: what is in them does not run. */
+/** Removes comments that take up whole lines or blocks from the text of a program. */
 function withoutComments(path: string, text: string): string {
   if (HASH.test(path)) return withoutLines(withoutBlocks(text, /\.pyi?$/i.test(path) ? DOCSTRINGS : RUBY), /^[ \t]*#/);
   if (DASHES.test(path))
@@ -146,7 +146,7 @@ function withoutComments(path: string, text: string): string {
       ]),
       /^[ \t]*--/,
     );
-  // PHP has both; in Rust and PHP `#[` is an attribute.
+  // PHP has both comment styles; in Rust and PHP `#[` is an attribute.
   return withoutLines(
     withoutBlocks(text, [['/*', '*/']]),
     /\.php$/i.test(path) ? /^[ \t]*(?:\/\/|#(?!\[))/ : /^[ \t]*\/\//,
@@ -157,7 +157,7 @@ function withoutBlocks(text: string, blocks: Blocks): string {
   return blocks.reduce((rest, [start, end]) => withoutBlock(rest, start, end), text);
 }
 
-/** What does not end is none, nor is what begins within a word, such as `dist/*`. */
+/** Removes block comments. An unclosed one does not count, nor one that begins within a word, such as `dist/*`. */
 function withoutBlock(text: string, start: string, end: string): string {
   const kept: string[] = [];
   let at = 0;
@@ -182,17 +182,17 @@ function withoutLines(text: string, comment: RegExp): string {
     .join('\n');
 }
 
-/** Whether a package manager writes the file from a manifest, so that nobody merges its lines by hand. */
+/** Tells whether a package manager writes the file from a manifest, so that nobody merges its lines by hand. */
 export function isLockFile(path: string): boolean {
   return LOCK_FILE.test(path);
 }
 
-/** Whether some lines of the file may decide what is tested, so that its texts are read. */
+/** Tells whether some lines of the file may decide what is tested, so that its texts must be read. */
 function mayHaveTestSettings(path: string): boolean {
   return FILES.some((file) => file.path.test(path));
 }
 
-/** Whether a change touches lines that decide what is tested. Files without such lines: false. */
+/** Tells whether a change touches lines that decide what is tested; false for files without such lines. */
 export function changesTestSettings(path: string, before: string | null, after: string | null): boolean {
   return FILES.some((file) => file.path.test(path) && settingsIn(before ?? '', file) !== settingsIn(after ?? '', file));
 }
@@ -202,7 +202,8 @@ function settingsIn(text: string, { sections, lines }: SettingsFile): string {
   const kept = text.split('\n').filter((line) => {
     const section = HEADER.exec(line)?.[1];
     if (section !== undefined) within = bare(section);
-    // `pytest.ini_options.addopts = …` below [tool], or with all of its names at the beginning of the file.
+    // A key may name the section: `pytest.ini_options.addopts = …` below [tool], or with all of its names at the
+    // beginning of the file.
     const key = section === undefined ? bare(KEY.exec(line)?.[1] ?? '') : '';
     const isOfSection = [within, key, `${within}.${key}`].some((name) => name !== '' && sections?.test(name));
     return (isOfSection && !/^\s*(?:#|$)/.test(line)) || (lines?.test(line) ?? false);
@@ -210,12 +211,12 @@ function settingsIn(text: string, { sections, lines }: SettingsFile): string {
   return kept.map((line) => line.trim()).join('\n');
 }
 
-/** A name of TOML without what it may be written with: `"tool" . pytest`. */
+/** Removes quotes and blanks from a TOML name such as `"tool" . pytest`. */
 function bare(name: string): string {
   return name.replace(/["'\s]/g, '');
 }
 
-/** What there is to know of a changed file without reading it. Bytes of its texts: null where there is none. */
+/** Facts about a changed file whose content is not read. Byte counts are null if the file does not exist on that side. */
 export interface UnreadChange {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
@@ -225,23 +226,23 @@ export interface UnreadChange {
 
 const LONGEST_TEXT = 1024 * 1024;
 
-/** Lock files of large projects have tens of thousands of lines. */
+/** Maximum size of a lock file that is read; those of large projects have tens of thousands of lines. */
 const LONGEST_LOCK_FILE = 8 * 1024 * 1024;
 
 const MOST_BYTES = 16 * 1024 * 1024;
 
 const MOST_FILES = 4000;
 
-/** Beside tests lie their data, which nobody runs. */
+/** Matches data files, which lie beside tests but are not run. */
 const DATA =
   /\.(?:jsonl?|ya?ml|toml|csv|tsv|txt|md|snap|xml|html?|css|svg|log|sql|patch|diff|png|jpe?g|gif|webp|ico|pdf|woff2?|ttf|wasm|zip|gz|tgz|tar|bin|dat|mp[34]|wav)$/i;
 
-/** Whether it says which scripts there are. */
+/** Tells whether the file defines package scripts. */
 export function isManifest(path: string): boolean {
   return /(?:^|\/)package\.json$/i.test(path);
 }
 
-/** Whether the rules read a file's texts, and not only its name. */
+/** Tells whether the rules read a file's texts and not only its name. */
 export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>): boolean {
   return (
     kind !== 'deleted' &&
@@ -249,7 +250,7 @@ export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>):
   );
 }
 
-/** Which texts are read of those that the rules ask for: as many as bounds on bytes and files allow, manifests before tests, those nearest to the root first. */
+/** Selects the changes whose texts are read, up to limits on bytes and files: manifests before tests, those nearest to the root first. */
 export function toRead<C extends UnreadChange>(changes: readonly C[]): readonly C[] {
   const wanted = changes
     .filter(readsTexts)
@@ -269,13 +270,13 @@ export function toRead<C extends UnreadChange>(changes: readonly C[]): readonly 
   return read;
 }
 
-/** What tools write beside lock files: bundles, copies of other people's code. */
+/** Matches files that tools generate, and copies of other people's code. */
 const GENERATED = [
   /\.(?:min\.(?:js|css|mjs)|map|snap|pb\.go)$|_pb2\.pyi?$|\.(?:generated|gen)\.[^/]+$/,
   /(?:^|\/)(?:dist|vendor|node_modules|third_party|__snapshots__|__generated__)\//,
 ];
 
-/** Whether nobody reviews the lines of such a file. */
+/** Tells whether nobody reviews the lines of the file. */
 export function isGenerated(path: string): boolean {
   return isLockFile(path) || GENERATED.some((pattern) => pattern.test(path));
 }

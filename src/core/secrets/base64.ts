@@ -1,4 +1,4 @@
-/** How base64 of a longer content shows `bytes` when they start `offset` bytes (modulo 3) into it, without the characters that their neighbours share. */
+/** Returns the base64 form of `bytes` inside a longer content at `offset` bytes (modulo 3), without the characters shared with neighbouring bytes. */
 export function base64At(bytes: Uint8Array, offset: number): string {
   const shifted = new Uint8Array(offset + bytes.length);
   shifted.set(bytes, offset);

@@ -1,10 +1,10 @@
-/** A kind of key that is known by its form. `name`: what the scanner's own rule for it is called, where it has one. */
+/** A kind of key with a known form. `name` is the name of the scanner's own rule, if it has one. */
 export interface KeyPattern {
   readonly name: string;
   readonly pattern: RegExp;
 }
 
-/** Keys of well-known form: hidden in everything that is shown, and never pushed. Each takes time in proportion to the text. */
+/** Keys of well-known form, which are hidden in all output and never pushed. Each pattern takes time proportional to the text. */
 export const keyPatterns: readonly KeyPattern[] = [
   { name: 'anthropic', pattern: /sk-ant-[\w-]{8,}/g },
   { name: 'openai', pattern: /\bsk-(?!ant-)(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}/g },
@@ -25,11 +25,11 @@ export const keyPatterns: readonly KeyPattern[] = [
   { name: 'linear', pattern: /lin_api_[A-Za-z0-9]{40}/g },
   { name: 'huggingface', pattern: /\bhf_[A-Za-z0-9]{34}/g },
   { name: 'docker', pattern: /dckr_pat_[\w-]{27}/g },
-  // Only where a word starts: otherwise a long run of such characters would be tried at each of them.
+  // The pattern matches only at the start of a word; otherwise it would be tried at each character of a long run.
   { name: 'jwt', pattern: /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/g },
 ];
 
-/** Names of the patterns that a text has keys of, one per key. */
+/** Returns the names of the patterns found in a text, one per key. */
 export function keysByPattern(text: string): readonly string[] {
   return keyPatterns.flatMap(({ name, pattern }) => (text.match(pattern) ?? []).map(() => name));
 }

@@ -1,13 +1,13 @@
-/** Folders in which programs keep keys and logins, and nothing else. */
+/** Folders in which programs keep only keys and logins. */
 const FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.gnupg', '.aws', '.azure', '.password-store']);
 
-/** Packages as they were published: their keys are those of examples and tests, and the certificates are needed. */
+/** Folders of published packages, whose keys belong to examples and tests and whose certificates are needed. */
 const PUBLISHED: ReadonlySet<string> = new Set(['node_modules', 'site-packages', 'dist-packages']);
 
-/** Certificates of authorities, by the names under which packages bring them along. */
+/** Matches certificates of authorities, by the names that packages use. */
 const AUTHORITIES = /^(?:cacerts?|ca-?bundle|ca-certificates|roots?)\.pem$/;
 
-/** Letter case is ignored, as some file systems do. */
+/** Patterns for file names. Letter case is ignored because some file systems ignore it. */
 const NAMES: readonly RegExp[] = [
   /^\.env(?:[.-].*)?$/,
   /.\.env$/,
@@ -19,13 +19,13 @@ const NAMES: readonly RegExp[] = [
   /^(?:service[-_]?account|client[-_]?secret|secret)s?(?:[._-].*)?\.(?:json|ya?ml|toml|ini|txt|properties)$/,
 ];
 
-/** Kinds of files that hold keys, wherever they are but in published packages. */
+/** Matches files that hold keys, except in published packages. */
 const ENDINGS = /\.(?:pem|key|p8|p12|pfx|jks|keystore|ppk|kdbx|ovpn|tfvars(?:\.json)?|tfstate(?:\..*)?)$/;
 
-/** Files that say what they are only together with their folder. */
+/** Matches files that can only be identified together with their folder. */
 const PLACES = /(?:^|\/)(?:\.docker\/config\.json|\.kube\/config)$/;
 
-/** Whether a file holds secrets as far as its path says: `.env`, private keys, logins of tools. The one list of such names. */
+/** Tells whether a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list of such names. */
 export function isSecretFile(path: string): boolean {
   const lower = path.toLowerCase();
   const folders = lower.split('/');
@@ -35,7 +35,7 @@ export function isSecretFile(path: string): boolean {
   return ENDINGS.test(name) && !AUTHORITIES.test(name) && !folders.some((folder) => PUBLISHED.has(folder));
 }
 
-/** Whether all of a folder is secret as far as its path says. */
+/** Tells whether a path looks like a folder with only secrets. */
 export function isSecretFolder(path: string): boolean {
   return path
     .toLowerCase()

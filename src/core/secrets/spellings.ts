@@ -1,10 +1,10 @@
 import { base64At } from './base64.ts';
 
-/** Bytes without the ways in which programs write a character otherwise. */
+/** Bytes in which alternative spellings of characters are normalized. */
 interface Canonical {
-  /** Escapes are decoded; what stands for no ASCII character is 255. */
+  /** The bytes with escapes decoded; an escape of a non-ASCII character becomes 255. */
   readonly decoded: Uint8Array;
-  /** Letters and digits of `decoded` alone, in lower case: spaces, line ends, zero bytes, quotes and other separators are gone. */
+  /** The letters and digits of `decoded` in lower case, without spaces, line ends, zero bytes, quotes and other separators. */
   readonly letters: Uint8Array;
 }
 
@@ -12,7 +12,7 @@ const SPACE = 32;
 
 const FOREIGN = 255;
 
-/** The names that every program writes; of the others it is known that they stand for no letter of ASCII. */
+/** The entities that every program writes; all others represent characters that are not ASCII letters. */
 const ENTITIES: ReadonlyMap<string, number> = new Map([
   ['amp', 38],
   ['lt', 60],
@@ -21,29 +21,30 @@ const ENTITIES: ReadonlyMap<string, number> = new Map([
   ['apos', 39],
 ]);
 
-/** Shorter values would be found in any text. */
+/** Minimum length of a value; a shorter one would be found in any text. */
 const MIN_SEARCHED_CHARS = 8;
 
-/** Letters by which a spelling is found; all spellings that are searched have as many. */
+/** Number of letters by which a spelling is found; every spelling has at least this many. */
 const WINDOW = 8;
 
-/** The values that give a secret away: itself, and of one with many lines (a private key) each long line. */
+/** Returns the values that reveal a secret: the secret itself and, if it has many lines (a private key), each long line. */
 export function partsOf(value: string): readonly string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   const parts = [value.trim(), ...lines.filter((line) => line.length >= 20)];
   return [...new Set(parts)].filter((part) => part.length >= MIN_SEARCHED_CHARS);
 }
 
-/** A spelling: its letters and, of one that may stand in plain text, what else it is made of. */
+/** A spelling of a value: its letters and, if it may occur in plain text, its exact bytes. */
 interface Spelling {
   readonly letters: Uint8Array;
-  /** Between its letters nothing else may stand than this, or the same separator everywhere; null: anything. */
+  /** The exact bytes: between the letters only these, or one repeated separator, may stand. Null if anything may. */
   readonly exact: Uint8Array | null;
 }
 
 /**
- * Whether bytes hold one of the values in a common spelling: escaped in any way, base64 (URL-safe, of UTF-16), hex, numbers, reversed,
- * with a separator behind every character, cut over lines or string literals, UTF-16. One pass, whatever the number of values.
+ * Creates a function that tells whether bytes contain one of the values in a common spelling: escaped in any way,
+ * base64 (URL-safe, of UTF-16), hex, numbers, reversed, with a separator after every character, split over lines or
+ * string literals, UTF-16. It makes one pass, whatever the number of values.
  */
 export function createSpellingSearch(values: readonly string[]): (bytes: Uint8Array) => boolean {
   const byHash = new Map<number, Spelling[]>();
@@ -91,7 +92,7 @@ function startsWith(letters: Uint8Array, start: number, wanted: Uint8Array): boo
   return true;
 }
 
-/** Where in `decoded` the letter of a number stands; asked for growing numbers, it walks once. */
+/** Returns a function from a letter's number to its position in `decoded`. The numbers must grow, so that one walk suffices. */
 function createPlaces(decoded: Uint8Array): (number: number) => number {
   let at = -1;
   let reached = -1;
@@ -146,7 +147,7 @@ function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Whether the spelling, letter case included, begins at `start`, and what stands between its letters only separates them. */
+/** Tells whether the spelling, including its letter case, begins at `start`, and only separators stand between its letters. */
 function standsThere(decoded: Uint8Array, start: number, { exact }: Spelling): boolean {
   if (exact === null) return true;
   let at = start;
@@ -172,7 +173,7 @@ function standsThere(decoded: Uint8Array, start: number, { exact }: Spelling): b
   return true;
 }
 
-/** Bytes between two characters that stand apart. */
+/** Maximum number of bytes between two separated characters. */
 const MAX_SEPARATOR = 8;
 
 function nextLetter(bytes: Uint8Array, from: number): number {
@@ -181,12 +182,12 @@ function nextLetter(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Behind a line end or the end of a string literal anything may lead on. */
+/** Tells whether a gap contains a line end or the end of a string literal, after which any continuation may follow. */
 function isWide(gap: Uint8Array): boolean {
   return gap.some((byte) => byte === 10 || byte === 13 || byte === 34 || byte === 39 || byte === 96);
 }
 
-/** Blanks, controls and what is not ASCII separate nothing that is seen; `wide`: nor do quotes, operators and marks of comments. */
+/** Removes bytes that separate nothing visible: blanks, controls, backslashes and non-ASCII bytes; with `wide` also quotes, operators and comment marks. */
 function withoutFiller(gap: Uint8Array, wide: boolean): Uint8Array {
   return gap.filter((byte) => byte > 32 && byte < 127 && byte !== 92 && !(wide && WIDE_FILLER.has(byte)));
 }
@@ -197,7 +198,7 @@ function isSame(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
-/** Reads bytes once: `%41`, `\x41`, `\u0041`, `\u{41}`, `\101`, `&#65;`, `&#x41;`, `&amp;` and `0x41` become what they stand for. */
+/** Decodes bytes in one pass: `%41`, `\x41`, `\u0041`, `\u{41}`, `\101`, `&#65;`, `&#x41;`, `&amp;` and `0x41` become the character that they represent. */
 function canonicalOf(bytes: Uint8Array): Canonical {
   const decoded = new Uint8Array(bytes.length);
   const letters = new Uint8Array(bytes.length);
@@ -224,14 +225,14 @@ function canonicalOf(bytes: Uint8Array): Canonical {
   return { decoded: decoded.subarray(0, length), letters: letters.subarray(0, count) };
 }
 
-/** A letter or digit in lower case; 0: it is neither. */
+/** Returns a letter or digit in lower case; 0 for any other byte. */
 function letterOf(byte: number): number {
   if (byte >= 97 && byte <= 122) return byte;
   if (byte >= 65 && byte <= 90) return byte + 32;
   return byte >= 48 && byte <= 57 ? byte : 0;
 }
 
-/** Value of the escape at `at` in the low 8 bits, its length above them; 0: there is none. No object is made: this is called for every other byte of some files. */
+/** Returns the escape at `at` with its value in the low 8 bits and its length above them; 0 if there is none. It creates no object, because it is called for every other byte of some files. */
 function escapeAt(bytes: Uint8Array, at: number): number {
   const first = bytes[at];
   const second = bytes[at + 1] ?? 0;
@@ -241,7 +242,7 @@ function escapeAt(bytes: Uint8Array, at: number): number {
     return (second === 120 || second === 88) && !isWord ? escape(hexValue(bytes, at + 2, 2), 4) : 0;
   }
   if (first === 38) return entityAt(bytes, at);
-  // \n, \r, \t
+  // This is \n, \r or \t.
   if (second === 110 || second === 114 || second === 116) return escape(SPACE, 2);
   if (second === 120) return escape(hexValue(bytes, at + 2, 2), 4);
   if (second === 117 && bytes[at + 2] === 123) {
@@ -271,7 +272,7 @@ function escape(value: number, length: number): number {
   return ((length & 0xff) << 8) | (value < 128 ? value : FOREIGN);
 }
 
-/** Where `end` stands, at most 24 bytes on; -1: nowhere. */
+/** Returns the position of `end` within the next 24 bytes; -1 if it is not there. */
 function closing(bytes: Uint8Array, from: number, end: number): number {
   for (let at = from; at < from + 24; at += 1) if (bytes[at] === end) return at;
   return -1;
@@ -286,7 +287,7 @@ function hexValue(bytes: Uint8Array, from: number, count: number): number {
   return digits(bytes, { from, count, base: 16 });
 }
 
-/** A number of that many digits; -1: something else stands there. */
+/** Parses a number of exactly `count` digits; returns -1 for anything else. */
 function digits(
   bytes: Uint8Array,
   { from, count, base }: { readonly from: number; readonly count: number; readonly base: number },

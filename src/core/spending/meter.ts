@@ -1,29 +1,29 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import { noPriceText } from './prices.ts';
 
-/** What requests to the model come to: tokens of all kinds, and their price in US dollars. */
+/** The usage of requests to the model: tokens of all kinds, and their price in US dollars. */
 export interface Spent {
   readonly tokens: number;
   readonly costUsd: number;
 }
 
-/** What one call of the agent may spend; null = no limit. */
+/** Limits of one agent call; null = no limit. */
 export interface CallLimits {
   readonly tokens: number | null;
   readonly costUsd: number | null;
 }
 
-/** Which of the limits is used up. */
+/** The limit that is used up. */
 type Exhausted = 'cost' | 'tokens';
 
-/** What a call has spent, what its open requests may still come to, and what the next one is expected to. */
+/** The usage of a call so far, the maximum usage of its open requests, and the expected usage of the next one. */
 interface Standing {
   readonly spent: Spent;
   readonly open: Spent;
   readonly next: Spent;
 }
 
-/** Whether a request goes on its way now, when others have ended, or never. */
+/** The decision on a request: it is sent now, waits until others have ended, or is refused. */
 type Admission =
   | { readonly kind: 'admitted' }
   | { readonly kind: 'waits' }
@@ -35,18 +35,18 @@ export function plus(a: Spent, b: Spent): Spent {
   return { tokens: a.tokens + b.tokens, costUsd: a.costUsd + b.costUsd };
 }
 
-/** No provider takes a longer question. */
+/** Maximum number of input tokens; no provider accepts more. */
 const MAX_INPUT_TOKENS = 1_000_000;
 
-/** What a provider adds to a request that uses tools, in tokens. */
+/** Number of tokens that a provider adds to a request that uses tools. */
 const ADDED_TOKENS = 1_000;
 
-/** Tokens that a text can come to at most: no tokenizer makes more than one of a byte. */
+/** Returns the maximum number of tokens of a text: no tokenizer makes more than one token per byte. */
 export function mostTokensIn(text: string): number {
   return Math.min(new TextEncoder().encode(text).length + ADDED_TOKENS, MAX_INPUT_TOKENS);
 }
 
-/** A limit is overshot by one request at most: several at once must fit into what is left, whatever they come to. */
+/** Decides on a request. A limit can be exceeded by one request at most: parallel ones must fit into the rest at their maximum usage. */
 export function admission(limits: CallLimits, { spent, open, next }: Standing): Admission {
   const by = exhausted(limits, spent);
   if (by !== null) return { kind: 'refused', by };
@@ -54,7 +54,7 @@ export function admission(limits: CallLimits, { spent, open, next }: Standing): 
   return isAlone || fits(limits, plus(plus(spent, open), next)) ? { kind: 'admitted' } : { kind: 'waits' };
 }
 
-/** The limit that `spent` has reached; null: none. */
+/** Returns the limit that `spent` has reached; null if there is none. */
 export function exhausted(limits: CallLimits, spent: Spent): Exhausted | null {
   if (limits.costUsd !== null && spent.costUsd >= limits.costUsd) return 'cost';
   return limits.tokens !== null && spent.tokens >= limits.tokens ? 'tokens' : null;
@@ -64,27 +64,27 @@ function fits({ tokens, costUsd }: CallLimits, spent: Spent): boolean {
   return (costUsd === null || spent.costUsd <= costUsd) && (tokens === null || spent.tokens <= tokens);
 }
 
-/** What a call of the agent came to, as it was counted between the agent and the model. */
+/** The usage of an agent call, as counted between the agent and the model. */
 export interface Bill extends Spent {
   readonly requests: number;
-  /** The limit that ended it; null: none did. */
+  /** The limit that ended the call; null if none did. */
   readonly exhausted: Exhausted | null;
-  /** What was refused for another reason, in order, each reason once. */
+  /** Other reasons for refused requests, in order, each once. */
   readonly refused: readonly string[];
-  /** A model that was not called because nobody has said what it costs; null: there was none. */
+  /** A model that was not called because its price is unknown; null if there was none. */
   readonly unpriced: string | null;
 }
 
 const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'what it may cost', tokens: 'the tokens that are left' };
 
 /**
- * The analysis with what the call really spent. The agent's own account holds where it covers all tokens that were counted;
- * one that was killed gives none, and one that asks the model behind its CLI's back leaves some out.
+ * Returns the analysis with the call's real usage. The agent's own account counts if it covers all counted tokens: a
+ * killed agent reports none, and one that calls the model without its CLI's knowledge omits some.
  */
 export function billed(given: Analysis, bill: Bill): Analysis {
   const analysis = withMissingPrice(given, bill);
   if (bill.requests === 0) return analysis;
-  // A model without a price spends tokens alone, and says nothing of what it costs.
+  // A model without a price counts only tokens, so its cost is unknown.
   const isPriced = bill.costUsd > 0 || bill.tokens === 0 || analysis.costUsd !== null;
   const isComplete = analysis.costUsd !== null && (analysis.tokens ?? 0) >= bill.tokens && bill.exhausted === null;
   return {
@@ -98,7 +98,7 @@ export function billed(given: Analysis, bill: Bill): Analysis {
   };
 }
 
-/** A call that failed because its model has no price is a matter of the configuration, whatever its CLI makes of the answer. */
+/** Turns a call that failed for lack of a price into a configuration problem, whatever its CLI made of the answer. */
 function withMissingPrice(analysis: Analysis, { requests, unpriced }: Bill): Analysis {
   if (unpriced === null || (analysis.agentError === null && requests > 0)) return analysis;
   return { ...analysis, agentError: { kind: 'model', text: noPriceText(unpriced) }, usageLimit: null };

@@ -1,4 +1,4 @@
-/** US dollars per million tokens. */
+/** A price in US dollars per million tokens. */
 export interface Price {
   readonly input: number;
   readonly cachedInput: number;
@@ -7,7 +7,7 @@ export interface Price {
 
 const price = (input: number, cachedInput: number, output: number): Price => ({ input, cachedInput, output });
 
-/** What OpenAI and Google ask for by their public lists, by the model's exact name. Models that are not listed need the input `prices`. */
+/** List prices of OpenAI and Google by the model's exact name. Other models need the input `prices`. */
 const LISTED: Readonly<Record<string, Price>> = {
   'gpt-4.1': price(2, 0.5, 8),
   'gpt-4.1-mini': price(0.4, 0.1, 1.6),
@@ -32,15 +32,15 @@ const LISTED: Readonly<Record<string, Price>> = {
   'gemini-3-pro-preview': price(2, 0.2, 12),
 };
 
-/** A dated version costs what its model does. */
+/** Matches the date of a model version, which costs the same as the model. */
 const DATE = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
 
-/** What the user says that models cost, by a part of their name; the longest part that fits counts. */
+/** The user's prices by a part of a model's name; the longest matching part counts. */
 export type Prices = Readonly<Record<string, Price>>;
 
 const MILLION = 1_000_000;
 
-/** What tokens of a model cost, in US dollars; null: nobody has said what it costs. `cached` is a part of `input`. */
+/** Returns the cost of a model's tokens in US dollars; null if its price is unknown. `cached` is a part of `input`. */
 export function costOf(
   prices: Prices,
   model: string,
@@ -50,7 +50,7 @@ export function costOf(
   return price === null ? null : costAt(price, tokens);
 }
 
-/** What tokens cost at a price, in US dollars. `cached` is a part of `input`. */
+/** Returns the cost of tokens at a price in US dollars. `cached` is a part of `input`. */
 export function costAt(
   price: Price,
   tokens: { readonly input: number; readonly cached: number; readonly output: number },
@@ -62,36 +62,36 @@ export function costAt(
   );
 }
 
-/** What a model costs: what the user says, else the list price; null: nobody has said it. */
+/** Returns the user's price of a model, else its list price; null if the price is unknown. */
 export function priceOf(prices: Prices, model: string): Price | null {
   return givenPriceOf(prices, model) ?? listPriceOf(model);
 }
 
-/** What the user says of a model; null: nothing. */
+/** Returns the user's price of a model; null if there is none. */
 export function givenPriceOf(prices: Prices, model: string): Price | null {
   const name = model.toLowerCase();
   const fitting = Object.entries(prices).filter(([part]) => name.includes(part.toLowerCase()));
-  // Of two that are as long as each other, the dearer one: a limit must hold.
+  // The more expensive of two equally long parts counts, so that a limit is kept.
   const [best] = fitting.sort(([a, one], [b, other]) => b.length - a.length || other.output - one.output);
   return best?.[1] ?? null;
 }
 
-/** What a provider counts, and an agent hands on, may be anything. */
+/** Makes a token count safe, because a provider or agent may report any value. */
 function counted(tokens: number): number {
   return Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }
 
-/** Models are named by the agent's request. */
+/** Matches a usable model name; the name comes from the agent's request. */
 const NAME = /^[A-Za-z0-9][\w.:@/+-]{0,99}$/;
 
-/** Why a model without a price is not called while a limit in dollars holds, and what to add. */
+/** Returns why a model without a price is not called under a dollar limit, and what to add. */
 export function noPriceText(model: string): string {
   const isName = NAME.test(model);
   const named = isName ? `the model ${model}` : 'a model of an unusable name';
   return `No price is known for ${named}, so the limits in dollars could not bind it, and it is not called. Add its price in US dollars per million tokens to the input \`prices\` (\`${isName ? model : 'MODEL'}=INPUT/OUTPUT\`), or set \`max-cost-usd: 0\` and \`max-cost-usd-per-day: 0\` to run without these limits.`;
 }
 
-/** The list price of a model: by its name as it is, behind a provider's (`openai/gpt-5`), or with a date. null: it is not listed. */
+/** Returns a model's list price, by its name alone, after a provider's name (`openai/gpt-5`), or with a date; null if it is not listed. */
 function listPriceOf(model: string): Price | null {
   const name = model.toLowerCase().split('/').at(-1)?.replace(DATE, '') ?? '';
   return Object.hasOwn(LISTED, name) ? (LISTED[name] ?? null) : null;

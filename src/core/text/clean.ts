@@ -2,7 +2,7 @@ import { canHide, hiddenEdits, withoutMarkup, type Edit } from '../../markdown/h
 import { characterKind, type CleanedText, type CleanKind, findUnseen, plainBlanks, plainLines } from './cleaned.ts';
 import { cut } from './phrase.ts';
 
-/** How many characters were taken out since a reader does not see them; what was only cut off is not among them. */
+/** Returns the number of characters removed because a reader would not see them, without those that were only cut off. */
 export function unseenIn({ kinds }: CleanedText): number {
   return Object.values(kinds).reduce((sum, count) => sum + count, 0);
 }
@@ -10,15 +10,15 @@ export function unseenIn({ kinds }: CleanedText): number {
 const MAX_TEXT_CHARS = 20_000;
 const MAX_TITLE_CHARS = 200;
 
-/** Honest text needs two: one that cleans, and one that finds nothing more. */
+/** Maximum number of passes. Ordinary text needs two: one cleans, and the other finds nothing more. */
 const MAX_PASSES = 8;
 
-/** The body of a task: what a reader of the rendered page sees, still as Markdown, at most 20,000 characters. */
+/** Cleans the body of a task to what a reader of the rendered page sees, still as Markdown, at most 20,000 characters. */
 export function cleanText(text: string): CleanedText {
   const whole = cleanMarkdown(text);
   if (whole.text.length <= MAX_TEXT_CHARS) return whole;
   const kept = cut(whole.text, MAX_TEXT_CHARS);
-  // Cutting may open what was closed: a code span whose end is gone lets a comment in it loose.
+  // A cut may open what was closed: without its end, a code span releases a comment inside of it.
   const again = cleanMarkdown(kept);
   const kinds = { ...whole.kinds };
   for (const [kind, count] of Object.entries(again.kinds) as [CleanKind, number][])
@@ -26,7 +26,7 @@ export function cleanText(text: string): CleanedText {
   return { text: again.text, removed: whole.removed + codePoints(whole.text) - codePoints(again.text), kinds };
 }
 
-/** A title, which GitHub shows as it is written: one line of at most 200 characters, without unseen characters and comments. */
+/** Cleans a title, which GitHub shows as written: one line of at most 200 characters, without invisible characters and comments. */
 export function cleanTitle(title: string): CleanedText {
   const tally = createTally();
   const lines = plainBlanks(plainLines(title));
@@ -44,19 +44,20 @@ export function cleanTitle(title: string): CleanedText {
   return { text: kept, removed: tally.sum() + codePoints(line) - codePoints(kept), kinds: tally.kinds };
 }
 
-/** Markdown of any length without what a reader of the rendered page would not see. */
+/** Removes from Markdown of any length what a reader of the rendered page would not see. */
 export function cleanMarkdown(markdown: string): CleanedText {
   const tally = createTally();
-  // A byte order mark is no part of a Markdown text: the parser's offsets would begin behind it.
+  // The parser's offsets begin after a byte order mark.
   const marks = /^\uFEFF*/.exec(markdown)?.[0].length ?? 0;
   if (marks > 0) tally.add('invisible', marks);
   let text = plainLines(markdown.slice(marks));
   for (let pass = 0; ; pass += 1) {
-    // All at once: without its unseen characters a text may be other Markdown, in which hidden words are shown.
+    // All edits are made at once: without its invisible characters the text may be different Markdown that shows hidden
+    // words.
     const edits = [...findUnseen(text).map((span) => ({ ...span, insert: '' })), ...hiddenIn(text, pass)];
     const after = plainBlanks(edited(text, edits, tally.add));
     if (after === text) return { text, removed: tally.sum(), kinds: tally.kinds };
-    // What stood around a cut may form something new.
+    // The text around a removal may form something new.
     text = after;
   }
 }
@@ -83,7 +84,7 @@ function createTally(): Tally {
   };
 }
 
-/** The text after the edits; of those that overlap, the first and longest counts. */
+/** Applies the edits; of overlapping ones the first and longest counts. */
 function edited(
   text: string,
   edits: readonly Edit<CleanKind>[],
@@ -102,10 +103,10 @@ function edited(
   return kept + text.slice(done);
 }
 
-/** A comment as browsers end it (`-->`, `--!>`, at once, or never). */
+/** Matches a comment as browsers end it (`-->`, `--!>`, at once, or never). */
 const HTML_COMMENT = /<!--(?:-?>|[^]*?(?:--!?>|$))/g;
 
-/** Again until nothing is left: what stood around a comment may form a new one. */
+/** Removes comments repeatedly, because the text around one may form a new one. */
 function withoutComments(text: string, onRemoved: (count: number) => void): string {
   const after = text.replaceAll(HTML_COMMENT, (comment) => {
     onRemoved(codePoints(comment));

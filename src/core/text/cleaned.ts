@@ -2,24 +2,25 @@ import { z } from 'zod';
 import type { HiddenKind } from '../../markdown/hidden.ts';
 import type { Immutable } from '../policy.ts';
 
-/** Code points of which a reader sees nothing. */
+/** The kinds of code points that a reader cannot see. */
 type CharacterKind = 'invisible' | 'control' | 'bidi';
 
 /**
- * Controls, what Unicode lets fonts ignore or has not assigned, and glyphs that are blank by design (braille, a notehead,
- * the Khitan filler). The marks that Arabic, Syriac and Kaithi write in front of numbers are seen although they are format characters.
+ * Matches controls, code points that Unicode lets fonts ignore or has not assigned, and glyphs that are blank by design
+ * (braille, a notehead, the Khitan filler). The marks that Arabic, Syriac and Kaithi write before numbers are visible
+ * although they are format characters.
  */
 const UNSEEN =
   /^[[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\u2800\u{1D159}\u{16FE4}]--[\t\n\u0085\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]$/v;
 
-/** Unicode's recommended emoji are tried first, so that what stands in one is not taken for unseen. */
+/** Matches Unicode's recommended emoji first, so that their parts do not count as unseen. */
 const emojiOrUnseen = new RegExp(`\\p{RGI_Emoji}|${UNSEEN.source.slice(1, -1)}`, 'gv');
 
 export type CleanKind = HiddenKind | CharacterKind;
 
 const count = z.number().int().positive().exactOptional();
 
-/** What `ralph clean --json` prints: a change that breaks readers needs a new major version. */
+/** The output of `ralph clean --json`. A change that breaks readers needs a new major version. */
 export const cleanedTextSchema = z.object({
   text: z.string().describe('What is left: what a reader of the rendered page sees, still as Markdown.'),
   removed: z.number().int().nonnegative().describe('Code points that were removed: the sum of kinds.'),
@@ -41,20 +42,20 @@ export const cleanedTextSchema = z.object({
     .describe('Code points by what hid them; a kind that was not found is absent.'),
 });
 
-/** Text that is fit for a prompt; `removed` counts code points that were taken out or cut off, `kinds` those that a reader would not have seen. */
+/** Text that is fit for a prompt. `removed` counts code points removed or cut off, `kinds` those that a reader would not have seen. */
 export type CleanedText = Immutable<z.infer<typeof cleanedTextSchema>>;
 
-/** Line ends as Markdown knows them, all of one kind. */
+/** Converts Markdown's line ends to line feeds. */
 export function plainLines(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n');
 }
 
-/** One kind of blank, and line feeds for the other line separators: what stays the same for a reader. */
+/** Converts all blanks to spaces and other line separators to line feeds, which look equal to a reader. */
 export function plainBlanks(text: string): string {
   return text.replaceAll(/[\u0085\u2028\u2029]/g, '\n').replaceAll(/\p{Zs}/gu, ' ');
 }
 
-/** Where characters stand that nobody sees, offsets in UTF-16. Emoji that need joiners or selectors keep them. */
+/** Returns the spans of invisible characters as UTF-16 offsets. Emoji keep the joiners and selectors that they need. */
 export function findUnseen(
   text: string,
 ): readonly { readonly kind: CharacterKind; readonly start: number; readonly end: number }[] {
@@ -64,7 +65,7 @@ export function findUnseen(
   });
 }
 
-/** How a reader misses a character; null: it is seen, or is a blank. */
+/** Returns why a character is invisible; null if it is visible or a blank. */
 export function characterKind(character: string): CharacterKind | null {
   if (!UNSEEN.test(character)) return null;
   if (/^\p{Bidi_Control}$/u.test(character)) return 'bidi';

@@ -3,12 +3,12 @@ import { findUnseen, plainBlanks, plainLines } from './cleaned.ts';
 import { ANSI_SEQUENCE, breakReferences, capped, cut, hasSkipWords, plainTitle, withoutSkipWords } from './phrase.ts';
 
 const MAX_FOREIGN_CHARS = 20_000;
-/** A longer subject is cut by most that show it. */
+/** Maximum length of a subject; most tools cut a longer one. */
 export const MAX_SUBJECT_CHARS = 120;
 const MAX_BODY_LINES = 40;
 const MAX_BODY_CHARS = 2_000;
 
-/** A foreign commit message that neither steers CI, closes issues, mentions people nor brings trailers; empty when nothing is left. */
+/** Cleans a foreign commit message: it must not steer CI, close issues, mention people or bring trailers. Empty if nothing remains. */
 export function cleanCommitMessage(foreign: string): string {
   const lines = visibleLines(foreign).filter((line) => !isDirective(line));
   const [subject = '', ...rest] = lines.slice(lines.findIndex((line) => line !== ''));
@@ -18,28 +18,28 @@ export function cleanCommitMessage(foreign: string): string {
     .join('\n\n');
 }
 
-/** A foreign text as the subject of a commit: one line of at most 120 characters, as harmless as a cleaned message. */
+/** Cleans a foreign text for the subject of a commit: one line of at most 120 characters, as harmless as a cleaned message. */
 export function cleanCommitSubject(foreign: string): string {
   const line = visibleLines(foreign).join(' ').replace(/\s+/g, ' ').trim();
   return capped(breakReferences(withoutSkipWords(cut(line, 4 * MAX_SUBJECT_CHARS))), MAX_SUBJECT_CHARS);
 }
 
-/** What a task is called in messages: a subject that says "fixes #99" would close that issue when the branch is merged, and so would the key of an entry. */
+/** Returns the name of a task for messages. The name is made inert, because a subject with "fixes #99" would close that issue on merge. */
 export function nameInMessage(task: Pick<Task, 'source'>): string {
   const name = nameOfTask(task);
   return task.source.kind === 'issue' ? name : plainTitle(name, MAX_SUBJECT_CHARS);
 }
 
-/** The message of what an iteration left uncommitted: the agent's own first sentence, or the title of the task and which of its iterations it was. */
+/** Returns the message for what an iteration left uncommitted: the agent's first sentence, or the task's title with the number of its iteration. */
 export function iterationMessage(iteration: {
   readonly title: string;
-  /** What people call the task: `#12`. */
+  /** The task's name for people, such as `#12`. */
   readonly name: string;
-  /** What the agent says that it did; empty: nothing. */
+  /** The agent's summary of its work; empty if there is none. */
   readonly summary: string;
-  /** What it said of commits before this one: a subject that repeats one of them tells nothing. */
+  /** The agent's summaries of earlier commits, whose subjects are not repeated. */
   readonly earlier: readonly string[];
-  /** 1-based, of the task. */
+  /** Number of the task's iteration, 1-based. */
   readonly attempt: number;
 }): string {
   const { title, name, summary, earlier, attempt } = iteration;
@@ -54,7 +54,7 @@ function subjectOf(summary: string): string {
   return cleanCommitSubject(firstSentence(summary));
 }
 
-/** Without its full stop, as subjects are. */
+/** Returns the first sentence without its full stop, as usual for subjects. */
 function firstSentence(text: string): string {
   const line = text.trim().split('\n')[0] ?? '';
   return (/^.*?[^.\s][.!?](?=\s)/.exec(line)?.[0] ?? line).replace(/\.$/, '');
@@ -71,19 +71,19 @@ function visibleLines(foreign: string): readonly string[] {
   return (seen + plain.slice(at)).split('\n').map((line) => line.replaceAll('\t', '  ').trimEnd());
 }
 
-/** What makes git or a service read the rest in another way: dividers, scissors, orders to CI or the runner, markers, images. */
+/** Matches lines that change how git or a service reads a message: dividers, scissors, orders to CI or the runner, markers, images. */
 function isDirective(line: string): boolean {
   return /^\s*(?:::|##\[|<!--|!\[)|^\s*-{3,}(?:\s|$)|-{4,}\s*(?:>8|8<)|^\s*#?\s*(?:skip|request)-checks\s*:/i.test(
     line,
   );
 }
 
-/** Names with a hyphen are trailers wherever they stand, as are those that services look for. */
+/** Matches trailers that count anywhere in a message: names with a hyphen, and names that services look for. */
 const NAMED_TRAILER =
   /^\s*(?:[a-z\d]+(?:-[a-z\d]+)+|cc|bcc|bug|see|ref|refs|link)\s*[:=](?:\s|$)|^\s*\(cherry picked from /i;
 const ANY_TRAILER = /^[a-z\d-]+\s*[:=]/i;
 
-/** The paragraphs without lines that `git interpret-trailers` or GitHub would read as trailers, with their continuations. */
+/** Removes lines that `git interpret-trailers` or GitHub would read as trailers, with their continuation lines. */
 function withoutTrailers(lines: readonly string[]): string {
   const kept: string[] = [];
   let inTrailer = false;
@@ -110,13 +110,13 @@ function cutBody(body: string): string {
   return cut(body.split('\n').slice(0, MAX_BODY_LINES).join('\n'), MAX_BODY_CHARS).trimEnd();
 }
 
-/** What messages of ours may name: tasks by what people call them (`#12`), and who may be a co-author (`Name <address>`). */
+/** The references that Ralph's own messages may contain: names of tasks (`#12`) and co-authors (`Name <address>`). */
 export interface OwnWords {
   readonly names: readonly string[];
   readonly coAuthors: readonly string[];
 }
 
-/** Why a message cannot be one that was made here, whoever wrote its words, as words; null: it can. Commits of another job are held against it. */
+/** Returns why this program cannot have made a message, whoever wrote its words; null if it can. Commits of another job are checked with it. */
 export function problemOfOwnMessage(message: string, { names, coAuthors }: OwnWords): string | null {
   const paragraphs = message.trimEnd().split(/\n{2,}/);
   const trailers = paragraphs.length > 1 ? (paragraphs.pop() ?? '').split('\n') : [];
@@ -128,7 +128,7 @@ export function problemOfOwnMessage(message: string, { names, coAuthors }: OwnWo
     : null;
 }
 
-/** The task that a message of ours says it is for, in its last paragraph; null: none. */
+/** Returns the task that the last paragraph of Ralph's own message names; null if it names none. */
 export function taskInMessage(message: string): string | null {
   const last = message
     .trimEnd()
@@ -145,13 +145,13 @@ function isOwnTrailer(line: string, coAuthors: readonly string[]): boolean {
     : /^Ralph-(?:Run|Iteration|Task)$/.test(name) && /^[\w.-]+$/.test(value);
 }
 
-/** The one reference that a message of ours has: to its own task. */
+/** Removes the one reference that Ralph's own messages have: to their own task. */
 function withoutName(line: string, names: readonly string[]): string {
   const name = names.find((one) => line === `Part of ${one}` || line.startsWith(`Part of ${one}: `));
   return name === undefined ? line : line.slice(`Part of ${name}`.length);
 }
 
-/** What GitHub makes a mention, a reference or a link of, and words that CI obeys; what was cleaned here has none of it. */
+/** Tells whether a line contains mentions, references or links for GitHub, or words that CI obeys. Cleaned text contains none. */
 function steers(line: string): boolean {
   const isReference = /@(?=[a-z\d])|#(?=\d)|\bgh-(?=\d)|:\/\/(?=\S)|www(?=\.)/i.test(line);
   return isReference || hasSkipWords(line) || /[\p{Cc}\u202A-\u202E\u2066-\u2069]/u.test(line);

@@ -1,9 +1,9 @@
-/** `*` and `?` stay within a folder, `**` does not; `**` with a slash behind it is any number of folders. */
+/** A part of a glob: `*` and `?` stay within a folder, `**` does not; `**` followed by a slash matches any number of folders. */
 type Part =
   | { readonly kind: 'sign'; readonly sign: string }
   | { readonly kind: 'one' | 'within' | 'across' | 'folders' };
 
-/** Whether a glob matches a whole path. Takes time in proportion to both, whatever they are. */
+/** Creates a function that tells whether a glob matches a whole path. Its time is proportional to both lengths. */
 export function createGlob(glob: string): (path: string) => boolean {
   const parts = (glob.match(/\*\*\/?|[^]/gu) ?? []).map((text): Part => {
     const kind = KINDS.get(text);
@@ -29,7 +29,7 @@ const KINDS: ReadonlyMap<string, Exclude<Part['kind'], 'sign'>> = new Map([
   ['**/', 'folders'],
 ]);
 
-/** Where a match may have got to: before a part, or in the middle of a folder's name. */
+/** Returns the place before a part; other places are in the middle of a folder's name. */
 function before(part: number): number {
   return part * 2;
 }
@@ -38,7 +38,7 @@ function inFolder(part: number): number {
   return part * 2 + 1;
 }
 
-/** The places behind one sign more. */
+/** Returns the places reached by one more character. */
 function behind(parts: readonly Part[], place: number, sign: string): readonly number[] {
   const index = Math.floor(place / 2);
   const part = parts[index];
@@ -59,7 +59,7 @@ function behind(parts: readonly Part[], place: number, sign: string): readonly n
   }
 }
 
-/** With those that follow without a sign: what matches any number also matches none. */
+/** Adds the places that are reached without a character, because parts that match any number also match none. */
 function reachedFrom(parts: readonly Part[], places: readonly number[]): ReadonlySet<number> {
   const reached = new Set<number>();
   for (const place of places) {

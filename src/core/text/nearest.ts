@@ -1,6 +1,6 @@
 const MAX_TYPED_CHARS = 40;
 
-/** The one of `names` that `word` was most likely meant to be; null when none is near. */
+/** Returns the name that `word` was most likely meant to be; null if none is near. */
 export function nearest<Name extends string>(word: string, names: readonly Name[]): Name | null {
   const typed = word.toLowerCase().slice(0, MAX_TYPED_CHARS);
   const [best] = names
@@ -10,7 +10,7 @@ export function nearest<Name extends string>(word: string, names: readonly Name[
   return best?.name ?? null;
 }
 
-/** All of `names`, those first that `word` was most likely meant to be. */
+/** Returns all names, the most likely meant ones first. */
 export function nearestFirst(word: string, names: readonly string[]): readonly string[] {
   const typed = word.slice(0, MAX_TYPED_CHARS);
   return names
@@ -19,7 +19,7 @@ export function nearestFirst(word: string, names: readonly string[]): readonly s
     .map(({ name }) => name);
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+/** Returns the number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0;

@@ -2,21 +2,21 @@ import { base64At } from '../secrets/base64.ts';
 import { keyPatterns } from '../secrets/key-patterns.ts';
 
 const MASK = '***';
-/** Shorter values are words, not secrets. */
+/** Minimum length of a secret; shorter values are words. */
 const MIN_SECRET_CHARS = 6;
 
-/** Shown are neither keys of well-known form nor what begins like a private key; whether it is one can only be told from its whole. */
+/** Patterns that are always masked: well-known keys, and anything that begins like a private key, because only the whole would show whether it is one. */
 const hidden: readonly RegExp[] = [
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
   ...keyPatterns.map(({ pattern }) => pattern),
 ];
 
-/** The text without secrets: given values (plain, base64, URL- and JSON-encoded) and keys of well-known form become `***`. */
+/** Masks secrets in a text with `***`: given values (plain, base64, URL- and JSON-encoded) and well-known keys. */
 export function redact(text: string, secretValues: readonly string[]): string {
   return createRedactor(secretValues)(text);
 }
 
-/** `redact` for many texts: the forms of the values are worked out once. */
+/** Creates a `redact` for many texts, which computes the encodings of the values once. */
 export function createRedactor(secretValues: readonly string[]): (text: string) => string {
   const forms = [...new Set(secretValues.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   return (text) => {
@@ -25,7 +25,7 @@ export function createRedactor(secretValues: readonly string[]): (text: string) 
   };
 }
 
-/** Tells whether a text holds one of the values, in whatever encoding; what only has the form of a key is none. */
+/** Creates a function that tells whether a text contains one of the values in any encoding. Texts that only look like a key do not count. */
 export function createSecretFinder(secretValues: readonly string[]): (text: string) => boolean {
   const forms = [...new Set(secretValues.flatMap(formsOf))];
   return (text) => forms.some((form) => text.includes(form));
@@ -45,7 +45,7 @@ function encodingsOf(value: string): readonly string[] {
   return [value, url, form, lowerHex, JSON.stringify(value).slice(1, -1), ...base64, ...urlSafe];
 }
 
-/** The same data with every text in it changed; keys stay. */
+/** Applies a change to every text in the data; keys stay unchanged. */
 export function mapTexts<T>(data: T, change: (text: string) => string): T {
   return mapped(data, change) as T;
 }

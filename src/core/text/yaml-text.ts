@@ -1,4 +1,4 @@
-/** A text on one line as YAML reads it back. */
+/** Formats a one-line text so that YAML reads it back unchanged. */
 export function yamlText(text: string): string {
   return PLAIN.test(text) && !MEANS_SOMETHING_ELSE.test(text) ? text : JSON.stringify(text);
 }

@@ -7,31 +7,31 @@ import type { Annotation, CheckDetails, CheckNow } from '../pull-request-now.ts'
 import { FEEDBACK_PRIORITY } from '../subject.ts';
 import { taskIdOfCheck } from './checks.ts';
 
-/** Of a log, its end. */
+/** Maximum number of lines kept from the end of a log. */
 export const MAX_LOG_LINES = 200;
 
 export const MAX_LOG_CHARS = 12_000;
 
 const MAX_LINE_CHARS = 500;
 
-/** What is read of a longer one: its end, many times of what is shown. */
+/** Maximum number of characters read from the end of a log, many times what is shown. */
 const MAX_READ_CHARS = 256 * 1024;
 
-/** Of a message, so many times what is shown is read. */
+/** Factor by which the text read of a message may exceed the text shown. */
 const READ_FACTOR = 16;
 
-/** Colours, moves of the cursor, titles and links, as terminals understand them, and what is left where one was cut. */
+/** Matches terminal sequences for colours, cursor moves, titles and links, and the rest of a sequence that was cut. */
 const TERMINAL =
   /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[PX^_][^\u001B]*(?:\u001B\\)?|.)/g;
 
 const TIME_STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z ?/;
 
-/** What programs tell the runner, and how the runner draws it: `##[group]`, `::error file=a.js,line=3::`. */
+/** Matches workflow commands and the runner's own marks: `##[group]`, `::error file=a.js,line=3::`. */
 const MARK = /^##\[(group|endgroup|section|command|error|warning|notice|debug)\]|^::([a-z-]{1,20})(?: [^:\n]*)?::/i;
 
 const LEVELS: Readonly<Record<string, string>> = { error: 'Error: ', warning: 'Warning: ', notice: 'Notice: ' };
 
-/** Fewer equal lines in a row stay. */
+/** Minimum number of equal lines in a row that are folded into one. */
 const MIN_FOLDED = 3;
 
 const MAX_NAME_CHARS = 100;
@@ -44,7 +44,7 @@ const MAX_PATH_CHARS = 200;
 
 const MAX_SUMMARY_CHARS = 2_000;
 
-/** The head that a check failed on, and its pull request. */
+/** The head that a check failed on, with its pull request. */
 interface CheckedHead {
   readonly pullRequest: number;
   /** Page of the pull request. */
@@ -52,7 +52,7 @@ interface CheckedHead {
   readonly head: ObjectId;
 }
 
-/** A failed check as a task. Its texts are cleaned and capped; secrets in them are the caller's to hide. */
+/** Creates the task for a failed check. Its texts are cleaned and capped; the caller must redact secrets in them. */
 export function taskOfCheck(check: CheckNow, details: CheckDetails, { pullRequest, url, head }: CheckedHead): Task {
   const name = nameOf(check.name) || 'unnamed';
   return {
@@ -109,12 +109,15 @@ function annotationLine({ path, line, level, message }: Annotation): string {
   return `- ${where}${grade === '' ? '' : ` (${grade})`}: ${plainMessage(message, MAX_ANNOTATION_CHARS)}`;
 }
 
-/** A name as one short line. */
+/** Cleans a name and cuts it to one short line. */
 function nameOf(raw: string): string {
   return capped(cleanTitle(raw).text, MAX_NAME_CHARS);
 }
 
-/** The end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without time stamps, colours, the runner's marks and unseen characters; equal lines in a row are one. */
+/**
+ * Returns the end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without time stamps,
+ * colours, runner marks and invisible characters. Equal lines in a row are folded.
+ */
 export function logText(raw: string): string {
   const lines = folded(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(plainLine));
   const kept: string[] = [];
@@ -127,7 +130,7 @@ export function logText(raw: string): string {
   return kept.join('\n').trim();
 }
 
-/** A text of a check as one plain line. */
+/** Returns a text of a check as one plain line. */
 export function plainMessage(raw: string, maxChars: number): string {
   return capped(
     raw
@@ -142,7 +145,7 @@ export function plainMessage(raw: string, maxChars: number): string {
   );
 }
 
-/** None where the line is the runner's alone. */
+/** Returns no line if the raw line contains nothing but a runner mark. */
 function plainLine(raw: string): readonly string[] {
   const line = seen(lastDrawn(raw.replace(TERMINAL, '')))
     .replace(TIME_STAMP, '')
@@ -156,7 +159,7 @@ function plainLine(raw: string): readonly string[] {
   return [capped(`${LEVELS[name] ?? ''}${rest}`, MAX_LINE_CHARS)];
 }
 
-/** Bars of progress are drawn over and over. */
+/** Keeps the last drawing of a progress bar, which terminals draw over with carriage returns. */
 function lastDrawn(line: string): string {
   return line.includes('\r') ? (line.split('\r').findLast((part) => part.trim() !== '') ?? '') : line;
 }

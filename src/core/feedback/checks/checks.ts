@@ -6,55 +6,55 @@ import { capped, namesOf } from '../../text/phrase.ts';
 import type { FeedbackRound } from '../memory.ts';
 import type { CheckNow, ChecksNow } from '../pull-request-now.ts';
 
-/** What the gate saw of the checks of a pull request's head, beside those that are tasks. Names are raw. */
+/** Results of the checks of a pull request's head, apart from those that become tasks. Names are raw. */
 export interface ChecksSummary {
-  /** Of the head; null: they could not be read. */
+  /** Counts for the head; null if the checks could not be read. */
   readonly counts: NonNullable<FeedbackRound['checks']> | null;
-  /** They fail on the base branch as well, so that nobody works on them here. */
+  /** Checks that fail on the base branch as well, so that the pull request need not fix them. */
   readonly alsoOnBase: readonly string[];
-  /** They passed and failed on the same commit. */
+  /** Checks that passed and failed on the same commit. */
   readonly flaky: readonly string[];
-  /** They wait for a person's approval, or never began. */
+  /** Checks that wait for a person's approval or never began. */
   readonly waiting: readonly string[];
-  /** Whether checks are expected and none has started. */
+  /** True if checks are expected and none has started. */
   readonly unstarted: boolean;
-  /** Why the checks could not be read, as a sentence; null: they were. */
+  /** The reason why the checks could not be read, as a sentence; null if they were read. */
   readonly unreadable: string | null;
-  /** True if GitHub failed as they were read, so that the next run may read them. */
+  /** True if GitHub failed while the checks were read, so that the next run may succeed. */
   readonly isForNow?: boolean;
-  /** How many there are on the head. */
+  /** Number of checks on the head. */
   readonly runs: number;
 }
 
 const MAX_NAME_CHARS = 80;
 
-/** Checks that are known, of the head and of the base branch, the oldest first. */
+/** Checks of the head and of the base branch, oldest first. */
 type KnownChecks = Pick<Extract<ChecksNow, { kind: 'known' }>, 'head' | 'base'>;
 
-/** By what the runs of this very workflow are known: its file, and the run that asks; null: not known. */
+/** Identifies the runs of this workflow: its file and the current run; null if not known. */
 export interface OwnRuns {
   readonly workflow: string | null;
   readonly run: number | null;
 }
 
-/** What the checks of a head come to: of each check its newest run. */
+/** The checks of a head by their result; each check is represented by its newest run. */
 export interface JudgedChecks {
-  /** To be worked on. */
+  /** Failed checks to work on. */
   readonly failed: readonly CheckNow[];
-  /** They fail on the base branch as well. */
+  /** Checks that fail on the base branch as well. */
   readonly alsoOnBase: readonly CheckNow[];
-  /** They failed and passed on the same commit. */
+  /** Checks that failed and passed on the same commit. */
   readonly flaky: readonly CheckNow[];
   readonly running: readonly CheckNow[];
   readonly waiting: readonly CheckNow[];
-  /** Flaky ones that passed last included. */
+  /** Checks that passed, including flaky ones that passed last. */
   readonly passed: readonly CheckNow[];
 }
 
-/** GitHub takes so long at most until a workflow is seen. */
+/** Maximum time that GitHub takes to show a workflow after a push. */
 const STARTS_WITHIN_MS = 10 * MINUTE_MS;
 
-/** Judges the checks of a head; our own workflow's runs are left out. */
+/** Judges the checks of a head. Runs of Ralph's own workflow are left out. */
 export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedChecks {
   const groups = [...grouped(counted(head, own), keyOf).values()].flatMap(groupOf);
   const newest = (result: CheckNow['result']): readonly CheckNow[] =>
@@ -70,7 +70,7 @@ export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedCh
   };
 }
 
-/** Whether nobody can say yet if a check that failed on an earlier head still does: it is on its way, or has not begun where others have not ended either. */
+/** Tells whether it is still open if a check that failed on an earlier head fails on this one: it is running, or it has not begun while other checks are unfinished. */
 export function isUndecidedCheck(
   { failed, alsoOnBase, flaky, running, waiting, passed }: JudgedChecks,
   id: TaskId,
@@ -80,19 +80,19 @@ export function isUndecidedCheck(
   return !isEnded && (ended.length === 0 || running.length + waiting.length > 0);
 }
 
-/** Whether something failed of which the base branch's tip does not say how it stands there: nothing has run yet, or nothing does. */
+/** Tells whether a check failed whose state on the base branch is unknown, because it has not run there or never does. */
 export function isUnknownOnBase({ head, base }: KnownChecks, own: OwnRuns): boolean {
   return judgeChecks({ head, base }, own).failed.some((check) => lastOn(base, check) === undefined);
 }
 
-/** Id of the task that a failed check is: the same on every head. */
+/** Returns the id of a failed check's task, which is the same on every head. */
 export function taskIdOfCheck(check: CheckNow): TaskId {
   return `check-${hashId(keyOf(check))}`;
 }
 
 /**
- * Whether GitHub starts no workflow on the head, although some ran on the base branch's tip or, as `ranBefore` says, on
- * an earlier head. null: nobody can say yet, since a workflow may start within ten minutes after the push.
+ * Tells whether GitHub starts no workflow on the head, although some ran on the base branch's tip or, if `ranBefore`,
+ * on an earlier head. Returns null within ten minutes after the push, because a workflow may still start.
  */
 export function unstartedChecks(
   { head, base }: KnownChecks,
@@ -101,12 +101,12 @@ export function unstartedChecks(
   const others = (checks: readonly CheckNow[]): readonly CheckNow[] => checks.filter((check) => !isOwn(check, own));
   const begun = others(head).filter(hasBegun);
   const isExpected = others(base).some((check) => isOfActions(check) && startsByItself(check) && hasBegun(check));
-  // Of an earlier head nobody remembers whose checks they were.
+  // The memory of an earlier head does not say which app its checks belonged to.
   const isMissing = isExpected ? !begun.some(isOfActions) : ranBefore && begun.length === 0;
   return isMissing && sincePushMs < STARTS_WITHIN_MS ? null : isMissing;
 }
 
-/** What runs on the base branch by a clock, or by hand, is not expected on a pull request. */
+/** Tells whether a push or a pull request starts the check. A scheduled or manual check on the base branch is not expected on a pull request. */
 function startsByItself({ workflow }: CheckNow): boolean {
   return (
     workflow === null || ['', 'push', 'pull_request', 'pull_request_target', 'merge_group'].includes(workflow.event)
@@ -121,7 +121,7 @@ function hasBegun(check: CheckNow): boolean {
   return resultOf(check) !== 'waiting';
 }
 
-/** One that was skipped says nothing: often it is the twin of one that was not, started by another event. */
+/** Leaves out own and skipped checks. A skipped check is often the twin of one that another event started. */
 function counted(checks: readonly CheckNow[], own: OwnRuns): readonly CheckNow[] {
   return checks
     .filter((check) => !isOwn(check, own))
@@ -129,20 +129,20 @@ function counted(checks: readonly CheckNow[], own: OwnRuns): readonly CheckNow[]
     .filter(({ result }) => result !== 'skipped');
 }
 
-/** By its file: anybody can call a workflow as ours is called. */
+/** Compares by workflow file, because anybody can give a workflow the same name. */
 function isOwn({ app, workflow }: CheckNow, own: OwnRuns): boolean {
   if (workflow === null || (app !== null && app !== 'github-actions')) return false;
   return workflow.path === null ? own.run !== null && workflow.run === own.run : workflow.path === own.workflow;
 }
 
-/** GitHub's word counts for more than whether it calls the check completed. */
+/** Derives the result from GitHub's conclusion first, because GitHub calls some checks completed that were skipped or wait for approval. */
 function resultOf({ result, conclusion }: Pick<CheckNow, 'result' | 'conclusion'>): CheckNow['result'] {
   if (/^(?:skipped|neutral|cancelled)$/i.test(conclusion)) return 'skipped';
   return /^(?:stale|action_required)$/i.test(conclusion) ? 'waiting' : result;
 }
 
 function keyOf({ of, app, workflow, name }: CheckNow): string {
-  // A file has a slash: no workflow is taken for the file of another.
+  // A file path contains a slash, so slashes are removed from a name that is used instead of a path.
   const place = workflow === null ? '' : (workflow.path ?? workflow.name.replaceAll('/', ' '));
   return [of, app ?? '', place, name].map((part) => part.replaceAll('\n', ' ')).join('\n');
 }
@@ -152,7 +152,7 @@ interface Group {
   readonly isFlaky: boolean;
 }
 
-/** Of the runs of one check, oldest first. What passed for a push may fail for the pull request: each event has its own say. */
+/** Judges the runs of one check, oldest first. Runs are grouped by event, because a check that passes for a push may fail for the pull request. */
 function groupOf(runs: readonly CheckNow[]): readonly Group[] {
   const groups = [...grouped(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
   return groups.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, 1);
@@ -165,14 +165,14 @@ function groupOfEvent(runs: readonly CheckNow[]): readonly Group[] {
   return last.map((run) => ({ last: run, isFlaky: isFlaky(run, earlier) }));
 }
 
-/** What fails counts for more than what runs, and that for more than what passed. */
+/** Results by precedence: a failure outweighs a running check, which outweighs a passed one. */
 const RANKS: readonly (CheckNow['result'] | 'flaky')[] = ['failed', 'running', 'waiting', 'flaky', 'passed'];
 
 function rankOf({ last, isFlaky: passesAtTimes }: Group): number {
   return RANKS.indexOf(passesAtTimes ? 'flaky' : last.result);
 }
 
-/** The newest, and others of its run that had not ended when it began: jobs of one matrix may share a name. */
+/** Returns the newest run of a check and those of the same workflow run that had not ended when it began: jobs of one matrix may share a name. */
 function newestOf(runs: readonly CheckNow[]): readonly CheckNow[] {
   const last = runs.at(-1);
   const began = last?.began ?? Number.POSITIVE_INFINITY;
@@ -183,12 +183,13 @@ function newestOf(runs: readonly CheckNow[]): readonly CheckNow[] {
 
 function isFlaky(last: CheckNow, earlier: readonly CheckNow[]): boolean {
   if (last.result === 'passed') return earlier.some(({ result }) => result === 'failed');
-  // Only the same run, run again, is certain to be of the same content: a pull request is checked as it would be merged.
+  // Only a re-run of the same workflow run is certain to test the same content, because a pull request is checked as
+  // merged with its base.
   const isAgain = ({ workflow }: CheckNow): boolean => workflow?.run === last.workflow?.run;
   return last.result === 'failed' && earlier.some((check) => check.result === 'passed' && isAgain(check));
 }
 
-/** What runs there again says nothing yet: what it came to before counts. */
+/** Tells whether a check fails on the base branch. A run in progress is ignored in favour of the last finished one. */
 function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
   const last = lastOn(base, check);
   return last !== undefined && resultOf(last) === 'failed';
@@ -198,7 +199,7 @@ function lastOn(base: readonly CheckNow[], check: CheckNow): CheckNow | undefine
   return base.findLast((other) => isSame(other, check) && ['passed', 'failed'].includes(resultOf(other)));
 }
 
-/** The file is not known of every run. */
+/** Compares workflows by file, or by name if the file of one is unknown. */
 function isSame(one: CheckNow, other: CheckNow): boolean {
   if (one.of !== other.of || one.app !== other.app || one.name !== other.name) return false;
   if (one.workflow === null || other.workflow === null) return one.workflow === other.workflow;
@@ -207,7 +208,7 @@ function isSame(one: CheckNow, other: CheckNow): boolean {
     : one.workflow.path === other.workflow.path;
 }
 
-/** Why failed checks start no work, as sentences; empty: there are none of that kind. */
+/** Returns sentences that say why failed checks are not worked on; empty if there are no such checks. */
 export function leftChecks({ alsoOnBase, flaky, unreadable }: ChecksSummary): string {
   return [
     ...(alsoOnBase.length === 0
@@ -218,7 +219,7 @@ export function leftChecks({ alsoOnBase, flaky, unreadable }: ChecksSummary): st
   ].join(' ');
 }
 
-/** Names are raw: anybody can call a check whatever they like. */
+/** Quotes names after cleaning and cutting them, because anybody can name a check freely. */
 function quoted(names: readonly string[]): string {
   return namesOf(names.map((name) => `"${capped(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
 }

@@ -1,30 +1,30 @@
 import { cut } from '../../text/phrase.ts';
 import { SECOND_MS } from '../../countdown.ts';
 
-/** Of the end of a log. */
+/** Maximum number of lines kept from the end of a log. */
 export const MAX_LOG_LINES = 200;
 export const MAX_LOG_CHARS = 64 * 1024;
-/** Of one line: a bundle, or a file that somebody printed. Its beginning says what it is. */
+/** Maximum length of one line, such as a bundle or a printed file, whose beginning identifies it. */
 const MAX_LINE_CHARS = 2_000;
-/** What is cut in two is left out, as far as a secret may reach: half of one is not recognized. */
+/** Maximum length of a cut word that is dropped: half of a secret would not be recognized. */
 const MAX_CUT_WORD_CHARS = 512;
-/** Room for the instant in front of it. */
+/** Maximum length of an unread line: a line and the instant in front of it. */
 const MAX_UNREAD_CHARS = MAX_LINE_CHARS + 40;
 
-/** Instants in ms between which a step ran, as GitHub says them: in whole seconds. null: not known. */
+/** Time span of a step in ms, as GitHub reports it in whole seconds; null if not known. */
 export interface LogWindow {
   readonly from: number | null;
   readonly to: number | null;
 }
 
-/** Takes a log piece by piece and keeps no more than its end. */
+/** Takes a log piece by piece and keeps only its end. */
 export interface LogTail {
   push(text: string): void;
-  /** The last lines of the step, without the instants in front of them; of the whole log where no line is of the step. */
+  /** Returns the last lines of the step, or of the whole log if no line belongs to the step. The instants in front of the lines are removed. */
   end(): string;
 }
 
-/** The end of a job's log, or of what one step wrote into it: lines begin with an instant, and nothing else says whose they are. */
+/** Creates a tail for a job's log or for one step of it. Lines are assigned to a step by the instant at their beginning, because a log names no steps. */
 export function createLogTail({ from, to }: LogWindow): LogTail {
   const ofStep: string[] = [];
   const ofAll: string[] = [];
@@ -33,7 +33,7 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
 
   function take(line: string): void {
     const { at, text } = timed(bare(line));
-    // A line without an instant goes with the one before.
+    // A line without an instant belongs to the step of the line before.
     if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
     const kept = text.length > MAX_LINE_CHARS ? `${withoutCutWord(cut(text, MAX_LINE_CHARS))}…` : text;
     keep(ofAll, kept);
@@ -57,19 +57,19 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
   };
 }
 
-/** Without the word at its end. By hand: a pattern would begin again at each character of a long one. */
+/** Removes the word at the end. A pattern would restart at each character of a long word. */
 function withoutCutWord(text: string): string {
   let at = text.length;
   while (at > 0 && text.length - at < MAX_CUT_WORD_CHARS && text[at - 1]?.trim() !== '') at -= 1;
   return text.slice(0, at);
 }
 
-/** Without the mark at the beginning of a file, and what Windows has at the end of a line. */
+/** Removes a byte order mark at the beginning and a carriage return at the end. */
 function bare(line: string): string {
   return line.slice(line.startsWith('\uFEFF') ? 1 : 0, line.endsWith('\r') ? -1 : undefined);
 }
 
-/** `2026-11-21T12:00:00.1234567Z text`. */
+/** Parses the instant of a line: `2026-11-21T12:00:00.1234567Z text`. */
 function timed(line: string): { readonly at: number | null; readonly text: string } {
   if (line[10] !== 'T') return { at: null, text: line };
   const [whole, second = '', fraction = ''] =
@@ -79,13 +79,13 @@ function timed(line: string): { readonly at: number | null; readonly text: strin
   return { at: Number.isNaN(at) ? null : at, text: line.slice(whole.length) };
 }
 
-/** Lets the oldest go now and then: a log may have millions of lines. */
+/** Drops the oldest lines in batches, because a log may have millions of lines. */
 function keep(lines: string[], line: string): void {
   lines.push(line);
   if (lines.length > 2 * MAX_LOG_LINES) lines.splice(0, MAX_LOG_LINES);
 }
 
-/** The last lines that fit. */
+/** Returns the last lines that fit the limits. */
 function lastOf(lines: readonly string[]): readonly string[] {
   const last = lines.slice(-MAX_LOG_LINES);
   let chars = 0;

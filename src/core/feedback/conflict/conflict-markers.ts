@@ -1,17 +1,17 @@
-/** Texts of one file: as it is, and as each of the two sides has it; null: that side has none. */
+/** Texts of one file: its current one and that of each side; null if a side does not have the file. */
 export interface MergedTexts {
   readonly now: string;
   readonly sides: readonly (string | null)[];
-  /** Whether git left markers in it. */
+  /** True if git left conflict markers in the file. */
   readonly conflicted: boolean;
 }
 
-/** Whether a file holds conflict markers that neither side brought: one line of the three is enough. */
+/** Tells whether a file has conflict markers that neither side brought. One of the three marker lines is enough. */
 export function holdsMarkers({ now, sides, conflicted }: MergedTexts): boolean {
   const counts = sides.map((side) => countOf(side ?? ''));
   const { begins, middles, ends } = countOf(now);
   const most = (of: (count: Count) => number): number => Math.max(0, ...counts.map(of));
-  // A line of `=` underlines a heading as well, and a resolution may keep those of both sides.
+  // A line of `=` also underlines a heading, and a resolution may keep the headings of both sides.
   const known = counts.reduce((sum, count) => sum + count.middles, 0);
   return (
     begins > most((count) => count.begins) || ends > most((count) => count.ends) || (conflicted && middles > known)

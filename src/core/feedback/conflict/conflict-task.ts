@@ -3,7 +3,7 @@ import { cleanTitle } from '../../text/clean.ts';
 import type { Task } from '../../tasks/task.ts';
 import { CONFLICT_TASK, FEEDBACK_PRIORITY } from '../subject.ts';
 
-/** A base branch that conflicts, by its tip, with a pull request; `url`: its page. */
+/** A pull request that conflicts with its base branch; `base` is the tip of that branch, `url` the page of the pull request. */
 interface Conflict {
   readonly branch: string;
   readonly base: ObjectId;
@@ -11,7 +11,7 @@ interface Conflict {
   readonly url: string;
 }
 
-/** The merge of a base branch that conflicts, as a task. */
+/** Creates the task to merge a base branch that conflicts. */
 export function taskOfConflict({ branch, base, pullRequest, url }: Conflict): Task {
   const name = cleanTitle(branch).text;
   return {

@@ -3,7 +3,7 @@ import { codeOf } from '../../analysis/markdown-code.ts';
 import type { Immutable } from '../../policy.ts';
 import { isLockFile } from '../../review/test-files.ts';
 
-/** Programs that make a lock file again. */
+/** The programs that can make a lock file again. */
 export const LOCK_TOOLS = [
   ...(['npm', 'yarn', 'pnpm', 'bun', 'deno', 'cargo', 'poetry', 'uv', 'pdm', 'pipenv', 'bundle'] as const),
   ...(['composer', 'go', 'mix', 'dart', 'pod', 'swift', 'dotnet', 'nix'] as const),
@@ -11,29 +11,29 @@ export const LOCK_TOOLS = [
 
 export type LockTool = (typeof LOCK_TOOLS)[number];
 
-/** How a lock file is made again: `words` for bash, in the file's own folder. */
+/** The command that makes a lock file again: `words` for bash, run in the file's folder. */
 interface LockCommand {
   readonly tool: LockTool;
   readonly words: string;
 }
 
-/** One lock file, by its path and its folder from the root, and what makes it. */
+/** A lock file with the command that makes it again; `path` and `folder` are relative to the repository root. */
 export interface LockFileToMake extends LockCommand {
   readonly path: string;
   readonly folder: string;
 }
 
-/** More lock files in one merge are left to the agent. */
+/** Maximum number of lock files made again in one merge; the agent resolves the others. */
 const MAX_LOCK_FILES = 20;
 
-/** A lock file with a longer path is left to the agent. */
+/** Maximum length of a lock file's path; the agent resolves a lock file with a longer one. */
 const MAX_LOCK_PATH_CHARS = 200;
 
-/** No option that keeps scripts from running is known to Yarn 1 and to the newer ones alike. */
+/** The command for Yarn, chosen by version: Yarn 1 and newer versions share no option that disables scripts. */
 const YARN =
   'case "$(yarn --version)" in 1.*) yarn install --ignore-scripts --non-interactive ;; *) yarn install --mode=update-lockfile ;; esac';
 
-/** Fixed words, as no file says them: they keep the versions that the file has and run no scripts, as far as the tools can. */
+/** The command per lock file name. Each is a fixed text that no file influences; it keeps locked versions and runs no scripts, as far as the tool allows. */
 const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
   (
     [
@@ -66,7 +66,7 @@ const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
   ).map(([name, tool, words]) => [name, { tool, words }]),
 );
 
-/** Each kind of lock file among these once, with the command that makes it again. */
+/** Returns each kind of lock file among the paths once, with the command that makes it again. */
 export function lockCommands(paths: readonly string[]): readonly (readonly [name: string, words: string])[] {
   return [...new Set(paths.map(nameOf))].flatMap((name) => {
     const command = COMMANDS.get(name);
@@ -74,7 +74,7 @@ export function lockCommands(paths: readonly string[]): readonly (readonly [name
   });
 }
 
-/** The lock files whose tool the project names, and how each is made again. */
+/** Returns the lock files whose tool the project names, with the commands that make them again. */
 export function lockFilesToMake(paths: readonly string[], named: readonly LockTool[]): readonly LockFileToMake[] {
   return paths
     .flatMap((path) => {
@@ -85,23 +85,23 @@ export function lockFilesToMake(paths: readonly string[], named: readonly LockTo
     .slice(0, MAX_LOCK_FILES);
 }
 
-/** Longer texts name what they name in their first so many characters. */
+/** Maximum number of characters searched for names of tools. */
 const MAX_NAMING_CHARS = 64 * 1024;
 
-/** The tools that shell commands call. */
+/** Returns the tools that shell commands call. */
 export function toolsCalledIn(commands: string): readonly LockTool[] {
   const called = new Set<string>(commands.slice(0, MAX_NAMING_CHARS).split(COMMAND_END).map(programOf));
   return LOCK_TOOLS.filter((tool) => called.has(tool));
 }
 
-/** The tools that a Markdown text calls in its code. */
+/** Returns the tools that a Markdown text calls in its code. */
 export function toolsNamedIn(markdown: string): readonly LockTool[] {
   return toolsCalledIn(codeOf(markdown.slice(0, MAX_NAMING_CHARS)));
 }
 
 const COMMAND_END = /\r\n?|\n|&&|\|\||[;|&(){}`]/;
 
-/** What may stand before the program: a prompt, keywords, variables, and programs that run another one. */
+/** Matches what may precede a program: a prompt, keywords, variables, and programs that run another one. */
 const BEFORE_PROGRAM =
   /^(?:\s*(?:[$>%!-](?=\s)|(?:if|then|else|elif|do|while|until|time|exec|command|env|sudo|corepack)(?=\s)|[A-Za-z_]\w*=[^\s"']*(?=\s)))*\s*/;
 
@@ -113,7 +113,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** What came of making a lock file again; all but `made` leave it as it was. */
+/** The results of making a lock file again. All but `made` leave the file unchanged. */
 const lockResults = ['made', 'missing', 'failed', 'timeout', 'cancelled', 'marked', 'elsewhere', 'withheld'] as const;
 
 const lockFileSchema = z.object({
@@ -124,12 +124,12 @@ const lockFileSchema = z.object({
 
 export const lockFilesSchema = z.array(lockFileSchema).max(MAX_LOCK_FILES);
 
-/** A lock file that conflicted, and what came of making it again. */
+/** A lock file that conflicted, with the result of making it again. */
 export type LockFile = Immutable<z.infer<typeof lockFileSchema>>;
 
 export type LockResult = LockFile['result'];
 
-/** What came of one lock file, as a sentence part in which `backticks` mark code. */
+/** Returns the result for one lock file as a sentence part in which `backticks` mark code. */
 export function lockFileWords({ path, tool, result }: LockFile): string {
   const file = `\`${path.replaceAll('`', "'")}\``;
   return result === 'made'

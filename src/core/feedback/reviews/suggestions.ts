@@ -2,20 +2,20 @@ import { findUnseen, plainLines } from '../../text/cleaned.ts';
 import type { Suggestion } from '../subject.ts';
 import type { AskedThread } from './threads.ts';
 
-/** What comes of a suggestion. `there`: the file has what it asks for, as another one asked for the same; `stale`: it does not have the lines that the reviewer saw. */
+/** The result of applying a suggestion. `there`: the file already has the suggested text; `stale`: the file no longer has the lines that the reviewer saw. */
 type SuggestionResult =
   | { readonly kind: 'applied'; readonly text: string }
   | { readonly kind: 'there' }
   | { readonly kind: 'stale' };
 
-/** More than a reviewer writes by hand is for the agent to look at. */
+/** Maximum size of a suggestion that is applied directly; the agent looks at larger ones. */
 const MAX_LINES = 500;
 const MAX_CHARS = 20_000;
 
-/** The change that the comment which asks spells out; null: it spells out none, or not one that can be applied without a thought. */
+/** Returns the change that the asking comment spells out; null if there is no suggestion or it cannot be applied mechanically. */
 export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
   const { line, startLine, side, startSide, isOutdated } = thread;
-  // A line that is removed has its number in the old file.
+  // A removed line has its number in the old file.
   if (line === null || side !== 'right' || startSide === 'left' || isOutdated) return null;
   const from = startLine ?? line;
   const lines = suggestedLines(asking.text);
@@ -23,11 +23,11 @@ export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'a
   return lines === null || old === null ? null : { from, to: line, old, lines };
 }
 
-/** Applies a suggestion to the text of a file, if that has the very lines that the reviewer saw. */
+/** Applies a suggestion to the text of a file if the file still has exactly the lines that the reviewer saw. */
 export function applySuggestion(text: string, { from, to, old, lines: wanted }: Suggestion): SuggestionResult {
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   const there = lines.slice(Math.max(0, from - 1), to).map((line) => line.slice(0, line.length - endOf(line).length));
-  // With another number of lines nobody knows which of them were meant.
+  // If the number of lines changes, the lines that were meant can no longer be identified.
   if (from >= 1 && wanted.length === to - from + 1 && isSame(there, wanted)) return { kind: 'there' };
   if (from < 1 || old.length !== to - from + 1 || !isSame(there, old)) return { kind: 'stale' };
   const end = endOf(lines[from - 1] ?? '') || endOf(lines[0] ?? '') || '\n';
@@ -43,7 +43,7 @@ function endOf(line: string): string {
   return /\r?\n$/.exec(line)?.[0] ?? '';
 }
 
-/** What the new side of the hunk has in its last lines, where the comment stands; null: it does not reach that far. */
+/** Returns the last lines on the new side of the hunk, where the comment stands; null if the hunk has too few. */
 function seenLines(hunk: string, count: number): readonly string[] | null {
   const lines = hunk.replace(/\n$/, '').split('\n').slice(1);
   const shown = lines.filter((line) => !line.startsWith('\\'));
@@ -52,14 +52,14 @@ function seenLines(hunk: string, count: number): readonly string[] | null {
   return right.length < count ? null : right.slice(-count);
 }
 
-/** The lines of the only suggestion of a comment that asks nothing beside it, as they are. */
+/** Returns the unchanged lines of a comment's only suggestion; null if the comment asks for more than that. */
 function suggestedLines(text: string): readonly string[] | null {
   const { words, suggestions } = parseFences(plainLines(text));
   const [lines] = suggestions;
   if (lines === undefined || suggestions.length > 1) return null;
   const written = lines.join('\n');
   if (lines.length > MAX_LINES || written.length > MAX_CHARS) return null;
-  // What the reviewer did not see, or asks, or hides, takes somebody who reads.
+  // Invisible characters, questions and hidden text need somebody who reads them.
   return /[?？]|<!--/.test(words) || findUnseen(written).length > 0 ? null : lines;
 }
 
@@ -70,7 +70,7 @@ interface Fence {
   readonly lines: string[];
 }
 
-/** Code fences as CommonMark has them. One that nobody closes does not count. */
+/** Parses code fences as in CommonMark, but ignores unclosed ones. */
 function parseFences(text: string): { readonly words: string; readonly suggestions: readonly (readonly string[])[] } {
   const words: string[] = [];
   const suggestions: (readonly string[])[] = [];

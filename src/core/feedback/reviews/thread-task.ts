@@ -9,7 +9,7 @@ import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../
 import { suggestionIn } from './suggestions.ts';
 import type { AnswerInThread, AskedReview, AskedThread } from './threads.ts';
 
-/** What the comments of one task may take of a prompt, all together and each. */
+/** Maximum characters in a prompt for all comments of one task. */
 const MAX_CHARS = 6_000;
 const MAX_COMMENT_CHARS = 2_000;
 const MAX_HUNK_CHARS = 4_000;
@@ -18,7 +18,7 @@ const MAX_TITLE_CHARS = 120;
 const MAX_PATH_CHARS = 200;
 const MAX_NAME_CHARS = 50;
 
-/** The task to answer a thread; null: a reader sees no word in the comment that asks. */
+/** Creates the task to answer a thread; returns null if the asking comment has no visible words. */
 export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullRequestNow, 'number' | 'url'>): Task | null {
   const { thread, asking, by } = asked;
   const first = thread.comments[0] ?? asking;
@@ -46,7 +46,7 @@ export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullReque
   });
 }
 
-/** What the memory would hold of an answer that is in its thread. Its rounds are not known. */
+/** Creates the memory's item for an answer found in its thread. The number of rounds is not known. */
 export function itemOfAnswer(
   { thread: { path, line }, first, asked, answer }: AnswerInThread,
   { url }: Pick<PullRequestNow, 'url'>,
@@ -56,7 +56,7 @@ export function itemOfAnswer(
   return { kind: 'thread', title, url: `${url}#discussion_r${first.id}`, rounds: 0, asked, answer };
 }
 
-/** The task to answer what a review says as a whole; null: a reader sees no word in it. */
+/** Creates the task to answer a review as a whole; returns null if the review has no visible words. */
 export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullRequestNow, 'number'>): Task | null {
   const words = readable(review.text, MAX_CHARS);
   if (words === '') return null;
@@ -96,13 +96,13 @@ function feedbackTask({
   };
 }
 
-/** A title has room for what is said as well: of a long path the end is what people know it by. */
+/** Returns the end of a long path, which identifies it best and leaves room for words in a title. */
 function endOfPath(path: string): string {
   const name = [...flatten(path)];
   return name.length <= MAX_NAME_CHARS ? name.join('') : `…${name.slice(1 - MAX_NAME_CHARS).join('')}`;
 }
 
-/** The first words that are not a quotation, or code. */
+/** Builds a title from the first line that is neither quotation nor code. */
 function titleOf(who: string, words: string): string {
   const said = words.split('\n').find((line) => /[\p{L}\p{N}]/u.test(line) && !/^\s*(?:>|`{3}|~{3})/.test(line));
   return oneLine(said === undefined ? who : `${who}: ${said}`, MAX_TITLE_CHARS);
@@ -129,7 +129,7 @@ function bodyOf({ thread, asking, leftOut, review }: AskedThread): string {
   return parts.join('\n\n');
 }
 
-/** Lines that are removed have their numbers in the old file. */
+/** Describes the lines of a thread. Removed lines have their numbers in the old file. */
 function linesOf({ line, startLine, side, startSide }: ThreadNow): readonly string[] {
   if (line === null) return [];
   if (side === 'right' && startSide === 'left')
@@ -141,7 +141,7 @@ function linesOf({ line, startLine, side, startSide }: ThreadNow): readonly stri
   ];
 }
 
-/** The end of the hunk is where the comment stands. */
+/** Keeps the end of the hunk, where the comment stands. */
 function hunkOf(hunk: string): readonly string[] {
   const lines = visible(hunk).trimEnd().split('\n');
   let chars = 0;
@@ -161,7 +161,7 @@ function reviewOf(review: string | null): readonly string[] {
   return words === '' ? [] : [`The review that the thread belongs to says:\n\n${words.replaceAll(/^/gm, '> ')}`];
 }
 
-/** The newest that there is room for, oldest first; the comment that asks is always among them. */
+/** Returns the newest comments that fit, oldest first; the asking comment is always included. */
 function conversationOf({ conversation }: AskedThread): readonly TaskComment[] {
   const kept: TaskComment[] = [];
   let left = MAX_CHARS;
@@ -174,14 +174,14 @@ function conversationOf({ conversation }: AskedThread): readonly TaskComment[] {
   return kept;
 }
 
-/** What a reader of the page sees of a comment. */
+/** Returns the words of a comment that a reader of the page sees. */
 function readable(text: string, maxChars: number): string {
   const clean = cleanText(withoutCommand(text)).text.trim();
-  // Cutting may open what was closed, so that something is hidden again.
+  // A cut may open markup that was closed and hide text, so the text is cleaned again.
   return clean.length <= maxChars ? clean : cleanText(capped(clean, maxChars)).text.trim();
 }
 
-/** Code as it is, without characters that nobody sees. */
+/** Returns code without invisible characters. */
 function visible(code: string): string {
   const text = plainLines(code).toWellFormed();
   let seen = '';

@@ -4,10 +4,10 @@ import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
 import { reviewTaskId, threadTaskId } from '../subject.ts';
 
-/** Longer texts are for the agent to read. */
+/** Maximum length of a courtesy; the agent reads longer texts. */
 const MAX_CHARS = 80;
 
-/** What people write who want nothing more. Neither a word beside them nor agreement is among them: "Yes" may answer a question. */
+/** Phrases of people who want nothing more. Agreement is not included, because "Yes" may answer a question, and neither is any other word beside a phrase. */
 const COURTESIES = [
   'thanks?( you)?',
   'thank you',
@@ -29,10 +29,10 @@ const FILLERS =
 
 const ONLY_COURTESY = new RegExp(`^(?:(?:${COURTESIES})${FILLERS} ?)+$`);
 
-/** Whether what an account says counts: it may write, or is a bot that is allowed. */
+/** Tells whether an account counts: it has write permission, or is an allowed bot. */
 type IsTrusted = (author: Author) => boolean;
 
-/** Something that is said in a thread and may be read: raw text. `ours`: by Ralph, whatever account it has. */
+/** A readable comment of a thread as raw text; `isOurs`: Ralph wrote it, whatever account it used. */
 interface Said {
   readonly by: string;
   readonly text: string;
@@ -42,40 +42,40 @@ interface Said {
 /** A thread in which somebody who counts waits for an answer. */
 export interface AskedThread {
   readonly thread: ThreadNow;
-  /** The comment that asks last, and who wrote it. */
+  /** The last comment that asks. */
   readonly asking: ThreadComment;
   readonly by: Author;
-  /** What may be read of the thread, oldest first; `asking` is the last of it that is not ours. */
+  /** The readable comments, oldest first; `asking` is the last of them that is not Ralph's. */
   readonly conversation: readonly Said[];
-  /** Comments of people that do not count. */
+  /** Number of comments by people who do not count. */
   readonly leftOut: number;
-  /** What the review that began the thread says as a whole; null: nothing that may be read. */
+  /** The text of the review that began the thread; null if there is no readable text. */
   readonly review: string | null;
 }
 
-/** A review that asks for something as a whole. */
+/** A review whose own text asks for something. */
 export interface AskedReview {
   readonly review: ReviewNow;
   readonly by: Author;
 }
 
-/** What is asked, oldest first, and how much more there is. */
+/** The requests found, oldest first, and the number of further ones. */
 interface Asked<One> {
   readonly asked: readonly One[];
   readonly more: number;
 }
 
-/** Of one pull request a run asks GitHub about so many people. */
+/** Maximum number of accounts that a run asks GitHub about for one pull request. */
 const MAX_AUTHORS = 30;
 
 const MAX_THREADS = 100;
 
 const MAX_REVIEWS = 20;
 
-/** What is known to have been answered, by the id of its task. */
+/** The known answers by task id. */
 type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
 
-/** The threads that wait for an answer, or for the person to whom one left them. Nothing counts that somebody says whom `isTrusted` denies. */
+/** Returns the threads that wait for an answer or for the person to whom an answer left them. Comments by accounts that `isTrusted` rejects are ignored. */
 export function askedThreads(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedThread> {
   const found = now.threads
     .map((thread) => askedThread(thread, now, { isTrusted, known }))
@@ -83,27 +83,27 @@ export function askedThreads(now: PullRequestNow, isTrusted: IsTrusted, known: K
   return { asked: found.slice(0, MAX_THREADS), more: Math.max(0, found.length - MAX_THREADS) + now.moreThreads };
 }
 
-/** The same of the reviews whose own text asks: GitHub has no place for an answer, so that the memory says which have theirs. */
+/** Returns the reviews whose own text waits for an answer. GitHub has no replies to reviews, so the memory records which are answered. */
 export function askedReviews(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
   const found = now.reviews.flatMap((review) => {
     const { id, by, state, text } = review;
     if (by === null || (state !== 'changes-requested' && state !== 'commented') || !asks(text)) return [];
     if (!isTrusted(by) || isApprovedSince(now, by, review.at ?? 0)) return [];
     const answer = answerTo(known, reviewTaskId(id), id);
-    // Of a change that nobody can read of yet it is not certain that it passes.
+    // An unposted change may still fail verification.
     const isOver = answer !== null && answer.posted && answer.kind !== 'given-up';
     return isOver ? [] : [{ review, by }];
   });
   return { asked: found.slice(0, MAX_REVIEWS), more: Math.max(0, found.length - MAX_REVIEWS) };
 }
 
-/** What was answered to this very comment or review; null: nothing that is known. */
+/** Returns the known answer to exactly this comment or review; null if there is none. */
 function answerTo(known: Known, id: TaskId, asked: number): FeedbackItem['answer'] {
   const item = Object.hasOwn(known, id) ? known[id] : undefined;
   return item?.asked === String(asked) ? item.answer : null;
 }
 
-/** An answer of ours that is in its thread. */
+/** An answer of Ralph's, found in its thread. */
 export interface AnswerInThread {
   readonly thread: ThreadNow;
   readonly first: ThreadComment;
@@ -111,7 +111,7 @@ export interface AnswerInThread {
   readonly answer: NonNullable<FeedbackItem['answer']>;
 }
 
-/** The newest answers of ours in threads that are not in the memory, as after a state that was lost. What they say in words stays where it is. */
+/** Returns Ralph's newest answers in threads that the memory lacks, for example after the state was lost. Their words are not read. */
 export function forgottenAnswers(
   { threads }: PullRequestNow,
   isTrusted: IsTrusted,
@@ -120,7 +120,7 @@ export function forgottenAnswers(
   return threads.flatMap((thread) => {
     const [first, ...replies] = thread.comments;
     if (first === undefined || Object.hasOwn(items, threadTaskId(first.id))) return [];
-    // Everybody can write our marker; an account that may not write is not ours.
+    // Anybody can write Ralph's marker, so an account without write permission does not count as Ralph.
     const ours = replies.findLast(
       ({ by, text }) => by !== null && (isTrusted(by) || by.kind === 'bot') && askedOfAnswer(text) !== null,
     );
@@ -132,7 +132,7 @@ export function forgottenAnswers(
   });
 }
 
-/** The accounts on which it depends what is asked, each once, at most 30: those first who said something last. */
+/** Returns the accounts whose permission decides what is asked, each once, at most 30, the latest speakers first. */
 export function authorsOf({ threads, reviews }: PullRequestNow): readonly Author[] {
   const words = [
     ...threads.flatMap(({ comments }) => comments.map(({ by, at, text }) => ({ by, at, text }))),
@@ -140,7 +140,7 @@ export function authorsOf({ threads, reviews }: PullRequestNow): readonly Author
   ];
   const authors = new Map<string, Author>();
   for (const { by, text } of words.toSorted((a, b) => b.at - a.at)) {
-    // What a bot says of itself, its marker does; of a person's account it is asked whether it may write.
+    // Ralph's marker identifies comments by bots; for the account of a person, write permission is needed as well.
     if (by === null || text.trim() === '' || (by.kind === 'bot' && isOwnComment(text))) continue;
     if (!authors.has(nameOf(by))) authors.set(nameOf(by), by);
   }
@@ -150,7 +150,7 @@ export function authorsOf({ threads, reviews }: PullRequestNow): readonly Author
 interface Heard extends Said {
   readonly comment: ThreadComment;
   readonly author: Author;
-  /** When others could read it: what is written in a review is shown once that is submitted. */
+  /** Instant from which others could read the comment; comments of a review appear when it is submitted. */
   readonly saidAt: number;
   readonly isDismissed: boolean;
 }
@@ -163,7 +163,7 @@ function askedThread(
   const reviews = new Map(now.reviews.map((review) => [review.id, review]));
   const shown = thread.comments.filter(({ review }) => stateOf(review) !== 'pending');
   const heard = shown.flatMap((comment) => heardOf(comment) ?? []).toSorted((one, other) => one.saidAt - other.saidAt);
-  // An approval ends what its own author asked, and nothing that others did.
+  // An approval settles what its own author asked, not what others asked.
   const position = heard.findLastIndex(
     ({ isOurs, isDismissed, author, saidAt }) => !isOurs && !isDismissed && !isApprovedSince(now, author, saidAt),
   );
@@ -186,7 +186,7 @@ function askedThread(
     const { by: author, text, at } = comment;
     if (author === null) return null;
     const isOurs = isOwnComment(text);
-    // Everybody can write our marker; an account that may not write is not ours.
+    // Anybody can write Ralph's marker, so an account without write permission does not count as Ralph.
     if (!isTrusted(author) && !(isOurs && author.kind === 'bot')) return null;
     if (!isOurs && !asks(text)) return null;
     const saidAt = Math.max(at, reviews.get(comment.review ?? 0)?.at ?? 0);
@@ -204,7 +204,7 @@ function askedThread(
   }
 }
 
-/** Up to where our answers go: to the comment that each names, since others may be written while an answer is. */
+/** Returns the index of the last answered comment. An answer names its comment, because others may be written meanwhile. */
 function lastAnswered(heard: readonly Heard[]): number {
   const answered = heard.map(({ isOurs, text }, index) => {
     if (!isOurs) return -1;
@@ -215,13 +215,13 @@ function lastAnswered(heard: readonly Heard[]): number {
   return Math.max(-1, ...answered);
 }
 
-/** The comment that an answer of ours says it answers; null: it does not say. */
+/** Returns the id of the comment that an answer of Ralph's names; null if it names none. */
 function askedOfAnswer(text: string): number | null {
   const id = /^\s*<!-- ralph-action:answer [^\n>]*?\basked=([1-9]\d{0,15})\b[^\n>]*-->/.exec(text)?.[1];
   return id === undefined ? null : Number(id);
 }
 
-/** Whether the newest of what an account decided of the pull request is an approval that came later. Dismissed reviews decide nothing. */
+/** Tells whether the account's newest decision is an approval after `saidAt`. Dismissed reviews do not count. */
 function isApprovedSince({ reviews }: PullRequestNow, author: Author, saidAt: number): boolean {
   const decided = reviews.findLast(
     ({ by, state }) =>
@@ -235,12 +235,12 @@ function asks(text: string): boolean {
   return !isOwnComment(text) && words !== '' && !isCourtesy(words);
 }
 
-/** The same for the same account. */
+/** Returns a key that is equal for the same account. */
 function nameOf({ login, id, kind }: Author): string {
   return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
 }
 
-/** Whether a comment is nothing but thanks or praise, which waits for no answer. */
+/** Tells whether a comment contains only thanks or praise and waits for no answer. */
 export function isCourtesy(text: string): boolean {
   if (text.length > MAX_CHARS) return false;
   const words = text

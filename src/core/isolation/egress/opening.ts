@@ -1,7 +1,7 @@
 import { parseAddress } from '../addresses.ts';
 import { parseTarget, type Target } from '../hosts.ts';
 
-/** What the first bytes of a connection are. `more`: that is not decided before so many bytes are there. `name`: the server name of a TLS ClientHello as it stands there; null: it has none. */
+/** The kind of a connection by its first bytes. `more`: undecided until `needed` bytes have arrived. `name`: the raw server name of a TLS ClientHello; null if it has none. */
 export type Opening =
   | { readonly kind: 'more'; readonly needed: number }
   | { readonly kind: 'tls'; readonly name: string | null }
@@ -18,13 +18,13 @@ const MAX_RECORD_BYTES = 16_384;
 const OTHER: Opening = { kind: 'other' };
 
 /**
- * Reads how a connection begins. A ClientHello may be split over several records. What any two servers could read
- * differently (two names, lengths that do not fit, something behind the message) is `other`.
+ * Parses the beginning of a connection. A ClientHello may be split over several records. Anything that two servers
+ * could read differently (two names, wrong lengths, bytes after the message) is `other`.
  */
 export function readOpening(bytes: Uint8Array): Opening {
   const [first] = bytes;
   if (first === undefined) return { kind: 'more', needed: 1 };
-  // No record of TLS begins with a capital letter, and every method of HTTP does.
+  // Every HTTP method begins with a capital letter, and no TLS record does.
   if (first >= 0x41 && first <= 0x5a) return { kind: 'http' };
   const message = handshakeIn(bytes);
   if (!(message instanceof Uint8Array)) return message;
@@ -36,7 +36,7 @@ export function readOpening(bytes: Uint8Array): Opening {
   }
 }
 
-/** The ClientHello with its header, put together from its records; it ends where the last of them ends. */
+/** Returns the ClientHello with its header, joined from its records; it must end where the last record ends. */
 function handshakeIn(bytes: Uint8Array): Uint8Array | Opening {
   const message: number[] = [];
   for (let at = 0; ;) {
@@ -59,7 +59,7 @@ function handshakeIn(bytes: Uint8Array): Uint8Array | Opening {
   }
 }
 
-/** The name in the body of a ClientHello; throws a RangeError where it is malformed. */
+/** Returns the name in the body of a ClientHello. Throws a RangeError if the body is malformed. */
 function serverNameIn(body: Uint8Array): string | null {
   const hello = reader(body);
   hello.take(2 + 32);
@@ -91,7 +91,7 @@ interface Reader {
   isOver(): boolean;
   take(length: number): Uint8Array;
   number(width: number): number;
-  /** Bytes behind their own length. */
+  /** Returns the bytes after a length of `width` bytes. */
   vector(width: number): Uint8Array;
 }
 
@@ -106,31 +106,30 @@ function reader(bytes: Uint8Array): Reader {
   return { isOver: () => at === bytes.length, take, number, vector: (width) => take(number(width)) };
 }
 
-/** Why an opening is not one to the host that was asked for, behind the host's name: ` as other.example`; null: it is. */
+/** Returns a suffix for the host's name that says why an opening is not for the requested host, such as ` as other.example`; null if it is. */
 export function strangerIn(opening: Exclude<Opening, { kind: 'more' }>, { host, port }: Target): string | null {
   switch (opening.kind) {
     case 'tls':
-      // An address has no server name, but some programs send it as one.
+      // A connection to an address needs no server name, but some programs send the address as one.
       if (opening.name === null) return parseAddress(host) === null ? ' without a server name' : null;
       return asHost(opening.name) === host ? null : strangeName(opening.name);
     case 'http':
-      // What its requests ask for is looked at one by one.
+      // The proxy checks each request on this connection separately.
       return port === HTTPS_PORT ? WITHOUT_TLS : null;
     case 'other':
       return WITHOUT_TLS;
   }
 }
 
-/** Follows a host in a report when a connection to it named another host. */
+/** Returns the suffix that follows a host in a report if a connection to it named another host. */
 export function strangeName(name: string): string {
   return ` as ${asHost(name) ?? 'another name'}`;
 }
 
-/** What stands behind `host:port` where a connection to it was refused for what was sent on it. */
+/** Matches the suffix of a refused `host:port` that describes what was sent on the connection. */
 export const STRANGER = / (?:as [\w.:[\]-]{1,260}|as another name|without a server name|without TLS)$/;
 
 const HTTPS_PORT = 443;
-/** See `strangerIn`. */
 export const WITHOUT_TLS = ' without TLS';
 
 /** Returns the host as targets are written, or null if it is not a host. */

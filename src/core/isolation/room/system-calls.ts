@@ -1,20 +1,20 @@
-/** What the processors that runners have need to be told: numbers of system calls, in the kernel's own order of bytes. */
+/** The system call numbers of one ABI of a runner's processor, in the kernel's byte order. */
 interface Abi {
-  /** As the kernel names it to a filter. */
+  /** Value of `arch` that the kernel passes to a filter. */
   readonly arch: number;
-  /** add_key, request_key, keyctl. */
+  /** Numbers of add_key, request_key and keyctl. */
   readonly keys: readonly number[];
-  /** socket, socketpair: the family of a socket is their first argument. */
+  /** Numbers of socket and socketpair, whose first argument is the socket family. */
   readonly sockets: readonly number[];
-  /** Those that make sockets in a way that no filter can look into. */
+  /** Numbers of calls that make sockets in a way that no filter can inspect. */
   readonly unseen: readonly number[];
-  /** Bit of the calls of yet another ABI that has the same `arch`; null: there is none. */
+  /** Bit that marks calls of another ABI with the same `arch`; null if there is no such ABI. */
   readonly otherAbi: number | null;
 }
 
-/** io_uring_setup, io_uring_enter, io_uring_register: the same everywhere. */
+/** Numbers of io_uring_setup, io_uring_enter and io_uring_register, which are equal on all processors. */
 const IO_URING = [425, 426, 427] as const;
-/** Calls to a filter of one ABI; programs of 32 bits run on the same kernel, and their socketcall hides its arguments. */
+/** The ABIs by processor. Programs of 32 bits run on the same kernel, and their socketcall hides its arguments. */
 const ABIS: Readonly<Record<string, readonly [own: Abi, of32Bits: Abi]>> = {
   x64: [
     { arch: 0xc000_003e, keys: [248, 249, 250], sockets: [41, 53], unseen: IO_URING, otherAbi: 0x4000_0000 },
@@ -26,7 +26,7 @@ const ABIS: Readonly<Record<string, readonly [own: Abi, of32Bits: Abi]>> = {
   ],
 };
 
-/** Numbers of the calls by which a room is made, a program is sealed, and the seal is tried. */
+/** The numbers of the calls by which a room is made, a program is sealed, and the seal is tested. */
 export interface CallNumbers {
   readonly close: number;
   readonly prctl: number;
@@ -52,7 +52,7 @@ export function callNumbers(processor: string): CallNumbers | null {
   return { ...numbers, addKey, requestKey, keyctl, socket: abi.sockets[0] ?? 0, ioUringSetup: IO_URING[0] };
 }
 
-/** Local sockets, those of the internet, and those that ask the kernel for its interfaces: of a room's network all of them are its own. */
+/** Socket families that are allowed: local, internet, and netlink for the kernel's interfaces. A room has its own network for all of them. */
 const FAMILIES = [1, 2, 10, 16];
 
 const EPERM = 1;
@@ -62,7 +62,7 @@ const ALLOW = 0x7fff_0000;
 const KILL = 0x8000_0000;
 const refused = (error: number): number => 0x0005_0000 + error;
 
-/** Offsets in what a filter sees of a call. */
+/** Offsets in the data that a filter receives about a call. */
 const SEEN = { number: 0, arch: 4, firstArgument: 16 };
 const LOAD = 0x20;
 const IF_EQUAL = 0x15;
@@ -71,14 +71,14 @@ const RETURN = 0x06;
 
 type Instruction =
   | { readonly code: typeof LOAD | typeof RETURN; readonly value: number }
-  /** Goes on behind the label `to` where it holds, else in the next line. */
+  /** Jumps to the label `to` if the condition is true, else continues with the next line. */
   | { readonly code: typeof IF_EQUAL | typeof IF_AT_LEAST; readonly value: number; readonly to: string };
 type Line = Instruction | { readonly label: string };
 
 /**
- * A filter of system calls, as bytes in hexadecimal for seccomp(2): without the kernel's keys, which no namespace of
- * the room's holds back; without io_uring; and with sockets of those families only that a network namespace keeps apart.
- * The same for programs of 32 bits. Null: this processor is not known.
+ * Builds a filter of system calls for seccomp(2), as hexadecimal bytes. The filter refuses the kernel's keys, which no
+ * namespace of the room separates, io_uring, and socket families that a network namespace does not separate. Programs
+ * of 32 bits get the same limits. Returns null for an unknown processor.
  */
 export function callFilter(processor: string): string | null {
   const abis = ABIS[processor];
@@ -131,7 +131,7 @@ function assembled(lines: readonly Line[]): string {
     .join('');
 }
 
-/** `jump`: how many instructions are passed over where it holds. */
+/** Encodes an instruction; `jump` is the number of instructions skipped if its condition is true. */
 function instruction(code: number, value: number, jump: number): string {
   const bytes = [code, 0, jump, 0, value % 256, Math.floor(value / 2 ** 8) % 256, Math.floor(value / 2 ** 16) % 256];
   return [...bytes, Math.floor(value / 2 ** 24)].map((byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,22 +1,22 @@
 import { HOUR_MS, MINUTE_MS } from '../../countdown.ts';
 
-/** What is wrong with a file, in words that follow its name or place. */
+/** A problem of a file; `message` follows the file's name or the position. */
 export interface Problem {
-  /** null: it is about the file as a whole. */
+  /** null if the problem concerns the whole file. */
   readonly at: Position | null;
   readonly message: string;
 }
 
-/** 1-based. */
+/** Position in a text, 1-based. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** More than a person corrects before the next try, and less than any comment takes. */
+/** Maximum number of problems listed, more than a person fixes at once and few enough for a comment. */
 const MAX_PROBLEMS = 60;
 
-/** `10m`, `1h30m`, `1.5h`, `500ms`; a sign is read, so that a negative one can be named as such. */
+/** Matches `10m`, `1h30m`, `1.5h`, `500ms`. A sign is accepted, so that a negative duration can be reported. */
 const DURATION_PATTERN = /^[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$/;
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -32,26 +32,26 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 /** Values by the names of environment variables. */
 export type Variables = Readonly<Record<string, string>>;
 
-/** A text with its variables put in, and the names of those that had neither value nor default. */
+/** A text with its variables replaced, and the names of those without value or default. */
 interface Expanded {
   readonly text: string;
   readonly missing: readonly string[];
 }
 
-/** Set by bash itself, or by what runs it. */
+/** Matches variables that bash or its caller sets. */
 const GIVEN =
   /^(?:_|BASH\w*|CDPATH|COLUMNS|COMP_\w+|DIRSTACK|E?UID|EPOCH(?:REALTIME|SECONDS)|FUNCNAME|GROUPS|HOME|HOSTNAME|HOSTTYPE|https?_proxy|HTTPS?_PROXY|IFS|JAVA_TOOL_OPTIONS|LINENO|LINES|LOGNAME|MACHTYPE|MAPFILE|no_proxy|NO_PROXY|NODE_USE_ENV_PROXY|OLDPWD|OPT(?:ARG|ERR|IND)|OSTYPE|PATH|PIPESTATUS|POSIXLY_CORRECT|PPID|PS4|PWD|RALPH_RUN_TAG|RANDOM|REPLY|SECONDS|SHELL|SHELLOPTS|SHLVL|SRANDOM|TERM|TMPDIR|USER)$/;
 
-/** More names of one command are not looked at. */
+/** Maximum number of variables checked per command. */
 const MAX_NAMES = 20;
 
-/** Commands that set what cannot be told from here. */
+/** Matches commands that may set any variable. */
 const SETS_ANYTHING = /(?:^|[\s;&|({])(?:source|\.|eval)\s/m;
 
-/** A text in which nothing is put in, over lines. */
+/** Matches a here-document without expansion. */
 const QUOTED_HERE_DOCUMENT = /<<-?\s*['"\\]/;
 
-/** Names that a command has as `${NAME}` where bash would put in nothing: neither does the step see them, nor does the command set them. Where that cannot be told it is none. */
+/** Returns the variables that a command uses as `${NAME}` and that are set neither for the step nor by the command. Empty if that cannot be determined. */
 export function unsetIn(command: string, variables: Variables): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
   const { names, words } = readShell(command);
@@ -59,14 +59,14 @@ export function unsetIn(command: string, variables: Variables): readonly string[
   return [...new Set(names)].slice(0, MAX_NAMES).filter((name) => !isSet(name));
 }
 
-/** Returns the variables whose values a command needs and does not set itself: `$NAME` and `${NAME…}` without a default, outside of single quotes. Where that cannot be told it returns none. */
+/** Returns the variables whose values a command needs and does not set itself: `$NAME` and `${NAME…}` without a default, outside of single quotes. Empty if that cannot be determined. */
 export function variablesNeededBy(command: string): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
   const { needed, words } = readShell(command);
   return [...new Set(needed)].slice(0, MAX_NAMES).filter((name) => !GIVEN.test(name) && !sets(words, name));
 }
 
-/** Whether the words of a command set a variable, or may: `X=1`, `${X:=1}`, `for X in`, `read -r X`. */
+/** Tells whether a command sets a variable or may set it: `X=1`, `${X:=1}`, `for X in`, `read -r X`. */
 function sets(words: string, name: string): boolean {
   return (
     new RegExp(`(?:^|[^\\w$])${name}\\+?=|\\$\\{${name}:?=`).test(words) ||
@@ -76,12 +76,12 @@ function sets(words: string, name: string): boolean {
   );
 }
 
-/** What is read as one outside of double quotes, and within. */
+/** Matches one token outside of double quotes. */
 const PLAIN = /\\[^]|'[^']*'?|\$'(?:[^'\\]|\\[^])*'?|(?<=^|\s)#[^\n]*|\$\{\w+\}|\$\{[#!]?\w+|\$\$|\$[A-Za-z_]\w*|\$\(/y;
 
 const IN_QUOTES = /\\[^]|\$\{\w+\}|\$\{[#!]?\w+|\$\$|\$[A-Za-z_]\w*|\$\(/y;
 
-/** What stands behind a name in braces where the variable may be unset. */
+/** Matches an operator after a name in braces that allows the variable to be unset. */
 const HAS_DEFAULT = /^:?[-=+]/;
 
 function tokenAt(command: string, at: number, tokens: RegExp): string {
@@ -90,7 +90,7 @@ function tokenAt(command: string, at: number, tokens: RegExp): string {
   return sticky.exec(command)?.[0] ?? command.charAt(at);
 }
 
-/** What bash looks at: names that it puts in as `${NAME}`, all whose values are needed, and the command without comments and what stands in single quotes. */
+/** Returns what bash evaluates: names used as `${NAME}`, names whose values are needed, and the command without comments and single-quoted text. */
 function readShell(command: string): {
   readonly names: readonly string[];
   readonly needed: readonly string[];
@@ -122,20 +122,20 @@ function isSilent(token: string): boolean {
   return /^(?:\\.|\$?'|#.)/s.test(token);
 }
 
-/** Whether a text is one variable and nothing else. */
+/** Tells whether a text is a single variable. */
 export function isReference(text: string): boolean {
   return /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/.test(text.trim());
 }
 
-/** `${NAME}` and `${NAME:-default}`: what is not among `variables` becomes its default, or nothing. What a value holds is not looked at again. */
+/** Replaces `${NAME}` and `${NAME:-default}`. An unknown variable becomes its default or nothing; values are not expanded again. */
 export function expandVariables(text: string, variables: Variables): Expanded {
   const missing: string[] = [];
   const expanded = text.replace(
-    // A default ends where another reference begins: a text of many that are not closed is read once.
+    // A default ends at the next reference, so that a text with many unclosed references is scanned only once.
     /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}/g,
     (_all, name: string, fallback: string | undefined) => {
       const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-      // As in a shell: with a default an empty value counts as none.
+      // An empty value is replaced by the default, as in a shell.
       if (value !== undefined && (value !== '' || fallback === undefined)) return value;
       if (fallback === undefined) missing.push(name);
       return fallback ?? '';
@@ -144,7 +144,7 @@ export function expandVariables(text: string, variables: Variables): Expanded {
   return { text: expanded, missing };
 }
 
-/** A duration in whole ms, from seconds or a text such as `1h30m`; null: it is none. May be negative. */
+/** Parses a duration into whole ms, from seconds or a text such as `1h30m`; may be negative. Returns null if the text is not a duration. */
 export function parseDuration(value: string | number): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? Math.round(value * 1000) : null;
   const text = value.trim();
@@ -157,7 +157,7 @@ export function parseDuration(value: string | number): number | null {
   return Math.round(text.startsWith('-') ? -sum : sum);
 }
 
-/** All that is wrong with a file as sentences with file, line and column, in the order of the file. */
+/** Returns the problems of a file as sentences with file, line and column, in file order. */
 export function problemLines(file: string, problems: readonly Problem[]): readonly string[] {
   const more = problems.length - MAX_PROBLEMS;
   const listed = [...problems]

@@ -3,23 +3,23 @@ import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
 import { nearest } from '../../text/nearest.ts';
 import { isAnybodys, PIPELINE_FILES, stepKinds } from '../pipeline.ts';
 
-/** A file as plain data, with variables as it names them: `${MAX:-5}` is that text, in quotes or not. */
+/** A file as plain data. Variables stay as texts such as `${MAX:-5}`, whether quoted or not. */
 export type FileData = LocatedJson | LocatedYaml;
 
-/** Reads JSON or YAML by the file's name; never throws. */
+/** Parses JSON or YAML by the file's name; never throws. */
 export function readFileData(file: string, text: string): FileData {
   if (!file.endsWith('.json')) return parseLocatedYaml(text);
   const { masked, texts } = maskedReferences(text);
   return parseLocatedJson(masked, texts);
 }
 
-/** Whether data of that file is a pipeline. The root's `config.yaml` may be anybody's: it counts where a step is ours. */
+/** Tells whether data of the file is a pipeline. The root's `config.yaml` may belong to any tool, so it counts only if one of its steps has a known type. */
 export function hasSteps(file: string, data: unknown): data is { readonly steps: unknown } {
   if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
   return !isAnybodys(file) || areSteps(data.steps);
 }
 
-/** Whether it is a list with a step whose type is ours, or nearly one of ours beside a name. */
+/** Tells whether a value is a list with a step of a known type, or a named step of a nearly known type. */
 export function areSteps(steps: unknown): boolean {
   return (
     Array.isArray(steps) &&
@@ -38,14 +38,14 @@ function isKind(type: string): boolean {
   return (stepKinds as readonly string[]).includes(type);
 }
 
-/** The same of a text that cannot be read as YAML. */
+/** Tells the same as `areSteps` for a text that cannot be parsed as YAML. */
 export function looksLikeSteps(text: string): boolean {
   return /^["']?steps["']?:/m.test(text) && STEP_TYPE.test(text);
 }
 
 const STEP_TYPE = new RegExp(String.raw`(?:^|[{,-])[ \t]*["']?type["']?:[ \t]+["']?(?:${stepKinds.join('|')})\b`, 'm');
 
-/** How many steps each of these files has, without those that are switched off; null where it has none. Without files that cannot be read. `texts`: by path. */
+/** Returns the number of enabled steps per readable pipeline file; null if the file has no steps. `texts` is keyed by path. */
 export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {
   return Object.fromEntries(
     PIPELINE_FILES.filter((file) => Object.hasOwn(texts, file)).flatMap((file) => {
@@ -62,15 +62,15 @@ function isOff(step: unknown): boolean {
   return typeof step === 'object' && step !== null && 'enabled' in step && step.enabled === false;
 }
 
-/** A text in quotes, which may not be closed, or a reference outside of one. */
+/** Matches a quoted text, which may be unclosed, or a reference outside of quotes. */
 const TOKEN = /"(?:[^"\\\r\n]|\\.)*"?|\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}\r\n]*)?\}/g;
 
-/** References outside of quotes are values of their own, whatever they stand for: as texts of the same length, so that every place stays where it is. */
+/** Replaces references outside of quotes with quoted texts of equal length, so that all positions stay correct. */
 function maskedReferences(text: string): { readonly masked: string; readonly texts: ReadonlyMap<number, string> } {
   const texts = new Map<number, string>();
   const masked = text.replace(TOKEN, (token: string, offset: number) => {
     if (token.startsWith('"')) return token;
-    // `${MODEL:-"opus"}` is how a text is written where the value is put in before the file is read.
+    // Quotes inside a default, as in `${MODEL:-"opus"}`, are for tools that expand variables before parsing.
     texts.set(offset, token.replace(/:-\s*"([^"\\]*)"\s*\}$/, ':-$1}'));
     return `"${'x'.repeat(token.length - 2)}"`;
   });

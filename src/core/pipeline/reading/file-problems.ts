@@ -4,14 +4,14 @@ import { oneLine } from '../../text/phrase.ts';
 import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schema.ts';
 import { stepKinds } from '../pipeline.ts';
 
-/** What is wrong at a place of the file. `of`: whether it is the key or the value there. */
+/** A problem at a path of the file; `of` tells whether the key or the value is wrong. */
 export interface Wrong {
   readonly path: readonly PropertyKey[];
   readonly of: 'key' | 'value';
   readonly message: string;
 }
 
-/** What a schema finds, in words for a person: each unknown key by itself. */
+/** Converts the issues of a schema into messages for people, one per unknown key. */
 export function wrongBySchema(issues: readonly z.core.$ZodIssue[], data: unknown): readonly Wrong[] {
   return issues.flatMap((issue): readonly Wrong[] => {
     if (issue.code === 'unrecognized_keys')
@@ -29,7 +29,7 @@ export function wrongBySchema(issues: readonly z.core.$ZodIssue[], data: unknown
 }
 
 function wordsOf(issue: z.core.$ZodIssue, value: unknown): string {
-  // No step is of that type.
+  // A union on `type` fails only if the step's type is unknown.
   if (issue.code === 'invalid_union' && issue.path.at(-1) === 'type') {
     const near = typeof value === 'string' ? nearest(value, stepKinds) : null;
     const hint = near === null ? '' : `: did you mean "${near}"?`;
@@ -60,7 +60,7 @@ function unknownKey(key: string, path: readonly PropertyKey[], data: unknown): s
   return `${quoted} is not known here${near === null ? '' : `: did you mean \`${near}\`?`}`;
 }
 
-/** The keys that the object at a path may have. */
+/** Returns the keys that the object at a path may have. */
 function keysAt(path: readonly PropertyKey[], data: unknown): readonly string[] {
   if (path.length === 0) return FILE_KEYS;
   if (path.length === 2) return STEP_KEYS;

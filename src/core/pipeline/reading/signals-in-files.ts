@@ -5,7 +5,10 @@ import { isAnybodys, PIPELINE_FILES } from '../pipeline.ts';
 
 const settingSchema = z.looseObject({ signals: doneSignalsSchema.optional() });
 
-/** What the files of a pipeline add to the known signals: each up to the first with steps, which is the one that counts. `texts`: by path. `problems`: sentences that begin with file, line, column and key. */
+/**
+ * Returns the known signals and those that pipeline files add, up to the first file with steps, which is the effective
+ * one. `texts` is keyed by path. `problems` are sentences that begin with file, line, column and key.
+ */
 export function signalsInFiles(texts: Readonly<Record<string, string>>): {
   readonly signals: DoneSignals;
   readonly problems: readonly string[];
@@ -15,7 +18,7 @@ export function signalsInFiles(texts: Readonly<Record<string, string>>): {
   const problems: string[] = [];
   for (const file of PIPELINE_FILES.filter((place) => Object.hasOwn(texts, place))) {
     const read = readFileData(file, texts[file] ?? '');
-    // A file that cannot be read, and whatever else it holds, is for the reader of the pipeline to judge.
+    // The parser of pipelines reports files that cannot be read.
     if (read.kind === 'malformed') continue;
     const isPipeline = hasSteps(file, read.data);
     const isOurs = isPipeline || !isAnybodys(file);
@@ -36,7 +39,7 @@ export function signalsInFiles(texts: Readonly<Record<string, string>>): {
   return { signals: { done: [...done], markers: [...markers] }, problems };
 }
 
-/** `signals.done[2]` */
+/** Formats a path such as `signals.done[2]`. */
 function keyOf(path: readonly PropertyKey[]): string {
   return path
     .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
