@@ -48,7 +48,7 @@ const jobs = [
   { name: 'dist is fresh', argv: command('check-dist') },
   {
     name: 'size, requests, processes',
-    argv: command('bench', '--check', 'bundle', 'light-event', 'requests', 'git-processes'),
+    argv: command('bench', '--check', 'bundle', 'light-event', 'requests', 'git-processes', 'orchestration'),
   },
   { name: 'sandbox', argv: ['npm', 'start', '--silent'] },
   // Users and namespaces of their own need root.

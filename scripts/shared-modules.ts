@@ -25,8 +25,8 @@ export function withoutCopies(files: ReadonlyMap<string, string>): Map<string, s
   const result = new Map(files);
   const shared = new Map<string, string>();
   for (const members of groups.values()) {
-    const [[first = '', [holder = ''] = []] = []] = members;
-    const code = new Map(members.map(([id]) => [id, chunks.get(holder)?.modules.get(id) ?? '']));
+    const [first, names] = members[0] ?? ['', []];
+    const code = new Map(members.map(([id]) => [id, chunks.get(names[0] ?? '')?.modules.get(id) ?? '']));
     if (sizeOf(code) < WORTH_A_FILE) continue;
     const file = `${first}.shared.js`;
     result.set(file, `export const modules = {${listOf(code)}};\n`);
