@@ -1,2 +1,0 @@
-const u=4915,c=[4915],_={47296:((d,s,t)=>{t.d(s,{parseYaml:()=>i});var a=t(38815);const o=512*1024;function i(e){if(e.length>o)return{kind:"unreadable",why:"it is longer than GitHub allows."};try{const n=(0,a.Tp)(e,{prettyErrors:!1}),[r]=n.errors;if(r===void 0)return{kind:"data",data:n.toJS({maxAliasCount:100})};const l=e.slice(0,r.pos[0]).split(`
-`).length;return{kind:"unreadable",why:`line ${String(l)}: ${r.message}`}}catch(n){return{kind:"unreadable",why:n instanceof Error?n.message:"it is not YAML."}}}})};export{u as id,c as ids,_ as modules};

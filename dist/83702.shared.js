@@ -1,0 +1,6 @@
+const L={83702:((y,f,c)=>{c.d(f,{KA:()=>l,VX:()=>s,c1:()=>O,hC:()=>E});var _=c(77598),r=c(73024),e=c(51455),d=c(76760);const m=1024*1024*1024;async function s(a,i=m){const t=await(0,e.open)(a,r.constants.O_RDONLY|r.constants.O_NOFOLLOW|r.constants.O_NONBLOCK).catch(()=>null);if(t===null)return null;try{const n=await t.stat();return!n.isFile()||n.size>i?null:{bytes:await t.readFile(),mode:n.mode&511,mtimeMs:n.mtimeMs}}finally{await t.close()}}async function O(a){const i=await(0,e.realpath)(a).catch(()=>null);return i===null?null:s(i)}async function l(a,i,{mode:t,seconds:n}={}){const o=`${a}.${(0,_.randomUUID)()}`;await(0,e.writeFile)(o,i,{flag:"wx",mode:t===void 0?438:384});try{t!==void 0&&await(0,e.chmod)(o,t),n!==void 0&&await(0,e.utimes)(o,n,n),await(0,e.rename)(o,a).catch(async()=>{await(0,e.rm)(a,{recursive:!0,force:!0}),await(0,e.rename)(o,a)})}catch(M){throw await(0,e.rm)(o,{force:!0}),M}}const u=`
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+`,w=1024*1024;async function E(a){const i=(0,d.join)(a,".git","config"),t=await s(i,w).catch(()=>null),n=t?.bytes.toString("latin1")??"";if(t===null||!n.includes(u))return;const{mode:o}=t;await l(i,Buffer.from(n.replaceAll(u,""),"latin1"),{mode:o}).catch(()=>{})}})};export{L as modules};

@@ -1,0 +1,16 @@
+import{modules as x}from"./87855.shared.js";import{modules as D}from"./43322.shared.js";const A=8736,U=[8736],j={...x,...D,20625:(($,m,c)=>{c.d(m,{F:()=>E,p:()=>g});const p=40;function g(a,e){const l=a.toLowerCase().slice(0,p),[o]=e.map(n=>({name:n,distance:u(l,n)})).filter(({name:n,distance:t})=>t<=(n.length>4?2:1)).sort((n,t)=>n.distance-t.distance);return o?.name??null}function E(a,e){const l=a.slice(0,p);return e.map(o=>({name:o,distance:u(l,o.slice(0,p))})).sort((o,n)=>o.distance-n.distance).map(({name:o})=>o)}function u(a,e){const l=[Array.from({length:e.length+1},(n,t)=>t)],o=(n,t)=>l[n]?.[t]??0;for(let n=1;n<=a.length;n+=1){l[n]=[n];for(let t=1;t<=e.length;t+=1){const y=o(n-1,t-1)+(a[n-1]===e[t-1]?0:1),r=a[n-1]===e[t-2]&&a[n-2]===e[t-1]?o(n-2,t-2)+1:1/0;l[n]?.push(Math.min(o(n-1,t)+1,o(n,t-1)+1,y,r))}}return o(a.length,e.length)}}),98736:(($,m,c)=>{c.d(m,{runCli:()=>y});var p=c(43322),g=c(20625),E=c(36624),u=c(87855);const a="1.0.0";async function e(r,d,s){const[i,...h]=d;if(i===void 0)return s.error(l()),2;if(i==="help"&&h.length>0&&!n(h))return e(r,[...h,"--help"],s);if(i==="--help"||i==="-h"||i==="help")return s.out(l()),0;if(i==="--version"||i==="-V")return s.out(`ralph ${a}
+`),0;const C=Object.hasOwn(u.CQ,i)?(await r()).find(f=>f.name===i):void 0;if(C===void 0)return s.error(o(i)),2;if(n(h))return s.out(C.help),0;try{return await C.run(h,s)==="done"?0:1}catch(f){if(f instanceof E.yo)return s.error(`ralph ${i}: ${f.message}
+`),1;if(!(f instanceof u.eb))throw f;const O=f.hint==="help"?`See: ralph ${i} --help
+`:"";return s.error(f.problems.map(S=>`ralph ${i}: ${S}
+`).join("")+O),2}}function l(){const r=Object.values(u.CQ),d=Math.max(...r.map(({name:i})=>i.length)),s=i=>r.filter(({use:h})=>h===i).map(({name:h,summary:w})=>`  ${h.padEnd(d)}  ${w}
+`).join("");return`Usage: ralph COMMAND [ARGUMENTS]
+
+Daily use:
+${s("daily")}
+Looking inside:
+${s("inside")}
+Help:    ralph help COMMAND, or ralph COMMAND --help
+Version: ralph --version, or -V
+Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments.
+`}function o(r){const d=Object.keys(u.CQ),s=(0,g.p)(r,d);return`ralph: there is no command ${JSON.stringify((0,p.Jj)(r,80))}.${s===null?"":` Did you mean ${s}?`} Commands: ${d.join(", ")}.
+`}function n(r){const d=r.indexOf("--");return r.slice(0,d===-1?r.length:d).some(s=>s==="--help"||s==="-h")}function t(){for(const r of[process.stdout,process.stderr])r.on("error",({code:d})=>{process.emit("SIGHUP","SIGHUP")||process.exit(d==="EPIPE"?0:1)})}async function y(r){const d={stdin:process.stdin,out:s=>{process.stdout.write(s)},error:s=>{process.stderr.write(s)},now:()=>Date.now()};t(),process.exitCode=await e(async()=>(await Promise.all([c.e(9547),c.e(3798),c.e(1887),c.e(608),c.e(6046),c.e(2356)]).then(c.bind(c,52356))).commandsOf(r),process.argv.slice(2),d)}}),36624:(($,m,c)=>{c.d(m,{P$:()=>g,b6:()=>u,bD:()=>a,yo:()=>p,zR:()=>E});class p extends Error{name="UserError";kind;reason;constructor(l,o,{reason:n=null,...t}={}){super(o,t),this.kind=l,this.reason=n}}const g="issues-switched-off";function E(e){return e instanceof Error?e:new Error(String(e))}function u(e){return e instanceof Error?e.message:String(e)}function a(e){return u(e).trim().replaceAll(/\s*\n\s*/g," ")}})};export{A as id,U as ids,j as modules};
