@@ -16,7 +16,7 @@ import { loop } from '../src/loop/loop.ts';
 import type { Agent } from '../src/ports/agent.ts';
 import type { Log } from '../src/ports/machine.ts';
 import type { OpenedLane, Repository } from '../src/ports/repository.ts';
-import { writeRunRecord } from '../src/river/believed.ts';
+import { writeRunRecord } from '../src/river/run-record.ts';
 import { createJournalFile } from '../src/runner/journal-file.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
 import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';

@@ -1,5 +1,5 @@
 import { reportWithoutLane } from '../../src/handover/report.ts';
-import { failureOf } from '../../src/river/agents.ts';
+import { failureOf } from '../../src/river/failure.ts';
 import { HOUR, noon } from '../../test/unit/core/core-fixtures.ts';
 import { configOf, labeled } from '../../test/loop/stage/river.ts';
 import { feedbackScenes } from './feedback-scenes.ts';

@@ -19,7 +19,7 @@ import { renderClosingBlock } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
-import { failureOf, type Failure } from '../river/agents.ts';
+import { type Failure, failureOf } from '../river/failure.ts';
 import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import {
@@ -38,8 +38,9 @@ import { readRunContext, takeIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { RunEnd } from '../river/deps.ts';
-import { closeInTime, runRiver } from '../river/river.ts';
-import { writeRunRecord } from '../river/believed.ts';
+import { runRiver } from '../river/river.ts';
+import { closeInTime } from '../river/close-in-time.ts';
+import { writeRunRecord } from '../river/run-record.ts';
 import { sentence } from '../core/text/phrase.ts';
 
 /**
@@ -137,7 +138,7 @@ export async function runMain(): Promise<void> {
   async function notifyOf({ failure, reach, context }: Extract<ReadRun, { kind: 'unusable' }>): Promise<void> {
     if (reach === null || context === null || failure.reason !== 'configuration') return;
     const connecting = { environment, context, log, debug: debugRedacted };
-    const { notifyOfInputs } = await import('../river/river.ts');
+    const { notifyOfInputs } = await import('../river/unusable.ts');
     await notifyOfInputs(
       {
         reach,

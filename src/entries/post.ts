@@ -13,13 +13,13 @@ import { reportWithoutLane } from '../handover/report.ts';
 import { rescueLost, rescueRun, type RescueLimits } from '../river/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
-import { failureOf } from '../river/agents.ts';
+import { failureOf } from '../river/failure.ts';
 import { messageOf } from '../errors.ts';
 import { addSummary, createLog, debug, inputTexts, mask } from '../runner/results.ts';
 import { identitiesOf, readRunContext, type RunIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
-import { readRunRecord, writeRunRecord, type RunRecord } from '../river/believed.ts';
+import { readRunRecord, type RunRecord, writeRunRecord } from '../river/run-record.ts';
 import { remainsSentence } from '../core/isolation/room-record.ts';
 import { namesOf, sentence } from '../core/text/phrase.ts';
 

@@ -6,8 +6,6 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import { sentence } from '../core/text/phrase.ts';
-import { messageOf, UserError } from '../errors.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import { requesterOf } from '../gate/event/intent.ts';
@@ -24,8 +22,6 @@ import type { Released, Seal, StateStore } from '../ports/state.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { reportOfWork } from '../publish/report-of.ts';
 import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS, type RunDeps } from './deps.ts';
-
-export type Failure = Extract<Outcome, { readonly kind: 'failed' }>;
 
 /** Returns the agents of a run, none of which is opened yet. `prepared` receives an agent's name and version once it is. */
 export function agentsOf(
@@ -207,19 +203,4 @@ export async function giveBackLane(
 ): Promise<Released> {
   const store = await connect.store();
   return releaseLane({ ...run, store }, lane, what === 'claim-and-reservation');
-}
-
-/** Returns the log line for a failure that people could not be notified of. The failure itself is often what stops the notification. */
-export function unnotified(failure: Failure, error: unknown): string {
-  const why = messageOf(error);
-  return why === failure.message
-    ? 'Nobody could be notified of this failure.'
-    : `Nobody could be notified of this failure: ${sentence(why)}`;
-}
-
-/** Turns an error into an outcome. An error that is not a UserError is a defect or a machine failure, whose stack only debug logging shows. */
-export function failureOf(error: unknown, debug: (text: string) => void): Failure {
-  if (error instanceof UserError) return { kind: 'failed', reason: error.kind, message: error.message };
-  if (error instanceof Error && error.stack !== undefined) debug(error.stack);
-  return { kind: 'failed', reason: 'infrastructure', message: `Unexpected failure: ${sentence(messageOf(error))}` };
 }

@@ -15,7 +15,7 @@ import type { Clock, Log } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
-import type { RunRecord } from './believed.ts';
+import type { RunRecord } from './run-record.ts';
 
 /** The common dependencies of main and post. */
 export interface RunDeps {

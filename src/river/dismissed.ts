@@ -7,7 +7,7 @@ import type { RunReport } from '../handover/report.ts';
 import type { Log } from '../ports/machine.ts';
 import { reportAtGate } from '../report/at-gate.ts';
 import type { RiverDeps } from './deps.ts';
-import type { Recording } from './run-loop.ts';
+import type { Recording } from './recording.ts';
 
 /** The report of a run whose event asks for nothing that is done here; null: it may be for us, or this job reads no event. */
 export function reportOfDismissed(deps: RiverDeps, recording: Recording): RunReport | null {

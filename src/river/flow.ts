@@ -26,7 +26,8 @@ import {
 import type { RiverDeps, RunEnd } from './deps.ts';
 import { loopJob } from './jobs/loop-job.ts';
 import { gateJob, publishJob } from './jobs/publish-job.ts';
-import { type Recording, runLoop } from './run-loop.ts';
+import { runLoop } from './run-loop.ts';
+import type { Recording } from './recording.ts';
 import { giveUp, publishRecorded, salvage } from './salvage.ts';
 
 /** In ms: a link is not worth more. */

@@ -8,12 +8,12 @@ import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
 import { publish } from '../publish/publish.ts';
 import { within } from '../publish/answers.ts';
-import { believedWork, type Known, type RunRecord } from './believed.ts';
+import { believedWork, type Known } from './believed.ts';
+import type { RunRecord } from './run-record.ts';
 import type { RunDeps } from './deps.ts';
 import { takeIntake } from './jobs/parcels.ts';
 import {
   connectStages,
-  failureOf,
   giveBackLane,
   logRefusedWishes,
   recordedExporters,
@@ -21,6 +21,7 @@ import {
   reportWithoutWork,
   withGitHub,
 } from './agents.ts';
+import { failureOf } from './failure.ts';
 import { sentence } from '../core/text/phrase.ts';
 
 /** The dependencies of post for a run that main did not end itself. */

@@ -6,16 +6,9 @@ import { isOnRemote, publish } from '../publish/publish.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import type { RiverDeps } from './deps.ts';
-import type { Recording } from './run-loop.ts';
-import {
-  connectStages,
-  type Failure,
-  failureOf,
-  giveBackLane,
-  reportUnpublished,
-  reportWithoutWork,
-  unnotified,
-} from './agents.ts';
+import type { Recording } from './recording.ts';
+import { connectStages, giveBackLane, reportUnpublished, reportWithoutWork } from './agents.ts';
+import { type Failure, failureOf, unnotified } from './failure.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { sentence } from '../core/text/phrase.ts';
 

@@ -3,7 +3,7 @@ import type { ThreadNow } from '../../src/core/feedback/pull-request-now.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { LaneState } from '../../src/core/lane/state.ts';
 import type { Work } from '../../src/handover/intake.ts';
-import type { RunRecord } from '../../src/river/believed.ts';
+import type { RunRecord } from '../../src/river/run-record.ts';
 import { HOUR, noon, task } from '../unit/core/core-fixtures.ts';
 import { finisher } from './stage/behaviours.ts';
 import { createLog } from './stage/in-memory.ts';

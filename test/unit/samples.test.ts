@@ -16,7 +16,7 @@ import {
   waitingIn,
 } from '../../src/core/snapshot/snapshot.ts';
 import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
-import { readRunRecord, writeRunRecord, type RunRecord } from '../../src/river/believed.ts';
+import { readRunRecord, type RunRecord, writeRunRecord } from '../../src/river/run-record.ts';
 import { ralph } from './cli/fixture.ts';
 
 // What real runs stored. A later version reads it as they meant it, and writes it back without loss.

@@ -15,17 +15,11 @@ import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { Transcript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
-import {
-  agentsOf,
-  failureOf,
-  openedExporters,
-  openFirst,
-  reportWithoutWork,
-  sessionExport,
-  sha256,
-} from '../agents.ts';
+import { agentsOf, openedExporters, openFirst, reportWithoutWork, sessionExport, sha256 } from '../agents.ts';
+import { failureOf } from '../failure.ts';
 import type { RiverDeps } from '../deps.ts';
-import { createRecording, type Recording, runLoop } from '../run-loop.ts';
+import { runLoop } from '../run-loop.ts';
+import { createRecording, type Recording } from '../recording.ts';
 import { createHomeOutlet } from './outlet.ts';
 
 /** The current activity of the run, for people and programs that watch it. */

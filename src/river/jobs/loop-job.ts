@@ -7,15 +7,16 @@ import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
 import {
   agentsOf,
-  failureOf,
   openedExporters,
   openFirst,
   reportUnpublished,
   reportWithoutWork,
   sessionExport,
 } from '../agents.ts';
+import { failureOf } from '../failure.ts';
 import type { RiverDeps, RunEnd } from '../deps.ts';
-import { type Recording, runLoop } from '../run-loop.ts';
+import { runLoop } from '../run-loop.ts';
+import type { Recording } from '../recording.ts';
 import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
 
 /** Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end. Sends no requests to GitHub's API, and pushes nothing. */

@@ -19,7 +19,7 @@ import { createLiveStatus } from '../../publish/end.ts';
 import { notifyOfConfiguration } from '../../publish/notifications.ts';
 import { connectStages, type Stages } from '../agents.ts';
 import type { RiverDeps, RunEnd } from '../deps.ts';
-import type { Recording } from '../run-loop.ts';
+import type { Recording } from '../recording.ts';
 import { publishRecorded } from '../salvage.ts';
 import { namedBundle, namedFile, takeIntake, type TakenIntake } from './parcels.ts';
 

@@ -7,7 +7,7 @@ import type { Agent, CommandCall } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
 import type { HandoffFolder, HandoffName } from '../../../src/ports/handoff.ts';
 import type { AgentNeeds, Connections } from '../../../src/river/deps.ts';
-import type { RunRecord } from '../../../src/river/believed.ts';
+import type { RunRecord } from '../../../src/river/run-record.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { createAgent, type AgentScript } from './behaviours.ts';
 import { sealWith } from './in-memory-state.ts';

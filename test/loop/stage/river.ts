@@ -35,7 +35,7 @@ import type { Machine as MachineOfRun, RiverDeps, RunDeps, RunEnd } from '../../
 import { runAtHome } from '../../../src/river/home/at-home.ts';
 import { runRiver } from '../../../src/river/river.ts';
 import { connectStages } from '../../../src/river/agents.ts';
-import type { RunRecord } from '../../../src/river/believed.ts';
+import type { RunRecord } from '../../../src/river/run-record.ts';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { noon } from '../../unit/core/core-fixtures.ts';
 import { createScript, type Behaviour } from './behaviours.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { closeInTime } from '../../../src/river/river.ts';
+import { closeInTime } from '../../../src/river/close-in-time.ts';
 
 /** When it came back, in ms, and what it said; `closes`: when what is closed says "left"; `cancel`: when the run is cancelled; null: never. */
 async function play(closes: number | null, cancel: number | null): Promise<readonly [number, string | null]> {

@@ -1,1 +1,0 @@
-import{modules as l}from"./6944.shared.js";import{modules as r}from"./40285.shared.js";const D=1878,f=[1878,2126],u={...l,...r,92126:((E,n,o)=>{o.r(n),o.d(n,{lastRunIn:()=>d});var s=o(76760),t=o(69652),_=o(80797);function d(a){return(0,t.KT)((0,_.E)({folder:(0,s.join)(a,".ralph","state"),now:()=>Date.now()}))}})};export{D as id,f as ids,u as modules};

@@ -1,0 +1,77 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FoundSetting } from '../core/settings/effective.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
+import { sentence } from '../core/text/phrase.ts';
+import { messageOf, UserError } from '../errors.ts';
+import type { Work } from '../handover/intake.ts';
+
+/** The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps giving back a lane that is still `claimed`. */
+export interface RunRecord {
+  readonly version: 1;
+  readonly stage: 'gate' | 'work' | 'ended';
+  readonly startedAt: number;
+  /** Digest of the variables in main's environment that direct git and this program to their servers; null when none is set. */
+  readonly steeringDigest: string | null;
+  /** The lane that this run may have claimed, because it was about to and has not certainly given it back; null when there is none. */
+  readonly claimed: LaneId | null;
+  /** Settings in place of inputs, with which post publishes as main would; absent in records of an earlier version. */
+  readonly settings?: readonly FoundSetting[];
+  /** The work; null until the loop begins. */
+  readonly work: Work | null;
+}
+
+const FILE = 'run.json';
+
+/** Maximum size of a record, in bytes. A record has its tasks, its journal and two states; a much larger file is not ours. */
+const MAX_RECORD_BYTES = 64 * 1024 * 1024;
+
+/** Writes the run's record, sealed, whole or not at all: a kill at any instant leaves the old one or the new one. Throws a UserError when it cannot. */
+export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): void {
+  const next = join(folder, `${FILE}.next`);
+  const text = JSON.stringify(record);
+  try {
+    // An existing file is removed without being opened, since writing to a named pipe would wait forever.
+    rmSync(next, { recursive: true, force: true });
+    writeFileSync(next, `${sealOf(text, key)}\n${text}`, { mode: 0o600, flag: 'wx' });
+    renameSync(next, join(folder, FILE));
+  } catch (error) {
+    throw new UserError(
+      'infrastructure',
+      `The run's record could not be written: ${sentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Reads the run's record; null when it is not, byte for byte, one that main of this run wrote. */
+export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
+  try {
+    const content = readRegular(join(folder, FILE));
+    const end = content.indexOf('\n');
+    const text = content.slice(end + 1);
+    const [found, made] = [Buffer.from(content.slice(0, Math.max(0, end))), Buffer.from(sealOf(text, key))];
+    if (found.length !== made.length || !timingSafeEqual(found, made)) return null;
+    const record = JSON.parse(text) as Partial<RunRecord> | null;
+    return record?.version === 1 && typeof record.stage === 'string' ? (record as RunRecord) : null;
+  } catch {
+    return null;
+  }
+}
+
+function sealOf(text: string, key: Buffer): string {
+  return createHmac('sha256', key).update('run record\n').update(text).digest('hex');
+}
+
+/** Reads a regular file of a sensible size; throws for anything else, without waiting. */
+function readRegular(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile() || stats.size > MAX_RECORD_BYTES) throw new Error(`${path} is not a record`);
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Config, RunContext } from '../config/config.ts';
+import type { Reach } from '../config/inputs.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import { requesterOf } from '../gate/event/intent.ts';
+import { isAskedFor } from '../gate/people/trust.ts';
+import { reportWithoutLane } from '../handover/report.ts';
+import type { Forge } from '../ports/forge.ts';
+import type { Clock, Log } from '../ports/machine.ts';
+import { within } from '../publish/answers.ts';
+import { notifyOfConfiguration } from '../publish/notifications.ts';
+import { type Failure, unnotified } from './failure.ts';
+
+/** Maximum time for the notification of a run that has already failed, in ms. */
+const WITHIN_MS = 30_000;
+
+interface UnusableDeps {
+  readonly reach: Reach;
+  readonly context: RunContext;
+  readonly connectForge: (config: Pick<Config, 'githubToken'>) => Promise<Forge>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly redact: (text: string) => string;
+}
+
+/** Notifies people of inputs that stop every run, once for each reason. Never throws. */
+export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Promise<void> {
+  await within(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
+    deps.log.warning(unnotified(failure, error));
+  });
+}
+
+async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> {
+  const { reach: config, context, clock, redact } = deps;
+  const meaning = meaningOfRun({ context, config });
+  const forge = await deps.connectForge(config);
+  if (!(await isAskedFor({ config, forge }, meaning))) return;
+  const { owner, repo } = context.repository;
+  const now = clock.now();
+  const report = reportWithoutLane({
+    outcome,
+    repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
+    runUrl: context.runUrl,
+    startedAt: now,
+    endedAt: now,
+  });
+  await notifyOfConfiguration(
+    { config, forge, clock, redact, asked: requesterOf(meaning), stepWithinMs: null },
+    report,
+  );
+}
