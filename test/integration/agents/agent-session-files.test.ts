@@ -172,7 +172,7 @@ describe('beyond 10 MiB', () => {
       await file.write(lines(prompt(`prompt ${String(turn)}`), answer(`${'x y '.repeat(MEBIBYTE / 4)}${SECRET}`)));
     await file.close();
     const program = `
-      import { exportSession } from ${JSON.stringify(new URL('../../../src/agents/claude/session-files.ts', import.meta.url).href)};
+      import { exportSession } from ${JSON.stringify(new URL('../../../src/agents/claude/cli.ts', import.meta.url).href)};
       import { createRedactor } from ${JSON.stringify(new URL('../../../src/core/text/redact.ts', import.meta.url).href)};
       const [configFolder, workFolder, secret] = process.argv.slice(1);
       const { kind } = await exportSession({ configFolder, workFolder }, { id: ${JSON.stringify(ID)}, redact: createRedactor([secret]) });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   program = join(folder, 'watched.mjs');
   const source = `
     import { readdirSync, readFileSync } from 'node:fs';
-    import { startWatchdog } from ${JSON.stringify(join(import.meta.dirname, '../../../src/processes/watchdog.ts'))};
+    import { startWatchdog } from ${JSON.stringify(join(import.meta.dirname, '../../../src/processes/run-program.ts'))};
     const [how, afterMs] = process.argv.slice(2);
     startWatchdog(process.env, { afterMs: Number(afterMs), obeySeconds: 1 });
     process.on('SIGINT', () => { tell(); if (how !== 'ignore') { console.log('cancelled'); process.exit(3); } });
