@@ -27,7 +27,7 @@ export function withoutCopies(files: ReadonlyMap<string, string>): Map<string, s
   for (const members of groups.values()) {
     const [first, names] = members[0] ?? ['', []];
     const code = new Map(members.map(([id]) => [id, chunks.get(names[0] ?? '')?.modules.get(id) ?? '']));
-    if (sizeOf(code) < WORTH_A_FILE) continue;
+    if (sizeOf(code) < WORTH_A_FILE || [...code.values()].some(needsHead)) continue;
     const file = `${first}.shared.js`;
     result.set(file, `export const modules = {${listOf(code)}};\n`);
     for (const id of code.keys()) shared.set(id, file);
@@ -43,14 +43,18 @@ export function withoutCopies(files: ReadonlyMap<string, string>): Map<string, s
 }
 
 function chunkIn(name: string, text: string): Chunk {
-  const found = /^((?:export const \w+ = [^\n{]*;\n)+)export const modules = \{\n([^]*)\n\};\n?$/.exec(text);
-  const [before, ...parts] = (found?.[2] ?? '').split(/^\/\*\*\*\/ (\d+):$/m);
+  // A chunk with a module that calls `require` by itself begins with an import.
+  const found = /^((?:(?:import|export const \w+ =) [^\n]*;\n)+)export const modules = \{\n([^]*)\n\};\n?$/.exec(text);
+  const [before, ...parts] = found?.[2]?.split(/^\/\*\*\*\/ (\d+):$/m) ?? [];
   if (before?.trim() !== '') throw new Error(`${name} is not a chunk as the bundler used to write them.`);
   const modules = new Map<string, string>();
   for (let at = 0; at < parts.length; at += 2)
     modules.set(parts[at] ?? '', (parts[at + 1] ?? '').trim().replace(/,$/, ''));
   return { head: found?.[1] ?? '', modules };
 }
+
+/** Tells whether a module refers to what its chunk imports. */
+const needsHead = (code: string): boolean => code.includes('__WEBPACK_EXTERNAL_');
 
 const listOf = (modules: ReadonlyMap<string, string>): string =>
   [...modules].map(([id, code]) => `\n${id}: ${code}`).join(',');
