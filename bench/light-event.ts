@@ -24,7 +24,7 @@ registerHooks({
 });
 `;
 
-/** What an event that is not for us loads of dist/, and its CPU time against an empty file. */
+/** Measures the bytes of dist/ that an ignored event loads, and its CPU time against an empty file. */
 export async function measureLightEvent(sandbox: Sandbox, folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
   const main = join(ACTION_FOLDER, 'dist', 'main.js');

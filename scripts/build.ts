@@ -20,7 +20,7 @@ const STARTERS: Readonly<Record<string, string>> = {
 /** Node opens its inspector to every process of the same user on this signal, unless somebody listens. Before anything else is loaded. */
 const NO_INSPECTOR = "process.on('SIGUSR1', () => undefined);\n";
 
-/** Where the text of a licence begins that many packages share, below a title and a notice of their own. */
+/** The first words of licence terms that many packages share below a title and a notice of their own. */
 const TERMS = /^.*(?:Permission is hereby granted|Permission to use, copy|Redistribution and use in|Apache License)/m;
 
 /** The bin `ralph`, which a person starts with whatever Node there is; what the commands use is in Node 20. */

@@ -1,7 +1,7 @@
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What is used of undici; everything else that its index loads is left out. */
+/** The exports of undici that are used; everything else that its index loads is left out. */
 const UNDICI = `'use strict'
 Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'))
 module.exports.ProxyAgent = require('./lib/dispatcher/proxy-agent')

@@ -4,7 +4,7 @@ import { QUEUE, type LaneId } from '../core/tasks/ids.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { ReportAtGate, RunFacts, Setting } from '../handover/report.ts';
 
-/** What every report is made with. `now`: an instant. */
+/** The dependencies of every report. `now` is an instant. */
 export interface ReportFrame {
   readonly config: Config;
   readonly context: RunContext;

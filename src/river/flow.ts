@@ -107,10 +107,10 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   );
 }
 
-/** Who ends a run on GitHub after its iteration orders it to. */
+/** A signal that never aborts: only a run at home can be ended after its current iteration. */
 const neverAborts = new AbortController().signal;
 
-/** What the gate made of the event. */
+/** The gate's decision about the event. */
 type Entered =
   | { readonly kind: 'ended'; readonly report: RunReport }
   | { readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake };
@@ -129,7 +129,7 @@ async function enter(deps: RiverDeps, recording: Recording, signal: AbortSignal)
     : { kind: 'work', stages, intake };
 }
 
-/** Where people read the iterations. It is only a link: whatever keeps it from being found, the run's own page has the log as well. */
+/** Finds the address of the step's log. A failure costs nothing: the run's own page shows the log as well. */
 async function findLog({ connect, context, debug }: RiverDeps, { journal }: Work): Promise<string> {
   if (journal.length === 0) return context.logUrl;
   try {

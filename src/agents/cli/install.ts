@@ -133,7 +133,7 @@ async function moveInto(folder: string, staging: string, wanted: Wanted): Promis
   return installedIn(folder, wanted);
 }
 
-/** Whether it could be moved there: not to where there is something. */
+/** Moves the staged installation to `folder`. Returns false when something is there already. */
 async function takesPlace(staging: string, folder: string): Promise<boolean> {
   try {
     await rename(staging, folder);
@@ -144,7 +144,7 @@ async function takesPlace(staging: string, folder: string): Promise<boolean> {
   }
 }
 
-/** The program in `folder`; null when there is none, or one that does not give the wanted version for an answer. */
+/** Finds the program in `folder`. Returns null when it is missing or does not report the wanted version. */
 async function installedIn(folder: string, { source, version, ...surroundings }: Wanted): Promise<Program | null> {
   const program = findProgram(folder, source);
   if (program === null) return null;

@@ -51,7 +51,7 @@ export function mayBeSession(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
 
-/** What comes of the lines that are kept of a transcript, one after another; `start` where there is none, or nothing that we may read. */
+/** Folds the kept lines of a transcript into one value. Returns `start` when there is no transcript or it may not be read. */
 export async function foldLines<T>(path: string, start: T, fold: (so: T, entry: JsonObject) => T): Promise<T> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, {})).catch(() => null);
   let so = start;
@@ -107,7 +107,7 @@ function tryKeepLines(...[tail, hiding, form]: Parameters<typeof keepLines>): Re
   }
 }
 
-/** The lines to keep. One that is no JSON is left out: the CLI was killed while it wrote it, and cannot read it either. */
+/** Yields the lines to keep. A line that is not JSON is left out: the CLI was killed while writing it and cannot read it either. */
 function keepLines(
   { first, bytes, isCut }: Tail,
   hiding: Hiding,

@@ -50,7 +50,7 @@ const FEATURES_OFF = [
   ...['browser_use', 'browser_use_external', 'in_app_browser', 'computer_use', 'image_generation', 'multi_agent'],
   // The broker reads what is sent.
   'enable_request_compression',
-  // Without a network it would try for ever.
+  // Without a network the CLI would retry forever.
   'unbounded_connection_retries',
 ];
 
@@ -164,7 +164,7 @@ export async function exportSession(
     : exportLines(join(configFolder, ...path), hiding, form);
 }
 
-/** Puts a rollout where `resume <id>` finds it; false when it cannot be one, or the id is none. */
+/** Puts a rollout where `resume <id>` finds it. Returns false when the text is not a rollout or the id is not valid. */
 export async function importSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },

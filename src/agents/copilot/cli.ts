@@ -97,7 +97,7 @@ export async function exportSession(
   return exportLines(eventsOf(configFolder, id), hiding, form);
 }
 
-/** Puts events where `--resume <id>` finds them; false when they cannot be a session's, or the id is none. */
+/** Puts events where `--resume <id>` finds them. Returns false when they are not a session's or the id is not valid. */
 export async function importSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },

@@ -179,7 +179,7 @@ export async function removeEmptyChats(place: SessionPlace, id: string | null): 
     if (await foldLines(path, true, (isEmpty, entry) => isEmpty && !isMessage(entry))) await rm(path, { force: true });
 }
 
-/** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
+/** Puts a transcript where `--resume <id>` finds it. Returns false when it is empty or too large, or the id is not valid. */
 export async function importSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },

@@ -209,7 +209,7 @@ export async function exportSession(
     : leftBehind('it cannot be read without secrets');
 }
 
-/** Puts a session down for the next call that resumes it; false when it is empty or too large, or the id is none. */
+/** Stores a session for the next call that resumes it. Returns false when it is empty or too large, or the id is not valid. */
 export async function importSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },

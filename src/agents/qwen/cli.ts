@@ -152,7 +152,7 @@ export async function exportSession(
   return exportLines(await transcriptPath(place, id), hiding, { isMessage, isPrompt: null });
 }
 
-/** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
+/** Puts a transcript where `--resume <id>` finds it. Returns false when it is empty or too large, or the id is not valid. */
 export async function importSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },

@@ -91,7 +91,7 @@ function finishedIn({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
   return Object.keys(tasks).filter((id) => tasks[id]?.state === 'finished');
 }
 
-/** Where the answer is the reason why nothing changes, no commit is there to be proven. */
+/** An answer that needs no change leaves no commit to prove. */
 function isAnsweredUnchanged({ feedback: { items } }: LaneState, id: TaskId): boolean {
   return Object.hasOwn(items, id) && items[id]?.answer?.kind === 'unchanged';
 }

@@ -376,7 +376,7 @@ function keepTasks(state: LaneState, keep: (task: TaskProgress) => boolean): Rea
   return Object.fromEntries(Object.entries(state.tasks).filter(([, task]) => keep(task)));
 }
 
-/** Whether people said something of a task that nobody worked on. */
+/** Tells whether a person approved or retried a task, even if no run worked on it. */
 function isAsked({ approval, retried }: TaskProgress): boolean {
   return approval !== undefined || retried !== undefined;
 }

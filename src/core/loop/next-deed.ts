@@ -200,12 +200,12 @@ function isShortWait({ reason, resumeAt }: Parked, now: number): boolean {
   return reason === 'step_circuit' && resumeAt - now <= MAX_SHORT_WAIT_MS;
 }
 
-/** Which bound of a run would let it make no call behind the wait; null: none, so that waiting is worth it. */
+/** Returns the bound that would keep the run from a call after the wait; null when waiting is worth it. */
 function boundBehind({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
   return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
-/** Whether it is only its reservation that keeps a run from a further call, so that it may ask for more. */
+/** Tells whether only its reservation keeps a run from another call, so that it may ask for more. */
 function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): boolean {
   return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
 }

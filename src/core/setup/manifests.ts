@@ -18,7 +18,7 @@ function parsedObject(text: string): object | null {
   }
 }
 
-/** What `go` builds and tests: the modules of a workspace, or everything below. */
+/** Returns the packages that `go` builds and tests: the modules of a workspace, or everything below. */
 export function goPackages({ place }: { readonly place: Place }): string {
   const named = [...place.text('go.work').matchAll(/^\s*(?:use\s+)?(\.\/[\w./-]+|\.)\s*(?:\/\/.*)?$/gm)];
   // The pattern leaves out folders with characters that a shell reads otherwise.
@@ -63,7 +63,7 @@ type PytestSource =
   | { readonly kind: 'extra' | 'group'; readonly name: string }
   | { readonly kind: 'installed' | 'nothing' };
 
-/** How Python's packages are installed, with pytest where the tests use it. */
+/** Returns the commands that install Python's packages, with pytest if the tests use it. */
 export function pythonInstall(place: Place, tool: string, usesPytest: boolean): string {
   const pytest = usesPytest ? pytestIn(place) : ({ kind: 'installed' } as const);
   if (tool === 'pip') return pipInstall(place, pytest);

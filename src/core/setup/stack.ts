@@ -23,7 +23,7 @@ type Reader = (given: {
 /** A pattern in the manifest, in another file, or in the text at a key of the manifest. */
 type Fact = RegExp | { readonly in: string; readonly says: RegExp } | { readonly key: string; readonly says: RegExp };
 
-/** How a language is installed, built and tested. A column that is missing is empty. */
+/** The commands that install, build and test a language. A missing column is empty. */
 interface Row {
   readonly tool?: string;
   readonly language?: Cell;

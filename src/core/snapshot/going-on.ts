@@ -22,7 +22,7 @@ export function goesOn(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder & { 
   return lease !== null || (state?.kind === 'state' && isUnfinished(state.state));
 }
 
-/** Whether the lane worked on its issue and neither finished it nor waits for a person, or has something to answer. */
+/** Tells whether the lane has work left on its issue without waiting for a person, or has something to answer. */
 function isUnfinished({ lane, tasks, feedback }: LaneState): boolean {
   const own = progressOf(tasks, lane);
   const isOpen = own.state === 'stuck' || !isSettled(own);

@@ -142,15 +142,15 @@ export const taskProgressSchema = z.object({
   answer: z.object({ lane: z.string().max(120), at: instant }).optional(),
 });
 
-/** What a lane knows of a task. */
+/** Everything that a lane knows about a task. */
 export type TaskProgress = Immutable<z.infer<typeof taskProgressSchema>>;
 
-/** Whether nothing is left to do for it: it is done, or will be once its commit is proven. */
+/** Tells whether no work is left on the task: it is done, or will be once its commit is proven. */
 export function isFinished({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'finished' || state === 'done';
 }
 
-/** Whether a run, of whichever lane, began it. */
+/** Tells whether a run of any lane began the task. */
 export function isBegun({ state, attempts, answer }: TaskProgress): boolean {
   return state !== 'todo' || attempts > 0 || answer !== undefined;
 }
@@ -158,7 +158,7 @@ export function isBegun({ state, attempts, answer }: TaskProgress): boolean {
 /** A task as people read it. */
 export type ShownProgress = Omit<TaskProgress, 'state'> & { readonly state: TaskState };
 
-/** The task as people read it, in whose words what is finished is done. */
+/** Returns the progress as pages show it: `finished` appears as `done`. */
 export function shownProgress(progress: TaskProgress): ShownProgress {
   return { ...progress, state: shownState(progress) };
 }

@@ -19,7 +19,7 @@ interface Adapter {
   readonly access: () => Promise<{ readonly accessOf: AccessOf }>;
 }
 
-/** Of no agent is the code loaded that is not used. */
+/** The code of an agent is loaded only when it is used. */
 export const ADAPTERS: Readonly<Record<AgentName, Adapter>> = {
   claude: { cli: () => import('../../agents/claude/cli.ts'), access: () => import('../../agents/claude/access.ts') },
   codex: { cli: () => import('../../agents/codex/cli.ts'), access: () => import('../../agents/codex/access.ts') },
