@@ -33,6 +33,8 @@ import type { RunReport, SavedReport } from '../../../src/handover/report.ts';
 import { warningsOf } from '../../../src/report/facts.ts';
 import type { Machine as MachineOfRun, RiverDeps, RunDeps, RunEnd } from '../../../src/river/deps.ts';
 import { runAtHome } from '../../../src/river/home/at-home.ts';
+// The stages are loaded before the first run, so that no run of a test waits for the disk when it asks for them.
+import '../../../src/river/flow.ts';
 import { runRiver } from '../../../src/river/river.ts';
 import { connectStages } from '../../../src/river/agents.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
