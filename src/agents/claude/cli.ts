@@ -15,13 +15,13 @@ import type {
 import { exportLines, leftBehind, mayBeSession, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asArray, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
-import type { MappedRules } from '../rules/shell-rules.ts';
-import { kindOfDenial } from './events/allow-rules.ts';
+import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
 import { classifyFailure, missingResult, usageLimitOf } from './events/failure.ts';
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
 import { projectSlug } from './try-key.ts';
-import { CO_AUTHOR } from './provider.ts';
+import { accessOf } from './access.ts';
+import { CO_AUTHORS } from '../cli/providers.ts';
 
 /** What the command line of one call is made of. `alsoFolder`: another folder in which it may edit files; null: none. */
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
@@ -48,12 +48,13 @@ export const cli: AgentCli = {
     ],
   },
   looksIntoFolder: false,
+  accessOf,
   parseName,
   tellsRetries: true,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
+  kindOfDenial: kindOfDenialBy('claude'),
+  coAuthor: CO_AUTHORS.claude,
   sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  rulesGap: claudeRules,
   unmappedServers: () => [],
   prepare: ({ environment, servers, extraArgs, ...call }, { alsoFolder, configFolder }) =>
     Promise.resolve({
@@ -87,7 +88,7 @@ function openReader({ now, hear }: CallListener): CallReader {
 }
 
 /** The rules are written in the CLI's own language. */
-export function mapRules(rules: readonly string[]): MappedRules<readonly string[]> {
+export function claudeRules(rules: readonly string[]): MappedRules<readonly string[]> {
   return { own: rules, unmapped: [], allowsMore: null };
 }
 

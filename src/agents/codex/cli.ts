@@ -26,9 +26,11 @@ import {
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asAmount, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR, STANDARD_ADDRESS } from './provider.ts';
-import { codexMcpServers, type CodexSandbox, kindOfDenial, mapRules } from './tool-rules.ts';
+import { accessOf } from './access.ts';
+import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
+import { codexMcpServers, type CodexSandbox, codexRules } from './tool-rules.ts';
 
 /** What the command line of one call is made of. */
 type CodexRequest = Omit<CliCall, 'budgetUsd'> &
@@ -89,12 +91,13 @@ export const cli: AgentCli = {
     ],
   },
   looksIntoFolder: true,
+  accessOf,
   parseName,
   tellsRetries: true,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
+  kindOfDenial: kindOfDenialBy('codex'),
+  coAuthor: CO_AUTHORS.codex,
   sessions: { export: exportSession, import: importSession },
-  rulesGap: (allowedTools) => mapRules(allowedTools, { gitFolder: '.git' }),
+  rulesGap: (allowedTools) => codexRules(allowedTools, { gitFolder: '.git' }),
   unmappedServers: (servers) => codexMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     await resetHome(place.configFolder);
@@ -126,7 +129,7 @@ export async function sandboxFor(
   place: Omit<CliPlace, 'inbox'>,
 ): Promise<CodexSandbox | null> {
   const { configFolder, workFolder, alsoFolder, isolated, run } = place;
-  const { own } = mapRules(allowedTools, { gitFolder: join(alsoFolder ?? workFolder, '.git') });
+  const { own } = codexRules(allowedTools, { gitFolder: join(alsoFolder ?? workFolder, '.git') });
   const problem = await (probes.get(configFolder) ?? remember(configFolder, probe(environment, run)));
   if (problem === null) return own;
   if (isolated && own.mode === 'workspace-write') return null;
@@ -250,7 +253,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
     // The built-in one tries another kind of connection first, and its retries cannot be set.
     model_provider: 'ralph',
     'model_providers.ralph.name': 'ralph',
-    'model_providers.ralph.base_url': environment['OPENAI_BASE_URL'] || STANDARD_ADDRESS,
+    'model_providers.ralph.base_url': environment['OPENAI_BASE_URL'] || OPENAI_ADDRESS,
     'model_providers.ralph.wire_api': 'responses',
     'model_providers.ralph.env_key': 'OPENAI_API_KEY',
     'model_providers.ralph.request_max_retries': 1,

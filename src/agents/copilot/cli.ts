@@ -10,8 +10,10 @@ import type { Hiding } from '../cli/signed-texts.ts';
 import { timeOf } from '../reading/capped-bytes.ts';
 import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR } from './provider.ts';
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { accessOf } from './access.ts';
+import { CO_AUTHORS } from '../cli/providers.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { copilotRules } from './tool-rules.ts';
 
 /** The conversation of a call: its id is ours from the beginning. */
 interface Session {
@@ -53,12 +55,13 @@ export const cli: AgentCli = {
     programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
   },
   looksIntoFolder: true,
+  accessOf,
   parseName,
   tellsRetries: true,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
+  kindOfDenial: kindOfDenialBy('copilot'),
+  coAuthor: CO_AUTHORS.copilot,
   sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  rulesGap: copilotRules,
   unmappedServers: (servers) => copilotMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     const session = sessionOf(call.resume);
@@ -155,7 +158,7 @@ export function copilotArguments({
     // The repository's are texts of strangers.
     '--no-custom-instructions',
     `--excluded-tools=${NOT_OFFERED.join(',')}`,
-    ...mapRules(allowedTools).own,
+    ...copilotRules(allowedTools).own,
     ...copilotMcpServers(servers).own,
     '--secret-env-vars=COPILOT_GITHUB_TOKEN,COPILOT_PROVIDER_API_KEY,COPILOT_PROVIDER_BEARER_TOKEN',
     ...(alsoFolder === null ? [] : [`--add-dir=${alsoFolder}`]),

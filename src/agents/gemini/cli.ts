@@ -20,8 +20,11 @@ import {
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR } from './provider.ts';
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { geminiProtocol } from './messages/protocol.ts';
+import { accessByKey } from '../cli/access.ts';
+import { CO_AUTHORS } from '../cli/providers.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { geminiRules } from './tool-rules.ts';
 
 /** The entries of `mcpServers` in settings.json. */
 type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -36,6 +39,8 @@ const OWNER = '.project_root';
 const CHATS = 'chats';
 
 const KEPT = ['settings.json', 'tmp', 'projects.json'];
+
+const STANDARD_ADDRESS = 'https://generativelanguage.googleapis.com';
 
 /** An agent can make as many as it likes. */
 const MAX_PROJECTS = 100;
@@ -79,12 +84,19 @@ export const cli: AgentCli = {
   // It is JavaScript on every platform.
   source: { name: '@google/gemini-cli', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
   looksIntoFolder: true,
+  accessOf: (given, setting) =>
+    accessByKey(given, setting, {
+      key: 'GEMINI_API_KEY',
+      address: 'GOOGLE_GEMINI_BASE_URL',
+      standard: STANDARD_ADDRESS,
+      protocol: geminiProtocol,
+    }),
   parseName,
   tellsRetries: false,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
+  kindOfDenial: kindOfDenialBy('gemini'),
+  coAuthor: CO_AUTHORS.gemini,
   sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  rulesGap: geminiRules,
   unmappedServers: (servers) => geminiMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     await resetHome(place.configFolder, settingsWith(call.servers));
@@ -123,7 +135,7 @@ export function geminiEnvironment(
 ): Record<string, string> {
   return {
     // A file `.env` of the repository would be asked next.
-    GOOGLE_GEMINI_BASE_URL: 'https://generativelanguage.googleapis.com',
+    GOOGLE_GEMINI_BASE_URL: STANDARD_ADDRESS,
     NO_COLOR: '1',
     // Whatever is set of its own could widen what it obeys.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
@@ -137,7 +149,7 @@ export function geminiEnvironment(
 
 /** Files that a call needs, by their path below the inbox. */
 export function geminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
-  return { [RULES]: mapRules(allowedTools).own };
+  return { [RULES]: geminiRules(allowedTools).own };
 }
 
 /** What `--version` prints: `0.61.0`, or anything else for another program. */

@@ -1,4 +1,4 @@
-import { createAnswerReader, mostOf, parsedObject, tokensIn, type UsageReader } from '../passing/usage.ts';
+import { createAnswerReader, mostOf, jsonObjectIn, tokensIn, type UsageReader } from '../passing/usage.ts';
 import { isGiven } from '../passing/protocol.ts';
 import { asArray, asObject, asString, createEventData, type JsonObject } from '../reading/agent-event.ts';
 
@@ -80,7 +80,7 @@ export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageRea
 }
 
 function readAnswer(answer: string): Pick<UsageReader<Told>, 'counts' | 'isComplete'> {
-  const whole = answer.endsWith('}') ? parsedObject(answer) : null;
+  const whole = answer.endsWith('}') ? jsonObjectIn(answer) : null;
   const usage = countsIn(whole);
   return { counts: () => ({ usage, since: null, tier: tierIn(whole) }), isComplete: () => usage !== null };
 }
@@ -106,7 +106,7 @@ const CHAT_DELTA = /"delta": ?\{/;
 function responseEvent(data: string): EventTold {
   const isDelta = RESPONSE_DELTA.test(data);
   if (!isDelta && !RESPONSE_END.test(data)) return SILENT;
-  const event = parsedObject(data);
+  const event = jsonObjectIn(data);
   if (isDelta) return { ...SILENT, chars: asString(event?.['delta'])?.length ?? 0 };
   const response = asObject(event?.['response']);
   return { usage: countsIn(response), chars: null, tier: tierIn(response) };
@@ -114,7 +114,7 @@ function responseEvent(data: string): EventTold {
 
 function chatEvent(data: string): EventTold {
   if (!CHAT_USAGE.test(data) && !CHAT_DELTA.test(data)) return SILENT;
-  const event = parsedObject(data);
+  const event = jsonObjectIn(data);
   const deltas = asArray(event?.['choices']).map((choice) => asObject(asObject(choice)?.['delta']));
   const chars = deltas.reduce((sum, delta) => sum + (delta === null ? 0 : charsIn(delta, 0)), 0);
   return { usage: countsIn(event), chars: chars === 0 ? null : chars, tier: tierIn(event) };

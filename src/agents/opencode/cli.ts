@@ -19,8 +19,10 @@ import {
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import { asArray, asObject, type JsonObject } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR, GATEWAY_PATH } from './provider.ts';
-import { kindOfDenial, mapRules, opencodeMcpServers } from './tool-rules.ts';
+import { accessOf } from './access.ts';
+import { CO_AUTHORS, GATEWAY_PATH } from '../cli/providers.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
 
 /** Its folder for settings, below the config folder: made anew for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
@@ -72,12 +74,13 @@ export const cli: AgentCli = {
     ],
   },
   looksIntoFolder: true,
+  accessOf,
   parseName,
   tellsRetries: true,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
+  kindOfDenial: kindOfDenialBy('opencode'),
+  coAuthor: CO_AUTHORS.opencode,
   sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  rulesGap: opencodeRules,
   unmappedServers: (servers) => opencodeMcpServers(servers, {}).unmapped,
   prepare: async (call, place) => {
     await refusePlugins(place);
@@ -279,7 +282,7 @@ export function opencodeEnvironment(
       share: 'disabled',
       snapshot: false,
       mcp,
-      permission: permissionsWith(mapRules(allowedTools).own, permission),
+      permission: permissionsWith(opencodeRules(allowedTools).own, permission),
       ...providerSettings(providerOf(given), model),
     }),
   };

@@ -2,7 +2,7 @@ import { NOTHING, type Spent } from '../../core/spending/meter.ts';
 import { noPriceText } from '../../core/spending/prices.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../ports/broker.ts';
 import type { JsonObject } from '../reading/agent-event.ts';
-import { parsedObject } from './usage.ts';
+import { jsonObjectIn } from './usage.ts';
 
 /** Why a request gets an answer of ours. */
 type Problem = 'no-key' | 'no-object' | 'not-passed-on' | 'exhausted' | 'no-price' | 'too-large' | 'unreachable';
@@ -74,7 +74,7 @@ function read<Endpoint>(api: ModelApi<Endpoint>, request: AgentRequest, secretFo
   if (headers === null) return refused('no-key', 'a request without the placeholder of this call');
   const endpoint = api.endpoint(method, target);
   if (endpoint === null) return refused('not-passed-on', api.nameRequest(method, target));
-  const message = parsedObject(body);
+  const message = jsonObjectIn(body);
   if (message === null) return refused('no-object', 'a body that is not a JSON object');
   const passed = api.pass(message, endpoint, request);
   if (typeof passed === 'string') return refused('not-passed-on', passed);

@@ -72,6 +72,6 @@ export function combined<Counts extends object>(
 }
 
 /** The object that a text is in JSON; null: it is none. */
-export function parsedObject(text: string): JsonObject | null {
+export function jsonObjectIn(text: string): JsonObject | null {
   return asObject(tryJson(text));
 }

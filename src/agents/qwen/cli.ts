@@ -19,8 +19,11 @@ import {
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR, STANDARD_ADDRESS } from './provider.ts';
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { openAiProtocol } from '../openai/protocol.ts';
+import { accessByKey } from '../cli/access.ts';
+import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { qwenRules } from './tool-rules.ts';
 
 const PROJECTS = 'projects';
 
@@ -62,12 +65,20 @@ export const cli: AgentCli = {
   // It is JavaScript on every platform.
   source: { name: '@qwen-code/qwen-code', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
   looksIntoFolder: true,
+  accessOf: (given, setting) =>
+    accessByKey(given, setting, {
+      key: 'OPENAI_API_KEY',
+      address: 'OPENAI_BASE_URL',
+      standard: OPENAI_ADDRESS,
+      path: '/v1',
+      protocol: (way) => openAiProtocol({ ...way, apis: ['chat'], basePath: '/v1', headers: {} }),
+    }),
   parseName,
   tellsRetries: false,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
+  kindOfDenial: kindOfDenialBy('qwen'),
+  coAuthor: CO_AUTHORS.qwen,
   sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  rulesGap: qwenRules,
   unmappedServers,
   prepare: async (call, place) => {
     await resetHome(place);
@@ -119,7 +130,7 @@ export function qwenEnvironment(
 ): Record<string, string> {
   return {
     // A file `.env` of the repository would be asked next.
-    OPENAI_BASE_URL: STANDARD_ADDRESS,
+    OPENAI_BASE_URL: OPENAI_ADDRESS,
     NO_COLOR: '1',
     // Whatever is set of its own could widen what it obeys, or make it wait for a provider for hours.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('QWEN_'))),
@@ -133,7 +144,7 @@ export function qwenEnvironment(
 
 /** Files that a call needs, by their path below the inbox. */
 export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
-  const { allow, deny } = mapRules(allowedTools).own;
+  const { allow, deny } = qwenRules(allowedTools).own;
   const permissions = { allow, deny: [...deny, ...NOT_UNASKED] };
   return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
 }

@@ -48,11 +48,6 @@ export type WhatIf =
 /** The rules by which each agent refuses calls. */
 export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
 
-/** The agents whose rules a replay may ask for. */
-export function agentsIn({ start, entries }: Journal): readonly AgentName[] {
-  return [...new Set([...start.policy.agents, ...entries.flatMap(({ agent }) => agent ?? [])])];
-}
-
 /** Makes every decision of a recorded run again, and returns what differs from the record. `kindsOf`: the rules of each agent. */
 export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Difference[] {
   const { entries, end } = journal;

@@ -1,4 +1,4 @@
-import { combined, createAnswerReader, mostOf, parsedObject, tokensIn, type UsageReader } from '../../passing/usage.ts';
+import { combined, createAnswerReader, mostOf, jsonObjectIn, tokensIn, type UsageReader } from '../../passing/usage.ts';
 import { asAmount, asArray, asObject, asString, createEventData } from '../../reading/agent-event.ts';
 import { NO_TOKENS, type TokenCounts } from './prices.ts';
 
@@ -18,7 +18,7 @@ export function createClaudeUsage(contentType: string): ClaudeUsage {
 }
 
 function read(answer: string): Pick<ClaudeUsage, 'counts' | 'isComplete'> {
-  const counts = answer.endsWith('}') ? countsIn(parsedObject(answer)) : null;
+  const counts = answer.endsWith('}') ? countsIn(jsonObjectIn(answer)) : null;
   return { counts: () => counts, isComplete: () => counts !== null };
 }
 
@@ -32,7 +32,7 @@ function createEventCounter() {
     read: (event: string): void => {
       if (event.includes('"content_block_delta"')) since += tokensOf(event);
       else if (/"message_(?:start|delta)"/.test(event)) {
-        const told = countsIn(parsedObject(event));
+        const told = countsIn(jsonObjectIn(event));
         if (told !== null && told.output > 0 && event.includes('"message_delta"')) {
           since = 0;
           isComplete = true;
@@ -47,7 +47,7 @@ function createEventCounter() {
 
 /** Tokens that a delta adds, roughly: one at least. */
 function tokensOf(event: string): number {
-  const delta = asObject(parsedObject(event)?.['delta']);
+  const delta = asObject(jsonObjectIn(event)?.['delta']);
   const texts = ['text', 'thinking', 'partial_json'].map((name) => asString(delta?.[name]) ?? '');
   return Math.max(1, tokensIn(texts.join('').length));
 }

@@ -1,5 +1,5 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { createAnswerReader, mostOf, parsedObject, type UsageReader } from '../../passing/usage.ts';
+import { createAnswerReader, mostOf, jsonObjectIn, type UsageReader } from '../../passing/usage.ts';
 import { asAmount, asObject, createEventData, type JsonObject } from '../../reading/agent-event.ts';
 
 /** Tokens of one answer; `cached` is a part of `input`. */
@@ -20,7 +20,7 @@ export function createGeminiUsage(contentType: string): GeminiUsage {
   if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
   const { read, counts, isComplete } = createEventCounter();
   const push = createEventData(MAX_CHARS, (data) => {
-    read(parsedObject(data));
+    read(jsonObjectIn(data));
   });
   return { push, counts, isComplete };
 }

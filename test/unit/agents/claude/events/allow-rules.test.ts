@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { kindOfDenial } from '../../../../../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../../../../../src/agents/rules/shell-rules.ts';
 import { shellParts } from '../../../../../src/agents/rules/shell-rules.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 describe('a compound of allowed parts', () => {
   test.each([
