@@ -2,7 +2,6 @@ import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import type { CollectedOutput } from '../../processes/collect-output.ts';
 import type { Clock } from '../reading/capped-bytes.ts';
 import type { AccessOf } from './access.ts';
@@ -18,8 +17,8 @@ export interface AgentCli {
   /** Whether `prepare` and what it returns read or write the CLI's own folder. */
   readonly looksIntoFolder: boolean;
   readonly accessOf: AccessOf;
-  /** What `--version` prints. */
-  readonly parseName: (printed: string) => AgentName;
+  /** What `--version` prints: the version, and the program's name where it is not the title. Anything else is printed by another program. */
+  readonly printedVersion: RegExp;
   /** Whether it prints that it tries its provider again. What does it without a word is seen between it and its provider. */
   readonly tellsRetries: boolean;
   readonly kindOfDenial: KindOfDenial;

@@ -3,7 +3,6 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import { describeCollected } from '../../processes/collect-output.ts';
 import {
   type AgentCli,
@@ -92,19 +91,20 @@ export const cli: AgentCli = {
   },
   looksIntoFolder: true,
   accessOf,
-  parseName,
+  // `codex-cli 0.169.0`
+  printedVersion: /^codex-cli (?<version>\S+)$/,
   tellsRetries: true,
   kindOfDenial: kindOfDenialBy('codex'),
   coAuthor: CO_AUTHORS.codex,
-  sessions: { export: exportSession, import: importSession },
+  sessions: { export: exportCodexSession, import: importCodexSession },
   rulesGap: (allowedTools) => codexRules(allowedTools, { gitFolder: '.git' }),
   unmappedServers: (servers) => codexMcpServers(servers).unmapped,
   prepare: async (call, place) => {
-    await resetHome(place.configFolder);
+    await resetCodexHome(place.configFolder);
     const environment = codexEnvironment(call.environment, place.configFolder);
     const sandbox = await sandboxFor(call, environment, place);
     // It prints the sum of all that the session has used.
-    const tokensBefore = call.resume === null ? 0 : await tokensOf(place.configFolder, call.resume);
+    const tokensBefore = call.resume === null ? 0 : await tokensOfCodexSession(place.configFolder, call.resume);
     return {
       args: codexArguments({ ...call, ...place, sandbox }),
       environment,
@@ -156,7 +156,7 @@ function problemText(problem: string, isolated: boolean): string {
 }
 
 /** See exportLines: the rollout, which is all that `resume` needs (0.169). */
-export async function exportSession(
+async function exportCodexSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
@@ -168,7 +168,7 @@ export async function exportSession(
 }
 
 /** Puts a rollout where `resume <id>` finds it; false when it cannot be one, or the id is none. */
-export async function importSession(
+async function importCodexSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
@@ -180,12 +180,12 @@ export async function importSession(
 }
 
 /** Leaves nothing in the CLI's folder but conversations: instructions, variables and skills that an earlier call left there would count in this one. */
-export async function resetHome(configFolder: string): Promise<void> {
+export async function resetCodexHome(configFolder: string): Promise<void> {
   await keepOnly(configFolder, [SESSIONS]);
 }
 
 /** What a session has used so far; null: unknown. */
-export async function tokensOf(configFolder: string, id: string): Promise<number | null> {
+export async function tokensOfCodexSession(configFolder: string, id: string): Promise<number | null> {
   if (!UUID.test(id)) return null;
   const path = (await rolloutsOf(configFolder, id).catch(() => [])).at(-1);
   return path === undefined
@@ -320,10 +320,4 @@ function hiddenTemporary(environment: CliCall['environment'], configFolder: stri
   const temporary = resolve('/', environment['TMPDIR'] || '/tmp');
   const way = relative(temporary, configFolder);
   return way === '' || (way !== '..' && !way.startsWith('../') && !isAbsolute(way)) ? temporary : null;
-}
-
-/** What `--version` prints: `codex-cli 0.169.0`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  const version = /^codex-cli (\S+)$/.exec(printed)?.[1];
-  return version === undefined ? { name: printed, version: '' } : { name: 'Codex', version };
 }

@@ -15,7 +15,7 @@ export const cli: AgentCli = {
   looksIntoFolder: false,
   // What it needs to reach a model, the user passes by `agent-env`.
   accessOf: (environment) => ({ kind: 'direct', environment }),
-  parseName: (printed) => ({ name: printed, version: '' }),
+  printedVersion: /^(?!)/,
   tellsRetries: false,
   kindOfDenial: kindOfDenialBy('command'),
   coAuthor: null,

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MappedServers, McpServer } from '../../core/mcp/values.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession, placeFile, type SessionForm } from '../cli/jsonl-session.ts';
@@ -56,11 +55,12 @@ export const cli: AgentCli = {
   },
   looksIntoFolder: true,
   accessOf,
-  parseName,
+  // `GitHub Copilot CLI 1.0.102.`
+  printedVersion: /^GitHub Copilot CLI (?<version>\S+?)\.?$/,
   tellsRetries: true,
   kindOfDenial: kindOfDenialBy('copilot'),
   coAuthor: CO_AUTHORS.copilot,
-  sessions: { export: exportSession, import: importSession },
+  sessions: { export: exportCopilotSession, import: importCopilotSession },
   rulesGap: copilotRules,
   unmappedServers: (servers) => copilotMcpServers(servers).unmapped,
   prepare: async (call, place) => {
@@ -92,7 +92,7 @@ function sessionOf(resume: string | null): Session {
 }
 
 /** See exportLines: the session's events, which are all that `--resume` needs (1.0.102). */
-export async function exportSession(
+async function exportCopilotSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
@@ -101,7 +101,7 @@ export async function exportSession(
 }
 
 /** Puts events where `--resume <id>` finds them; false when they cannot be a session's, or the id is none. */
-export async function importSession(
+async function importCopilotSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
@@ -179,12 +179,6 @@ export function copilotEnvironment(given: CliCall['environment'], configFolder: 
     COPILOT_AUTO_UPDATE: 'false',
     CI: 'true',
   };
-}
-
-/** What `--version` prints: `GitHub Copilot CLI 1.0.102.`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  const version = /^GitHub Copilot CLI (\S+?)\.?$/.exec(printed)?.[1];
-  return version === undefined ? { name: printed, version: '' } : { name: 'GitHub Copilot CLI', version };
 }
 
 /** Servers as arguments of GitHub Copilot CLI, which puts its own variables in the place of `${NAME}`: no value of one is on its command line. */

@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type MappedServers, mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
@@ -91,15 +90,16 @@ export const cli: AgentCli = {
       standard: STANDARD_ADDRESS,
       protocol: geminiProtocol,
     }),
-  parseName,
+  // `0.61.0`
+  printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   tellsRetries: false,
   kindOfDenial: kindOfDenialBy('gemini'),
   coAuthor: CO_AUTHORS.gemini,
-  sessions: { export: exportSession, import: importSession },
+  sessions: { export: exportGeminiSession, import: importGeminiSession },
   rulesGap: geminiRules,
   unmappedServers: (servers) => geminiMcpServers(servers).unmapped,
   prepare: async (call, place) => {
-    await resetHome(place.configFolder, settingsWith(call.servers));
+    await resetGeminiHome(place.configFolder, settingsWith(call.servers));
     await removeEmptyChats(place, call.resume);
     return {
       args: geminiArguments({ ...call, ...place }),
@@ -152,11 +152,6 @@ export function geminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Re
   return { [RULES]: geminiRules(allowedTools).own };
 }
 
-/** What `--version` prints: `0.61.0`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Gemini CLI', version: printed } : { name: printed, version: '' };
-}
-
 /** The user's settings, with the servers of its tools: those of the machine count only in folders that belong to root. */
 function settingsWith(servers: CliCall['servers']): object {
   const mcpServers = geminiMcpServers(servers).own;
@@ -165,7 +160,7 @@ function settingsWith(servers: CliCall['servers']): object {
 }
 
 /** Reads a transcript, its secrets hidden. Later lines change earlier ones, so a long one cannot be cut. */
-export async function exportSession(
+async function exportGeminiSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
@@ -192,7 +187,7 @@ export async function removeEmptyChats(place: SessionPlace, id: string | null): 
 }
 
 /** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
-export async function importSession(
+async function importGeminiSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
@@ -210,7 +205,7 @@ export async function importSession(
 }
 
 /** Leaves nothing in its folder but conversations and our settings: rules, hooks or servers that an earlier call left there would count in this one. */
-export async function resetHome(configFolder: string, settings: object): Promise<void> {
+export async function resetGeminiHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
   await keepOnly(join(configFolder, HOME), KEPT);
   // Programs of its own, and what it would remember of a project.

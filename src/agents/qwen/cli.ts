@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import { projectSlug } from '../claude/try-key.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
@@ -73,16 +72,17 @@ export const cli: AgentCli = {
       path: '/v1',
       protocol: (way) => openAiProtocol({ ...way, apis: ['chat'], basePath: '/v1', headers: {} }),
     }),
-  parseName,
+  // `0.24.4`
+  printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   tellsRetries: false,
   kindOfDenial: kindOfDenialBy('qwen'),
   coAuthor: CO_AUTHORS.qwen,
-  sessions: { export: exportSession, import: importSession },
+  sessions: { export: exportQwenSession, import: importQwenSession },
   rulesGap: qwenRules,
   unmappedServers,
   prepare: async (call, place) => {
-    await resetHome(place);
-    const tokensBefore = await tokensOf(place, call.resume);
+    await resetQwenHome(place);
+    const tokensBefore = await tokensOfQwenSession(place, call.resume);
     return {
       args: qwenArguments({ ...call, ...place }),
       environment: qwenEnvironment(call.environment, place),
@@ -149,13 +149,8 @@ export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Reco
   return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
 }
 
-/** What `--version` prints: `0.24.4`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Qwen Code', version: printed } : { name: printed, version: '' };
-}
-
 /** Reads a transcript, its secrets hidden. Each line names the one before it, back to the first: a long one is not cut. */
-export async function exportSession(
+async function exportQwenSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
@@ -164,7 +159,7 @@ export async function exportSession(
 }
 
 /** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
-export async function importSession(
+async function importQwenSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
@@ -177,7 +172,7 @@ export async function importSession(
 }
 
 /** What the session had used before a call: the CLI prints sums. null: nothing, or unknown. */
-export async function tokensOf(place: SessionPlace, id: string | null): Promise<number | null> {
+export async function tokensOfQwenSession(place: SessionPlace, id: string | null): Promise<number | null> {
   if (id === null || !UUID.test(id)) return null;
   const text = await readPlainFile(await transcriptPath(place, id), async (file, size) =>
     size > MAX_READ_BYTES ? null : (await file.readFile()).toString('utf8'),
@@ -186,7 +181,7 @@ export async function tokensOf(place: SessionPlace, id: string | null): Promise<
 }
 
 /** Leaves nothing in its folder but conversations: settings, skills and extensions that an earlier call left there would count in this one. */
-export async function resetHome({ configFolder }: SessionPlace): Promise<void> {
+export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
   // Beside the conversations of a project, what it would remember.
   for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
