@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { kindOfDenialBy } from '../../../../../src/agents/rules/shell-rules.ts';
-import { shellParts } from '../../../../../src/agents/rules/shell-rules.ts';
+import { kindOfDenialBy, shellParts } from '../../../../../src/agents/rules/shell-rules.ts';
 
 const kindOfDenial = kindOfDenialBy('claude');
 
