@@ -1,4 +1,4 @@
-import { kindOfDenial } from '../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../src/agents/rules/shell-rules.ts';
 import type { Analysis } from '../src/core/analysis/analysis.ts';
 import { afterIteration, nextStep, startRun, type RunSoFar } from '../src/core/lane/decide.ts';
 import { classifyDenials } from '../src/core/lane/denials.ts';
@@ -14,6 +14,8 @@ import { configOf } from './simulator/policies.ts';
 import { print } from './simulator/agent-output.ts';
 import { createWorld } from './simulator/world.ts';
 import { analyzeOutput } from './analyze-output.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 const GOAL_MS = 1;
 const STEPS = 2_000;

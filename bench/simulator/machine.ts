@@ -2,13 +2,15 @@ import { KNOWN_SIGNALS } from '../../src/core/analysis/done-signals.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Verification } from '../../src/core/evidence.ts';
 import type { LoopDeps, OpenedAgent } from '../../src/loop/deps.ts';
-import { kindOfDenial } from '../../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../../src/agents/rules/shell-rules.ts';
 import type { TaskId } from '../../src/core/tasks/ids.ts';
 import type { AgentCall, AgentRun } from '../../src/ports/agent.ts';
 import { analyzeOutput } from '../analyze-output.ts';
 import type { Act, Mind } from './behaviours.ts';
 import { print } from './agent-output.ts';
 import { after, snapshotOf, testsPass, type World } from './world.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 /** One deed of the agent, with the world around it. */
 export interface Done {

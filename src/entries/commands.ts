@@ -73,7 +73,7 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   addCommand,
   createImportCommand(openImport),
   ...createOrderCommands(open),
-  createReplayCommand(async (agents) => (await import('../wiring/agents/denials.ts')).kindsOfDenial(agents)),
+  createReplayCommand(async () => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy),
   createAnalyzeCommand(async (agent, now) =>
     (await import('../wiring/agents/output-reader.ts')).openReader(agent, now),
   ),

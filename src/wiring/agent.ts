@@ -42,7 +42,7 @@ export async function createAgent(
 ): Promise<Agent> {
   const [{ createCliAgent }, { cli }, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
-    ADAPTERS[name].cli(),
+    ADAPTERS[name](),
     import('./isolation/room-place.ts'),
   ]);
   const { config } = world;
@@ -81,7 +81,7 @@ export async function argumentsOf(
   { name }: ChosenAgent,
   call: Omit<CliCall, 'environment'>,
 ): Promise<readonly string[]> {
-  const { cli } = await ADAPTERS[name].cli();
+  const { cli } = await ADAPTERS[name]();
   const { args } = await cli.prepare(
     { ...call, environment: {} },
     {

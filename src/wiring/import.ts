@@ -3,7 +3,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claudeProvider } from '../agents/claude/provider.ts';
+import { claudeProvider } from '../agents/cli/providers.ts';
 import { ADAPTERS } from './agents/agent-settings.ts';
 import { ALL_PROVIDERS } from './agents/providers.ts';
 import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
@@ -39,7 +39,7 @@ async function askAgent({
 }: AskedAgent): Promise<Awaited<ReturnType<ImportWorld['askAgent']>>> {
   const [{ createCliAgent }, { cli }, { endTagged }] = await Promise.all([
     import('../agents/cli/agent.ts'),
-    ADAPTERS.claude.cli(),
+    ADAPTERS.claude(),
     import('../processes/process-tree.ts'),
   ]);
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-import-'));

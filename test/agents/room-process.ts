@@ -90,7 +90,7 @@ async function openPlace(nth: number, calls: RoomPlay['calls']) {
     ...(Object.fromEntries(own) as Record<string, string>),
   };
   const login = await loginFor(play.name, given, { allowedTools, model: null, prices: {}, listen: opened.listen });
-  const { cli } = await ADAPTERS[play.name].cli();
+  const { cli } = await ADAPTERS[play.name]();
   const [log, configFolder] = [createMemoryLog(), join(room.folders.session, play.name)];
   const agent = createCliAgent(cli, {
     command: play.command,

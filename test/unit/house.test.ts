@@ -96,11 +96,9 @@ test.each(VAGUE)('no two files export %s', (name) => {
   expect((exportersOf('any').get(name) ?? []).slice(1)).toEqual([]);
 });
 
-test('no two exported functions have one name, but for the rooms of agents, which say the same of each', () => {
+test('no two exported functions have one name', () => {
   const exporters = exportersOf('function');
   expect(exporters.size).toBeGreaterThan(1000);
-  const twice = [...exporters].filter(
-    ([, files]) => files.length > 1 && !files.every((file) => file.startsWith('agents/')),
-  );
+  const twice = [...exporters].filter(([, files]) => files.length > 1);
   expect(twice).toEqual([]);
 });

@@ -1,12 +1,24 @@
 import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
-import { type AccessOf, type AwsKeys, noServerAddress, pastTheProxy, secretsAmong, serverAddress } from '../cli/cli.ts';
+import {
+  type AccessOf,
+  type AwsKeys,
+  headersIn,
+  noServerAddress,
+  pastTheProxy,
+  secretsAmong,
+  serverAddress,
+  valueIn,
+  valuesIn,
+  type Variables,
+  without,
+} from '../cli/access.ts';
+import { claudeProvider } from '../cli/providers.ts';
 import { bedrockApi, claudeProtocol, messagesApi, vertexApi } from './messages/protocol.ts';
-import { claudeProvider } from './provider.ts';
 
 /** How the agent reaches its model: through the broker, which holds the keys, or by itself. */
 type Login =
   | BrokeredLogin
-  | { readonly kind: 'direct'; readonly environment: Environment }
+  | { readonly kind: 'direct'; readonly environment: Variables }
   | { readonly kind: 'unusable'; readonly problem: string };
 
 interface BrokeredLogin {
@@ -15,11 +27,11 @@ interface BrokeredLogin {
   /** Without a slash at the end. */
   readonly provider: string;
   /** Name of the variable that gets the placeholder → key. */
-  readonly keys: Environment;
+  readonly keys: Variables;
   /** Sent with every request. */
-  readonly headers: Environment;
+  readonly headers: Variables;
   /** The agent's, without keys. */
-  readonly environment: Environment;
+  readonly environment: Variables;
 }
 
 /** Whose API it is. */
@@ -28,8 +40,6 @@ export type Api =
   | { readonly kind: 'bedrock'; readonly signing: AwsKeys | null }
   /** `models`: path of the models of one project in one place. */
   | { readonly kind: 'vertex'; readonly models: string };
-
-type Environment = Readonly<Record<string, string>>;
 
 const PROVIDER = 'https://api.anthropic.com';
 
@@ -68,33 +78,28 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
 };
 
 /** Takes the keys out of the agent's environment. A cloud's login that is a file or the machine's own stays where it is. */
-export function loginOf(environment: Environment): Login {
+export function loginOf(environment: Variables): Login {
   if (environment['CLAUDE_CODE_USE_BEDROCK'] === '1') return bedrockLogin(environment);
   if (environment['CLAUDE_CODE_USE_VERTEX'] === '1') return vertexLogin(environment);
-  const keys = Object.fromEntries(
-    claudeProvider.keys.flatMap((name): [string, string][] => {
-      const value = textOf(environment, name);
-      return value === '' ? [] : [[name, value]];
-    }),
-  );
+  const keys = valuesIn(environment, claudeProvider.keys);
   return Object.keys(keys).length === 0
     ? { kind: 'direct', environment }
     : brokered(environment, { api: { kind: 'anthropic' }, keys, standard: PROVIDER });
 }
 
-function bedrockLogin(environment: Environment): Login {
-  const key = textOf(environment, BEDROCK_KEY);
+function bedrockLogin(environment: Variables): Login {
+  const key = valueIn(environment, BEDROCK_KEY);
   const [accessKeyId, secretAccessKey] = [
-    textOf(environment, 'AWS_ACCESS_KEY_ID'),
-    textOf(environment, 'AWS_SECRET_ACCESS_KEY'),
+    valueIn(environment, 'AWS_ACCESS_KEY_ID'),
+    valueIn(environment, 'AWS_SECRET_ACCESS_KEY'),
   ];
   const isSigned = key === '' && accessKeyId !== '' && secretAccessKey !== '';
   if (key === '' && !isSigned) return { kind: 'direct', environment };
   // As the CLI does without one.
-  const region = textOf(environment, 'AWS_REGION') || textOf(environment, 'AWS_DEFAULT_REGION') || 'us-east-1';
+  const region = valueIn(environment, 'AWS_REGION') || valueIn(environment, 'AWS_DEFAULT_REGION') || 'us-east-1';
   if (!/^[a-z]{2,}(?:-[a-z]+)+-\d{1,2}$/.test(region))
     return { kind: 'unusable', problem: '`AWS_REGION` is not a region of AWS such as eu-west-1. Correct it.' };
-  const sessionToken = textOf(environment, 'AWS_SESSION_TOKEN');
+  const sessionToken = valueIn(environment, 'AWS_SESSION_TOKEN');
   return brokered(environment, {
     api: { kind: 'bedrock', signing: isSigned ? { region, accessKeyId, secretAccessKey, sessionToken } : null },
     keys: { [BEDROCK_KEY]: key },
@@ -102,11 +107,11 @@ function bedrockLogin(environment: Environment): Login {
   });
 }
 
-function vertexLogin(environment: Environment): Login {
-  const token = textOf(environment, 'CLOUDSDK_AUTH_ACCESS_TOKEN') || textOf(environment, 'GOOGLE_OAUTH_ACCESS_TOKEN');
+function vertexLogin(environment: Variables): Login {
+  const token = valueIn(environment, 'CLOUDSDK_AUTH_ACCESS_TOKEN') || valueIn(environment, 'GOOGLE_OAUTH_ACCESS_TOKEN');
   if (token === '') return { kind: 'direct', environment };
-  const project = textOf(environment, 'ANTHROPIC_VERTEX_PROJECT_ID');
-  const region = textOf(environment, 'CLOUD_ML_REGION');
+  const project = valueIn(environment, 'ANTHROPIC_VERTEX_PROJECT_ID');
+  const region = valueIn(environment, 'CLOUD_ML_REGION');
   if (!/^[a-z0-9][\w.:-]*$/.test(project) || !/^[a-z0-9-]+$/.test(region))
     return {
       kind: 'unusable',
@@ -129,12 +134,11 @@ function vertexHost(region: string): string {
 
 /** `standard`: the address where the environment names none. */
 function brokered(
-  environment: Environment,
+  environment: Variables,
   { api, keys, standard }: Pick<BrokeredLogin, 'api' | 'keys'> & { readonly standard: string },
 ): Login {
   const name = ADDRESSES[api.kind];
-  const given = textOf(environment, name);
-  const provider = serverAddress(given === '' ? standard : given);
+  const provider = serverAddress(valueIn(environment, name) || standard);
   if (provider === null) return noServerAddress(name);
   const taken: readonly string[] = [
     ...claudeProvider.keys,
@@ -147,29 +151,20 @@ function brokered(
     api,
     provider,
     keys,
-    headers: headersIn(environment[HEADERS] ?? ''),
-    environment: Object.fromEntries(Object.entries(environment).filter(([variable]) => !taken.includes(variable))),
+    headers: headersIn(environment[HEADERS] ?? '', /\n/),
+    environment: without(environment, taken),
   };
-}
-
-/** `Name: value` in each line, as the CLI reads them. */
-function headersIn(text: string): Record<string, string> {
-  const pairs = text.split('\n').flatMap((line): [string, string][] => {
-    const [, name = '', value = ''] = /^\s*([\w-]+)\s*:(.*)$/.exec(line) ?? [];
-    return name === '' ? [] : [[name.toLowerCase(), value.trim()]];
-  });
-  return Object.fromEntries(pairs);
 }
 
 /** What the agent's CLI finds the broker by. Requests to this machine go past the proxy of the network. */
 export function brokerEnvironment(
   { api, environment }: Pick<BrokeredLogin, 'api' | 'environment'>,
-  { address, placeholders }: { readonly address: string; readonly placeholders: Environment },
+  { address, placeholders }: { readonly address: string; readonly placeholders: Variables },
 ): Record<string, string> {
   return { ...credentials(api, placeholders), [ADDRESSES[api.kind]]: address, ...pastTheProxy(environment) };
 }
 
-function credentials(api: Api, placeholders: Environment): Environment {
+function credentials(api: Api, placeholders: Variables): Variables {
   switch (api.kind) {
     case 'anthropic':
       return placeholders;
@@ -179,8 +174,4 @@ function credentials(api: Api, placeholders: Environment): Environment {
     case 'vertex':
       return { [HEADERS]: `Authorization: Bearer ${placeholders[HEADERS] ?? ''}`, CLAUDE_CODE_SKIP_VERTEX_AUTH: '1' };
   }
-}
-
-function textOf(environment: Environment, name: string): string {
-  return (environment[name] ?? '').trim();
 }

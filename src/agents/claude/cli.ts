@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { McpServer } from '../../core/mcp/values.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import { logLine } from '../../processes/log-line.ts';
 import type { CallEvent } from '../cli/stall-watch.ts';
 import type {
@@ -15,13 +14,13 @@ import type {
 import { exportLines, leftBehind, mayBeSession, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asArray, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
-import type { MappedRules } from '../rules/shell-rules.ts';
-import { kindOfDenial } from './events/allow-rules.ts';
-import { classifyFailure, missingResult, usageLimitOf } from './events/failure.ts';
+import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
+import { classifyClaudeFailure, missingResult, claudeLimitOf } from './events/failure.ts';
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
 import { projectSlug } from './try-key.ts';
-import { CO_AUTHOR } from './provider.ts';
+import { accessOf } from './access.ts';
+import { CO_AUTHORS } from '../cli/providers.ts';
 
 /** What the command line of one call is made of. `alsoFolder`: another folder in which it may edit files; null: none. */
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
@@ -48,12 +47,14 @@ export const cli: AgentCli = {
     ],
   },
   looksIntoFolder: false,
-  parseName,
+  accessOf,
+  // `2.1.330 (Claude Code)`
+  printedVersion: /^(?<version>\S+) \((?<name>[^)]+)\)$/,
   tellsRetries: true,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
-  sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  kindOfDenial: kindOfDenialBy('claude'),
+  coAuthor: CO_AUTHORS.claude,
+  sessions: { export: exportClaudeSession, import: importClaudeSession },
+  rulesGap: claudeRules,
   unmappedServers: () => [],
   prepare: ({ environment, servers, extraArgs, ...call }, { alsoFolder, configFolder }) =>
     Promise.resolve({
@@ -65,7 +66,7 @@ export const cli: AgentCli = {
     }),
   judgeStall: ({ text, status, cause, now }) => {
     const failure = { text, subtype: null, error: cause, apiError: null, terminalReason: null, status };
-    return { agentError: classifyFailure(failure), usageLimit: usageLimitOf(failure, null, now) };
+    return { agentError: classifyClaudeFailure(failure), usageLimit: claudeLimitOf(failure, null, now) };
   },
 };
 
@@ -87,7 +88,7 @@ function openReader({ now, hear }: CallListener): CallReader {
 }
 
 /** The rules are written in the CLI's own language. */
-export function mapRules(rules: readonly string[]): MappedRules<readonly string[]> {
+export function claudeRules(rules: readonly string[]): MappedRules<readonly string[]> {
   return { own: rules, unmapped: [], allowsMore: null };
 }
 
@@ -161,7 +162,7 @@ export function claudeArguments({
     ...(model === null ? [] : ['--model', model]),
     // Zero is refused by the CLI.
     ...(budgetUsd !== null && budgetUsd > 0 ? ['--max-budget-usd', Math.max(budgetUsd, 0.0001).toFixed(4)] : []),
-    ...(resume !== null && isSessionId(resume) ? ['--resume', resume] : []),
+    ...(resume !== null && isClaudeSession(resume) ? ['--resume', resume] : []),
     ...extraArgs,
   ];
 }
@@ -185,39 +186,33 @@ export function claudeEnvironment(
   };
 }
 
-/** What `--version` prints: `2.1.330 (Claude Code)`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  const [, version, name] = /^(\S+) \(([^)]+)\)$/.exec(printed) ?? [];
-  return version === undefined || name === undefined ? { name: printed, version: '' } : { name, version };
-}
-
 /**
  * Reads a transcript, its secrets hidden; a long one begins at a later prompt, which `--resume` takes for the
  * beginning (2.1.197 and 2.1.330): each line but the first names its parent, and the CLI takes one whose parent is gone
  * for the first. Files of subagents and of long tool results are left behind: the conversation is whole without them, and
  * names them by paths of this run only.
  */
-export async function exportSession(
+async function exportClaudeSession(
   folders: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!isSessionId(id)) return leftBehind('its id is not a UUID');
+  if (!isClaudeSession(id)) return leftBehind('its id is not a UUID');
   const path = join(folders.configFolder, ...(await transcriptFolders(folders)), `${id}.jsonl`);
   return exportLines(path, hiding, { isMessage, isPrompt });
 }
 
 /** Puts a transcript where `--resume <id>` finds it; returns false if it is empty or too large, or if the id is not valid. */
-export async function importSession(
+async function importClaudeSession(
   folders: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!isSessionId(id) || !mayBeSession(content)) return false;
+  if (!isClaudeSession(id) || !mayBeSession(content)) return false;
   await placeFile(folders.configFolder, await transcriptFolders(folders), { name: `${id}.jsonl`, content });
   return true;
 }
 
 /** An id comes out of an agent's output or stored state; only a UUID may become part of a path or an argument. */
-export function isSessionId(id: string): boolean {
+export function isClaudeSession(id: string): boolean {
   return UUID.test(id);
 }
 

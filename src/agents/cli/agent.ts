@@ -29,7 +29,8 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
       const started = await ready();
       // Asked for its version, a program of the user's would do its work, or whatever else.
       if (cli.source === null) return programNamed(options);
-      return cli.parseName(
+      return nameOfProgram(
+        cli,
         await versionOf(started, { cwd: room?.folders.home ?? checkoutFolder, environment, room, runTag }),
       );
     },
@@ -49,6 +50,15 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
       await endTagged(runTag);
     },
   };
+}
+
+/** Who prints this as its version. */
+export function nameOfProgram(
+  { title, printedVersion }: Pick<AgentCli, 'title' | 'printedVersion'>,
+  printed: string,
+): AgentName {
+  const { version, name = title } = printedVersion.exec(printed)?.groups ?? {};
+  return version === undefined ? { name: printed, version: '' } : { name, version };
 }
 
 /** A program of the user's, by the name of its file. One without a folder is looked for when it is started. */

@@ -1,50 +1,25 @@
-import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
-import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/cli.ts';
+import { brokeredAccess, type AccessOf, valueIn, valuesIn } from '../cli/access.ts';
+import { OPENAI_ADDRESS } from '../cli/providers.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
-import { STANDARD_ADDRESS } from './provider.ts';
 
 /** Codex's way to OpenAI, or to another provider of the Responses API. */
-export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
-  const textOf = (name: string): string => (given[name] ?? '').trim();
-  const key = textOf('OPENAI_API_KEY') || textOf('CODEX_API_KEY');
+export const accessOf: AccessOf = (given, setting) => {
+  const key = valueIn(given, 'OPENAI_API_KEY') || valueIn(given, 'CODEX_API_KEY');
   if (key === '') return { kind: 'direct', environment: given };
-  const provider = serverAddress(textOf('OPENAI_BASE_URL') || STANDARD_ADDRESS);
-  if (provider === null) return noServerAddress('OPENAI_BASE_URL');
-  const keys = { OPENAI_API_KEY: key };
-  const environment = Object.fromEntries(Object.entries(given).filter(([name]) => !TAKEN.includes(name)));
-  return {
-    kind: 'brokered',
-    protocol: openAiProtocol({
-      apis: ['responses'],
-      basePath: BASE_PATH,
-      headers: accountHeaders(textOf('OPENAI_ORGANIZATION'), textOf('OPENAI_PROJECT')),
-      mayWebSearch: allowsWebSearch(allowedTools),
-      prices,
-    }),
-    provider,
-    keys,
-    secrets: secretsAmong([key]),
-    environment,
-    environmentFor: ({ address, placeholders }) => ({
-      ...placeholders,
-      OPENAI_BASE_URL: `${address}${BASE_PATH}`,
-      ...pastTheProxy(environment),
-    }),
-    signWith: null,
-  };
+  const account = Object.entries(valuesIn(given, Object.keys(ACCOUNT)));
+  const headers = Object.fromEntries(account.map(([name, value]) => [ACCOUNT[name] ?? '', value]));
+  return brokeredAccess(given, setting, {
+    keys: { OPENAI_API_KEY: key },
+    address: 'OPENAI_BASE_URL',
+    standard: OPENAI_ADDRESS,
+    taken: ['CODEX_API_KEY', ...Object.keys(ACCOUNT)],
+    path: '/v1',
+    protocol: (way) => openAiProtocol({ ...way, apis: ['responses'], basePath: '/v1', headers }),
+  });
 };
 
-/** Of the broker's address, as the CLI is given it. */
-const BASE_PATH = '/v1';
-const TAKEN: readonly string[] = [
-  ...['OPENAI_API_KEY', 'CODEX_API_KEY', 'OPENAI_BASE_URL'],
-  ...['OPENAI_ORGANIZATION', 'OPENAI_PROJECT'],
-];
-
-/** Whose account pays, where a key is good for several. */
-function accountHeaders(organization: string, project: string): Readonly<Record<string, string>> {
-  return {
-    ...(organization === '' ? {} : { 'openai-organization': organization }),
-    ...(project === '' ? {} : { 'openai-project': project }),
-  };
-}
+/** By which header a variable says whose account pays, where a key is good for several. */
+const ACCOUNT: Readonly<Record<string, string>> = {
+  OPENAI_ORGANIZATION: 'openai-organization',
+  OPENAI_PROJECT: 'openai-project',
+};

@@ -3,7 +3,6 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import { describeCollected } from '../../processes/collect-output.ts';
 import {
   type AgentCli,
@@ -26,9 +25,11 @@ import {
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asAmount, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR, STANDARD_ADDRESS } from './provider.ts';
-import { codexMcpServers, type CodexSandbox, kindOfDenial, mapRules } from './tool-rules.ts';
+import { accessOf } from './access.ts';
+import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
+import { codexMcpServers, type CodexSandbox, codexRules } from './tool-rules.ts';
 
 /** What the command line of one call is made of. */
 type CodexRequest = Omit<CliCall, 'budgetUsd'> &
@@ -89,19 +90,21 @@ export const cli: AgentCli = {
     ],
   },
   looksIntoFolder: true,
-  parseName,
+  accessOf,
+  // `codex-cli 0.169.0`
+  printedVersion: /^codex-cli (?<version>\S+)$/,
   tellsRetries: true,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
-  sessions: { export: exportSession, import: importSession },
-  rulesGap: (allowedTools) => mapRules(allowedTools, { gitFolder: '.git' }),
+  kindOfDenial: kindOfDenialBy('codex'),
+  coAuthor: CO_AUTHORS.codex,
+  sessions: { export: exportCodexSession, import: importCodexSession },
+  rulesGap: (allowedTools) => codexRules(allowedTools, { gitFolder: '.git' }),
   unmappedServers: (servers) => codexMcpServers(servers).unmapped,
   prepare: async (call, place) => {
-    await resetHome(place.configFolder);
+    await resetCodexHome(place.configFolder);
     const environment = codexEnvironment(call.environment, place.configFolder);
     const sandbox = await sandboxFor(call, environment, place);
     // It prints the sum of all that the session has used.
-    const tokensBefore = call.resume === null ? 0 : await tokensOf(place.configFolder, call.resume);
+    const tokensBefore = call.resume === null ? 0 : await tokensOfCodexSession(place.configFolder, call.resume);
     return {
       args: codexArguments({ ...call, ...place, sandbox }),
       environment,
@@ -126,7 +129,7 @@ export async function sandboxFor(
   place: Omit<CliPlace, 'inbox'>,
 ): Promise<CodexSandbox | null> {
   const { configFolder, workFolder, alsoFolder, isolated, run } = place;
-  const { own } = mapRules(allowedTools, { gitFolder: join(alsoFolder ?? workFolder, '.git') });
+  const { own } = codexRules(allowedTools, { gitFolder: join(alsoFolder ?? workFolder, '.git') });
   const problem = await (probes.get(configFolder) ?? remember(configFolder, probe(environment, run)));
   if (problem === null) return own;
   if (isolated && own.mode === 'workspace-write') return null;
@@ -153,7 +156,7 @@ function problemText(problem: string, isolated: boolean): string {
 }
 
 /** See exportLines: the rollout, which is all that `resume` needs (0.169). */
-export async function exportSession(
+async function exportCodexSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
@@ -165,7 +168,7 @@ export async function exportSession(
 }
 
 /** Puts a rollout where `resume <id>` finds it. Returns false when the text is not a rollout or the id is not valid. */
-export async function importSession(
+async function importCodexSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
@@ -177,12 +180,12 @@ export async function importSession(
 }
 
 /** Leaves nothing in the CLI's folder but conversations: instructions, variables and skills that an earlier call left there would count in this one. */
-export async function resetHome(configFolder: string): Promise<void> {
+export async function resetCodexHome(configFolder: string): Promise<void> {
   await keepOnly(configFolder, [SESSIONS]);
 }
 
 /** What a session has used so far; null: unknown. */
-export async function tokensOf(configFolder: string, id: string): Promise<number | null> {
+export async function tokensOfCodexSession(configFolder: string, id: string): Promise<number | null> {
   if (!UUID.test(id)) return null;
   const path = (await rolloutsOf(configFolder, id).catch(() => [])).at(-1);
   return path === undefined
@@ -250,7 +253,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
     // The built-in one tries another kind of connection first, and its retries cannot be set.
     model_provider: 'ralph',
     'model_providers.ralph.name': 'ralph',
-    'model_providers.ralph.base_url': environment['OPENAI_BASE_URL'] || STANDARD_ADDRESS,
+    'model_providers.ralph.base_url': environment['OPENAI_BASE_URL'] || OPENAI_ADDRESS,
     'model_providers.ralph.wire_api': 'responses',
     'model_providers.ralph.env_key': 'OPENAI_API_KEY',
     'model_providers.ralph.request_max_retries': 1,
@@ -317,10 +320,4 @@ function hiddenTemporary(environment: CliCall['environment'], configFolder: stri
   const temporary = resolve('/', environment['TMPDIR'] || '/tmp');
   const way = relative(temporary, configFolder);
   return way === '' || (way !== '..' && !way.startsWith('../') && !isAbsolute(way)) ? temporary : null;
-}
-
-/** What `--version` prints: `codex-cli 0.169.0`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  const version = /^codex-cli (\S+)$/.exec(printed)?.[1];
-  return version === undefined ? { name: printed, version: '' } : { name: 'Codex', version };
 }

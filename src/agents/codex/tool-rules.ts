@@ -11,7 +11,6 @@ import {
 import {
   allowsEveryCommand,
   commandRules,
-  createKindOfDenial,
   type MappedRules,
   moreEdits,
   moreOf,
@@ -32,7 +31,7 @@ export interface CodexSandbox {
 }
 
 /** `gitFolder`: where the repository's own files are, such as `/repo/.git`. */
-export function mapRules(
+export function codexRules(
   rules: readonly string[],
   { gitFolder }: { readonly gitFolder: string },
 ): MappedRules<CodexSandbox> {
@@ -76,9 +75,6 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
       return true;
   }
 }
-
-/** The CLI does not report what its sandbox refused; this is for its events of commands. */
-export const kindOfDenial = createKindOfDenial({ shell: ['command_execution'], question: null });
 
 /** Servers as `-c` overrides of Codex, which puts no variables into texts: it hands them on by name. */
 export function codexMcpServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {

@@ -1,4 +1,4 @@
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
 import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import { oneLine } from '../../core/text/phrase.ts';
@@ -13,15 +13,17 @@ export const cli: AgentCli = {
   title: 'Your command',
   source: null,
   looksIntoFolder: false,
-  parseName: (printed) => ({ name: printed, version: '' }),
+  // What it needs to reach a model, the user passes by `agent-env`.
+  accessOf: (environment) => ({ kind: 'direct', environment }),
+  printedVersion: /^(?!)/,
   tellsRetries: false,
-  kindOfDenial,
+  kindOfDenial: kindOfDenialBy('command'),
   coAuthor: null,
   sessions: {
     export: () => Promise.resolve({ kind: 'left-behind', why: 'a command of yours has no conversation to continue' }),
     import: () => Promise.resolve(false),
   },
-  rulesGap: mapRules,
+  rulesGap: rulesOfAnyProgram,
   unmappedServers: (servers) =>
     servers.map(({ name }) => `The MCP server ${name} is left out: a command of yours has servers of its own.`),
   prepare: ({ extraArgs, environment }) =>
@@ -70,4 +72,11 @@ function transcriptOf(message: string, complaint: string | null): Transcript {
     tokens: null,
     costUsd: null,
   };
+}
+
+/** Of a program that only takes a prompt nothing is known that could hold it to rules; `Bash` as a whole allows all that a program can do. */
+export function rulesOfAnyProgram(rules: readonly string[]): MappedRules<null> {
+  return rules.some((rule) => rule.trim() === 'Bash')
+    ? { own: null, unmapped: [], allowsMore: null }
+    : { own: null, unmapped: rules, allowsMore: 'do everything that its process can' };
 }

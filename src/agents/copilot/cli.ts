@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MappedServers, McpServer } from '../../core/mcp/values.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession, placeFile, type SessionForm } from '../cli/jsonl-session.ts';
@@ -10,8 +9,10 @@ import type { Hiding } from '../cli/signed-texts.ts';
 import { timeOf } from '../reading/capped-bytes.ts';
 import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR } from './provider.ts';
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { accessOf } from './access.ts';
+import { CO_AUTHORS } from '../cli/providers.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { copilotRules } from './tool-rules.ts';
 
 /** The conversation of a call: its id is ours from the beginning. */
 interface Session {
@@ -53,12 +54,14 @@ export const cli: AgentCli = {
     programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
   },
   looksIntoFolder: true,
-  parseName,
+  accessOf,
+  // `GitHub Copilot CLI 1.0.102.`
+  printedVersion: /^GitHub Copilot CLI (?<version>\S+?)\.?$/,
   tellsRetries: true,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
-  sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  kindOfDenial: kindOfDenialBy('copilot'),
+  coAuthor: CO_AUTHORS.copilot,
+  sessions: { export: exportCopilotSession, import: importCopilotSession },
+  rulesGap: copilotRules,
   unmappedServers: (servers) => copilotMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     const session = sessionOf(call.resume);
@@ -89,7 +92,7 @@ function sessionOf(resume: string | null): Session {
 }
 
 /** See exportLines: the session's events, which are all that `--resume` needs (1.0.102). */
-export async function exportSession(
+async function exportCopilotSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
@@ -98,7 +101,7 @@ export async function exportSession(
 }
 
 /** Puts events where `--resume <id>` finds them. Returns false when they are not a session's or the id is not valid. */
-export async function importSession(
+async function importCopilotSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
@@ -155,7 +158,7 @@ export function copilotArguments({
     // The repository's are texts of strangers.
     '--no-custom-instructions',
     `--excluded-tools=${NOT_OFFERED.join(',')}`,
-    ...mapRules(allowedTools).own,
+    ...copilotRules(allowedTools).own,
     ...copilotMcpServers(servers).own,
     '--secret-env-vars=COPILOT_GITHUB_TOKEN,COPILOT_PROVIDER_API_KEY,COPILOT_PROVIDER_BEARER_TOKEN',
     ...(alsoFolder === null ? [] : [`--add-dir=${alsoFolder}`]),
@@ -176,12 +179,6 @@ export function copilotEnvironment(given: CliCall['environment'], configFolder: 
     COPILOT_AUTO_UPDATE: 'false',
     CI: 'true',
   };
-}
-
-/** What `--version` prints: `GitHub Copilot CLI 1.0.102.`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  const version = /^GitHub Copilot CLI (\S+?)\.?$/.exec(printed)?.[1];
-  return version === undefined ? { name: printed, version: '' } : { name: 'GitHub Copilot CLI', version };
 }
 
 /** Servers as arguments of GitHub Copilot CLI, which puts its own variables in the place of `${NAME}`: no value of one is on its command line. */

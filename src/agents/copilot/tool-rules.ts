@@ -2,19 +2,14 @@ import {
   allowsEveryCommand,
   commandRules,
   type Commands,
-  createKindOfDenial,
-  editsOfPaths,
   type MappedRules,
-  moreEdits,
-  moreOf,
+  mappedRules,
   parseToolRule,
-  readsOutside,
-  textsOfRules,
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
 /** Rules as flags (Copilot CLI, 1.0.102). It reads inside the work tree, and runs commands that only read there, without any. */
-export function mapRules(rules: readonly string[]): MappedRules<readonly string[]> {
+export function copilotRules(rules: readonly string[]): MappedRules<readonly string[]> {
   const parsed = rules.map(parseToolRule);
   const has = (kind: ToolRule['kind']) => parsed.some((rule) => rule.kind === kind);
   const loose = allowsEveryCommand(parsed) ? [] : commandRules(parsed).filter(({ commands }) => isLoose(commands));
@@ -27,26 +22,16 @@ export function mapRules(rules: readonly string[]): MappedRules<readonly string[
     ...(has('web-search') ? [] : ['web_search']),
     ...(has('subagent') ? [] : ['task']),
   ];
-  return {
-    own: [
-      ...[...patterns, ...(curls ? ['url'] : [])].map((pattern) => `--allow-tool=${pattern}`),
-      `--excluded-tools=${hidden.join(',')}`,
-    ].filter((flag) => flag !== '--excluded-tools='),
-    unmapped: textsOfRules([
-      ...parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
-      ...editsOfPaths(parsed),
-      ...readsOutside(parsed),
-    ]),
-    allowsMore: moreOf([
-      moreEdits(parsed),
-      loose.length === 0
-        ? null
-        : `run ${[...new Set(loose.flatMap(({ commands }) => stemOf(commands) ?? []))].map((stem) => `\`${stem}\``).join(', ')} with any arguments`,
-    ]),
-  };
+  const own = [
+    ...[...patterns, ...(curls ? ['url'] : [])].map((pattern) => `--allow-tool=${pattern}`),
+    `--excluded-tools=${hidden.join(',')}`,
+  ].filter((flag) => flag !== '--excluded-tools=');
+  const stems = [...new Set(loose.flatMap(({ commands }) => stemOf(commands) ?? []))];
+  return mappedRules(parsed, own, {
+    without: parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
+    more: [loose.length === 0 ? null : `run ${stems.map((stem) => `\`${stem}\``).join(', ')} with any arguments`],
+  });
 }
-
-export const kindOfDenial = createKindOfDenial({ shell: ['bash', 'powershell'], question: 'ask_user' });
 
 const CURL = /^shell\((?:curl|wget):\*\)$/;
 
@@ -95,28 +80,17 @@ function stemOf(commands: Commands): string | null {
 /** Whole words that every command begins with that is meant, at most two; none where one is not plain. */
 function wordsOf(commands: Commands): readonly string[] {
   if (commands.kind === 'any') return [];
-  const text = textOf(commands);
+  const { text } = commands;
   const whole = commands.kind === 'glob' ? text.slice(0, text.indexOf('*')).replace(/\S*$/, '') : text;
   const words = whole.trim().split(/\s+/).slice(0, 2);
   return words.every((word) => /^[\w./@+-]+$/.test(word)) ? words : [];
-}
-
-function textOf(commands: Exclude<Commands, { kind: 'any' }>): string {
-  switch (commands.kind) {
-    case 'prefix':
-      return commands.prefix;
-    case 'exact':
-      return commands.command;
-    case 'glob':
-      return commands.glob;
-  }
 }
 
 /** Whether the stem says less than the rule: then more commands begin with it. */
 function isLoose(commands: Commands): boolean {
   if (commands.kind === 'any') return false;
   const stem = stemOf(commands);
-  return stem !== null && !(commands.kind === 'prefix' && commands.prefix === stem);
+  return stem !== null && !(commands.kind === 'prefix' && commands.text === stem);
 }
 
 /** Programs whose subcommand is a part of the name, as tried; of others only the name counts. */

@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type MappedServers, mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
@@ -20,8 +19,11 @@ import {
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR } from './provider.ts';
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { geminiProtocol } from './messages/protocol.ts';
+import { accessByKey } from '../cli/access.ts';
+import { CO_AUTHORS } from '../cli/providers.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { geminiRules } from './tool-rules.ts';
 
 /** The entries of `mcpServers` in settings.json. */
 type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -36,6 +38,8 @@ const OWNER = '.project_root';
 const CHATS = 'chats';
 
 const KEPT = ['settings.json', 'tmp', 'projects.json'];
+
+const STANDARD_ADDRESS = 'https://generativelanguage.googleapis.com';
 
 /** An agent can make as many as it likes. */
 const MAX_PROJECTS = 100;
@@ -79,15 +83,23 @@ export const cli: AgentCli = {
   // It is JavaScript on every platform.
   source: { name: '@google/gemini-cli', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
   looksIntoFolder: true,
-  parseName,
+  accessOf: (given, setting) =>
+    accessByKey(given, setting, {
+      key: 'GEMINI_API_KEY',
+      address: 'GOOGLE_GEMINI_BASE_URL',
+      standard: STANDARD_ADDRESS,
+      protocol: geminiProtocol,
+    }),
+  // `0.61.0`
+  printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   tellsRetries: false,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
-  sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  kindOfDenial: kindOfDenialBy('gemini'),
+  coAuthor: CO_AUTHORS.gemini,
+  sessions: { export: exportGeminiSession, import: importGeminiSession },
+  rulesGap: geminiRules,
   unmappedServers: (servers) => geminiMcpServers(servers).unmapped,
   prepare: async (call, place) => {
-    await resetHome(place.configFolder, settingsWith(call.servers));
+    await resetGeminiHome(place.configFolder, settingsWith(call.servers));
     await removeEmptyChats(place, call.resume);
     return {
       args: geminiArguments({ ...call, ...place }),
@@ -123,7 +135,7 @@ export function geminiEnvironment(
 ): Record<string, string> {
   return {
     // A file `.env` of the repository would be asked next.
-    GOOGLE_GEMINI_BASE_URL: 'https://generativelanguage.googleapis.com',
+    GOOGLE_GEMINI_BASE_URL: STANDARD_ADDRESS,
     NO_COLOR: '1',
     // Whatever is set of its own could widen what it obeys.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
@@ -137,12 +149,7 @@ export function geminiEnvironment(
 
 /** Files that a call needs, by their path below the inbox. */
 export function geminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
-  return { [RULES]: mapRules(allowedTools).own };
-}
-
-/** What `--version` prints: `0.61.0`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Gemini CLI', version: printed } : { name: printed, version: '' };
+  return { [RULES]: geminiRules(allowedTools).own };
 }
 
 /** The user's settings, with the servers of its tools: those of the machine count only in folders that belong to root. */
@@ -153,7 +160,7 @@ function settingsWith(servers: CliCall['servers']): object {
 }
 
 /** Reads a transcript, its secrets hidden. Later lines change earlier ones, so a long one cannot be cut. */
-export async function exportSession(
+async function exportGeminiSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
@@ -180,7 +187,7 @@ export async function removeEmptyChats(place: SessionPlace, id: string | null): 
 }
 
 /** Puts a transcript where `--resume <id>` finds it. Returns false when it is empty or too large, or the id is not valid. */
-export async function importSession(
+async function importGeminiSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
@@ -198,7 +205,7 @@ export async function importSession(
 }
 
 /** Leaves nothing in its folder but conversations and our settings: rules, hooks or servers that an earlier call left there would count in this one. */
-export async function resetHome(configFolder: string, settings: object): Promise<void> {
+export async function resetGeminiHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
   await keepOnly(join(configFolder, HOME), KEPT);
   // Programs of its own, and what it would remember of a project.

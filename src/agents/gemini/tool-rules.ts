@@ -1,43 +1,31 @@
 import {
   allowsEveryCommand,
   type Commands,
-  createKindOfDenial,
-  editsOfPaths,
   type MappedRules,
-  moreEdits,
+  mappedRules,
+  type NamedCommands,
   parseToolRule,
   READERS,
-  readsOutside,
-  textsOfRules,
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
 /** Rules as the text of a policy file for `--policy` (Gemini CLI, 0.61); it goes with `--approval-mode default`. */
-export function mapRules(rules: readonly string[]): MappedRules<string> {
+export function geminiRules(rules: readonly string[]): MappedRules<string> {
   const parsed = rules.map(parseToolRule);
   const entries = parsed.map((rule) => ({ rule, lines: linesFor(rule) }));
   const hasCommands = entries.some(({ rule, lines }) => rule.kind === 'command' && lines.length > 0);
-  return {
-    own: [
-      ...[...ALWAYS, ...entries.flatMap(({ lines }) => lines)].map((line) => entry(line, 500)),
-      ...(hasCommands && !allowsEveryCommand(parsed)
-        ? [entry(`${SHELL}\ncommandRegex = ${quoted(READING)}\nallowRedirection = true`, 400)]
-        : []),
-      '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 1\n',
-    ].join('\n'),
-    unmapped: textsOfRules([
-      ...entries
-        .filter(({ rule, lines }) => rule.kind !== 'bookkeeping' && rule.kind !== 'read' && lines.length === 0)
-        .map(({ rule }) => rule),
-      ...editsOfPaths(parsed),
-      ...readsOutside(parsed),
-    ]),
-    allowsMore: moreEdits(parsed),
-  };
+  const own = [
+    ...[...ALWAYS, ...entries.flatMap(({ lines }) => lines)].map((line) => entry(line, 500)),
+    ...(hasCommands && !allowsEveryCommand(parsed)
+      ? [entry(`${SHELL}\ncommandRegex = ${quoted(READING)}\nallowRedirection = true`, 400)]
+      : []),
+    '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 1\n',
+  ].join('\n');
+  const without = entries
+    .filter(({ rule, lines }) => rule.kind !== 'bookkeeping' && rule.kind !== 'read' && lines.length === 0)
+    .map(({ rule }) => rule);
+  return mappedRules(parsed, own, { without, more: [] });
 }
-
-/** Its own question tool is refused without a person; it is not offered then. */
-export const kindOfDenial = createKindOfDenial({ shell: ['run_shell_command'], question: 'ask_user' });
 
 const SHELL = 'toolName = "run_shell_command"';
 
@@ -95,16 +83,10 @@ const ANY = '[^\\u0000]*';
 const END_OR_OPERATOR = `(?:${END}| ?(?:&&|[|][|]|;|[|]|\\\\n))`;
 
 /** `commandPrefix` would also match `git add"x"`, which a shell reads as another word. */
-function regexOf(commands: Exclude<Commands, { kind: 'any' }>): string | null {
-  switch (commands.kind) {
-    case 'prefix':
-      if (commands.prefix.trim() === '') return null;
-      return `${literal(commands.prefix)}(?: |${endOf(commands.prefix)})`;
-    case 'exact':
-      return `${literal(commands.command)}${endOf(commands.command)}`;
-    case 'glob':
-      return `${commands.glob.split('*').map(literal).join(ANY)}${END}`;
-  }
+function regexOf({ kind, text }: NamedCommands): string | null {
+  if (kind === 'glob') return `${text.split('*').map(literal).join(ANY)}${END}`;
+  if (kind === 'exact') return `${literal(text)}${endOf(text)}`;
+  return text.trim() === '' ? null : `${literal(text)}(?: |${endOf(text)})`;
 }
 
 /** An operator behind the text is one only where no quote in it is open. */

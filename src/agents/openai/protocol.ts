@@ -1,18 +1,19 @@
 import { mostTokensIn, NOTHING, type Spent } from '../../core/spending/meter.ts';
-import { costOf, noPriceText, priceOf, type Prices } from '../../core/spending/prices.ts';
-import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../ports/broker.ts';
-import { asObject, asString, type JsonObject } from '../reading/agent-event.ts';
+import { costOf, priceOf, type Prices } from '../../core/spending/prices.ts';
+import type { ModelProtocol } from '../../ports/broker.ts';
+import { bearerKey, createProtocol, headersOf, shortRequest } from '../passing/protocol.ts';
+import { createAccount, tokensIn } from '../passing/usage.ts';
+import { asString, type JsonObject } from '../reading/agent-event.ts';
 import { reachesOut } from './reaches-out.ts';
 import {
   apiAt,
   asksForModels,
-  createUsageReader,
+  createOpenAiUsage,
   type OpenAiApi,
   sentBody,
   type Served,
   TARGETS,
   type TokenCounts,
-  tokensIn,
 } from './usage.ts';
 
 /**
@@ -50,23 +51,48 @@ const PRIORITY = 2.5;
 
 /** OpenAI's Responses API and Chat Completions, as far as the CLIs that speak them need it: conversations that are whole in the request, nothing that the provider's servers do for the caller. */
 export function openAiProtocol(options: ProtocolOptions): ModelProtocol {
-  return {
-    read: (request, secretFor) => read(request, secretFor, options),
-    // A status that no CLI tries again.
-    exhausted: errorAnswer(400, 'run_limit_reached', EXHAUSTED),
+  const { mayWebSearch, prices } = options;
+  return createProtocol<OpenAiApi>({
+    // Statuses that no CLI tries again.
+    errors: {
+      'no-key': [401, 'not_passed_on'],
+      'no-object': [400, 'not_passed_on'],
+      'not-passed-on': [400, 'not_passed_on'],
+      exhausted: [400, 'run_limit_reached'],
+      'no-price': [400, 'model_without_price'],
+      'too-large': [400, 'context_length_exceeded'],
+      unreachable: [502, 'provider_unreachable'],
+    },
+    errorBody,
+    finalHeaders: { 'x-should-retry': 'false' },
+    exhausted: EXHAUSTED,
+    tooLarge: "The model's maximum context length is exceeded: the request is larger than 32 MB",
     exhaustedIn: (contentType) => (contentType.includes('text/event-stream') ? exhaustedEvents(options) : null),
-    withoutPrice: (model) => errorAnswer(400, 'model_without_price', noPriceText(model)),
-    hasPrice: (model) => priceOf(options.prices, model) !== null,
-    tooLarge: errorAnswer(
-      400,
-      'context_length_exceeded',
-      "The model's maximum context length is exceeded: the request is larger than 32 MB",
-    ),
-    unreachable: (why) => ({
-      ...errorAnswer(502, 'provider_unreachable', `The provider cannot be reached: ${why}`),
-      headers: JSON_TYPE,
-    }),
-  };
+    hasPrice: (model) => priceOf(prices, model) !== null,
+    shortAnswer: (method, target) => (asksForModels(method, target, options) ? NO_LIST : null),
+    headers: (given, secretFor) => {
+      const key = bearerKey(given, secretFor);
+      return key === null ? null : headersOf(given, PASSED, { ...options.headers, authorization: `Bearer ${key}` });
+    },
+    endpoint: (method, target) => apiAt(method, target, options),
+    nameRequest: shortRequest,
+    pass: (message, api, { body }) => {
+      const sent = sentBody(api, message, mayWebSearch);
+      const reach = reachesOut(api, message, sent, mayWebSearch);
+      if (reach !== null) return reach;
+      const text = written(sent);
+      if (text === null) return 'a request that nests too deep';
+      const model = asString(sent['model']) ?? '';
+      const asked: Asked = { api, model, tier: sent['service_tier'], chars: body.length, prices };
+      const costs = {
+        model,
+        expected: spentBy({ input: tokensIn(asked.chars), cached: 0, output: expectedOutput(sent) }, asked),
+        atMost: spentBy({ input: mostTokensIn(body), cached: 0, output: mostOutput(sent) }, asked),
+        account: (contentType: string) => openAccount(contentType, asked),
+      };
+      return { target: TARGETS[api], body: text, costs };
+    },
+  });
 }
 
 const EXHAUSTED = 'The limit of this run is reached: no more requests are passed on';
@@ -79,42 +105,13 @@ function exhaustedEvents({ apis }: Served): string {
     : `data: ${JSON.stringify({ error: { ...error, type: 'insufficient_quota', param: null } })}\n\n`;
 }
 
-function read(
-  { method, target, headers, body }: AgentRequest,
-  secretFor: (placeholder: string) => string | null,
-  options: ProtocolOptions,
-): Reading {
-  if (asksForModels(method, target, options)) return { kind: 'answered', answer: NO_LIST };
-  const forwarded = forwardedHeaders(headers, secretFor, options.headers);
-  if (forwarded === null) return refused(401, 'a request without the placeholder of this call');
-  const api = apiAt(method, target, options);
-  if (api === null) return refused(400, `${method} ${target}`.slice(0, 80));
-  const given = parsed(body);
-  if (given === null) return refused(400, 'a body that is not a JSON object');
-  const sent = sentBody(api, given, options.mayWebSearch);
-  const reach = reachesOut(api, given, sent, options.mayWebSearch);
-  if (reach !== null) return refused(400, reach);
-  const text = written(sent);
-  if (text === null) return refused(400, 'a request that nests too deep');
-  const asked: Asked = { api, model: asString(sent['model']) ?? '', tier: sent['service_tier'], chars: body.length };
-  return {
-    kind: 'forwarded',
-    target: TARGETS[api],
-    headers: forwarded,
-    body: text,
-    expected: spentBy({ input: tokensIn(asked.chars), cached: 0, output: expectedOutput(sent) }, asked, options),
-    atMost: spentBy({ input: mostTokensIn(body), cached: 0, output: mostOutput(sent) }, asked, options),
-    unpriced: priceOf(options.prices, asked.model) === null ? asked.model : null,
-    account: (contentType) => createAccount(contentType, asked, options),
-  };
-}
-
 /** What its answer is counted by. */
 interface Asked {
   readonly api: OpenAiApi;
   readonly model: string;
   readonly tier: unknown;
   readonly chars: number;
+  readonly prices: Prices;
 }
 
 /** An answer that does not stream is made to its end, whether anybody waits for it or not. */
@@ -136,32 +133,18 @@ function isAboveZero(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-function createAccount(contentType: string, asked: Asked, options: ProtocolOptions): Account {
-  const reader = createUsageReader(asked.api, contentType);
-  let chars = 0;
-  return {
-    push(text) {
-      chars += text.length;
-      reader.push(text);
-    },
-    spent: () => {
-      const { usage, since, tier } = reader.told();
-      // A project may have another tier than the request asks for.
-      const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
-      if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, served, options);
-      // Usage is told at the end; until then, and by a provider that tells none, as much is spent as has passed.
-      const counts = { input: tokensIn(asked.chars), cached: 0, output: since ?? tokensIn(chars) };
-      return spentBy(counts, served, options);
-    },
-    isComplete: () => {
-      const { usage, since } = reader.told();
-      return usage !== null && since === null;
-    },
-  };
+function openAccount(contentType: string, asked: Asked): ReturnType<typeof createAccount> {
+  return createAccount(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier }, chars) => {
+    // A project may have another tier than the request asks for.
+    const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
+    if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, served);
+    // Usage is told at the end; until then, and by a provider that tells none, as much is spent as has passed.
+    return spentBy({ input: tokensIn(asked.chars), cached: 0, output: since ?? tokensIn(chars) }, served);
+  });
 }
 
 /** Where nobody has said what the model costs, tokens alone count. */
-function spentBy(counts: TokenCounts, { model, tier }: Asked, { prices }: ProtocolOptions): Spent {
+function spentBy(counts: TokenCounts, { model, tier, prices }: Asked): Spent {
   const tokens = counts.input + counts.output;
   if (tokens === 0) return NOTHING;
   return { tokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
@@ -172,34 +155,22 @@ function isDearer(tier: unknown): boolean {
   return typeof tier === 'string' && !['', 'auto', 'default', 'standard', 'flex', 'scale'].includes(tier);
 }
 
-function refused(status: number, why: string): Reading {
-  return {
-    kind: 'refused',
-    answer: errorAnswer(status, 'not_passed_on', `ralph-action does not pass on ${why}.`),
-    why,
-  };
-}
-
-const JSON_TYPE = { 'content-type': 'application/json' };
-
-function errorAnswer(status: number, code: string, message: string): OwnAnswer {
+function errorBody({
+  status,
+  name: code,
+  message,
+}: Parameters<Parameters<typeof createProtocol>[0]['errorBody']>[0]): object {
   const type = status === 502 ? 'server_error' : 'invalid_request_error';
-  return {
-    status,
-    headers: { ...JSON_TYPE, 'x-should-retry': 'false' },
-    body: JSON.stringify({ error: { message, type, param: null, code } }),
-  };
+  return { error: { message, type, param: null, code } };
 }
 
-const NO_LIST = errorAnswer(404, 'not_passed_on', 'ralph-action does not pass on questions for models.');
-
-function parsed(body: string): JsonObject | null {
-  try {
-    return asObject(JSON.parse(body));
-  } catch {
-    return null;
-  }
-}
+const NO_LIST = {
+  status: 404,
+  headers: { 'content-type': 'application/json', 'x-should-retry': 'false' },
+  body: JSON.stringify(
+    errorBody({ status: 404, name: 'not_passed_on', message: 'ralph-action does not pass on questions for models.' }),
+  ),
+};
 
 /** Written anew: of a key that comes twice, two readers may see different ones. null: what nobody looks into nests deeper than can be written. */
 function written(sent: JsonObject): string | null {
@@ -208,31 +179,4 @@ function written(sent: JsonObject): string | null {
   } catch {
     return null;
   }
-}
-
-/** The request's headers with the real key; null: it holds no placeholder. `own`: the user's, which win. */
-function forwardedHeaders(
-  given: AgentRequest['headers'],
-  secretFor: (placeholder: string) => string | null,
-  own: Readonly<Record<string, string>>,
-): Record<string, string> | null {
-  const placeholder = /^Bearer (\S+)$/i.exec(textOf(given['authorization']))?.[1];
-  const key = placeholder === undefined ? null : secretFor(placeholder);
-  if (key === null) return null;
-  const passed = Object.entries(given).flatMap(([name, value]): [string, string][] =>
-    PASSED.test(name) && value !== undefined ? [[name, textOf(value)]] : [],
-  );
-  return {
-    ...Object.fromEntries(passed),
-    ...own,
-    authorization: `Bearer ${key}`,
-    // What the agent says of the body's encoding could make a gateway read another one than was checked.
-    'content-type': 'application/json',
-    // An answer that passes as it comes must not be packed.
-    'accept-encoding': 'identity',
-  };
-}
-
-function textOf(value: string | readonly string[] | undefined): string {
-  return typeof value === 'string' ? value : (value ?? []).join(', ');
 }

@@ -1,5 +1,6 @@
+import { firstFound, isGiven } from '../passing/protocol.ts';
 import { asObject, type JsonObject } from '../reading/agent-event.ts';
-import { isGiven, type OpenAiApi } from './usage.ts';
+import type { OpenAiApi } from './usage.ts';
 
 /** Tools that the agent's CLI runs itself, or that only hold such ones; what they hold is looked at as well. */
 const OWN = new Set<unknown>(['function', 'custom', 'local_shell', 'apply_patch', 'namespace']);
@@ -73,7 +74,7 @@ function choiceProblem(choice: unknown, mayWebSearch: boolean): string | null {
 function itemProblem(input: unknown): string | null {
   if (!isGiven(input) || typeof input === 'string') return null;
   if (!Array.isArray(input)) return 'a conversation in an unknown form';
-  return firstOf(input as readonly unknown[], (item) => {
+  return firstFound(input as readonly unknown[], (item) => {
     const type = asObject(item)?.['type'];
     // Without a type it is a message, or the id of something that the provider has stored.
     const isMessage = (type === undefined || type === null) && typeof asObject(item)?.['role'] === 'string';
@@ -85,11 +86,11 @@ function itemProblem(input: unknown): string | null {
 function problemIn(value: unknown, mayWebSearch: boolean, depth: number): string | null {
   if (depth > MAX_DEPTH) return 'a request that nests too deep';
   if (Array.isArray(value)) {
-    return firstOf(value as readonly unknown[], (part) => problemIn(part, mayWebSearch, depth + 1));
+    return firstFound(value as readonly unknown[], (part) => problemIn(part, mayWebSearch, depth + 1));
   }
   const given = asObject(value);
   if (given === null) return null;
-  return firstOf(Object.entries(given), ([name, part]) => {
+  return firstFound(Object.entries(given), ([name, part]) => {
     if (OPAQUE.has(name)) return null;
     if (!NAME.test(name)) return `the field ${describeValue(name)}`;
     return fieldProblem(name, part, mayWebSearch) ?? problemIn(part, mayWebSearch, depth + 1);
@@ -100,7 +101,7 @@ function fieldProblem(name: string, value: unknown, mayWebSearch: boolean): stri
   if (!isGiven(value)) return null;
   if (name === 'tools') {
     if (!Array.isArray(value)) return 'tools in an unknown form';
-    return firstOf(value as readonly unknown[], (tool) => toolProblem(tool, mayWebSearch));
+    return firstFound(value as readonly unknown[], (tool) => toolProblem(tool, mayWebSearch));
   }
   if (name === 'content' || name === 'output') return partProblem(value);
   if (/^(?:file|image|container|vector_store)_ids?$/.test(name)) return 'content from a stored file';
@@ -114,7 +115,7 @@ function fieldProblem(name: string, value: unknown, mayWebSearch: boolean): stri
 
 function partProblem(content: unknown): string | null {
   if (!Array.isArray(content)) return null;
-  return firstOf(content as readonly unknown[], (part) => {
+  return firstFound(content as readonly unknown[], (part) => {
     const type = asObject(part)?.['type'];
     return typeof part === 'string' || PARTS.has(type) ? null : `content ${describeValue(type)}`;
   });
@@ -134,14 +135,6 @@ function isPlain(text: string): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-function firstOf<T>(items: readonly T[], find: (item: T) => string | null): string | null {
-  for (const item of items) {
-    const found = find(item);
-    if (found !== null) return found;
-  }
-  return null;
 }
 
 /** What is wrong with a tool, in words; null: the agent's CLI runs it, or it is a search that the user allows. */

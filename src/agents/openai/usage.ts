@@ -1,3 +1,5 @@
+import { createAnswerReader, mostOf, jsonObjectIn, tokensIn, type UsageReader } from '../passing/usage.ts';
+import { isGiven } from '../passing/protocol.ts';
 import { asArray, asObject, asString, createEventData, type JsonObject } from '../reading/agent-event.ts';
 
 /** OpenAI's two APIs for conversations; other providers have the second one, and some both. */
@@ -58,35 +60,29 @@ interface Told {
   readonly tier: string | null;
 }
 
-/** Reads the usage in an answer while it passes. */
-interface UsageReader {
-  push(text: string): void;
-  told(): Told;
-}
-
 /** The last event of a Responses stream repeats the whole answer, the request's tools and instructions. */
 const MAX_CHARS = 8 * 1024 * 1024;
 
-/** Four characters are about a token. */
-const CHARS_PER_TOKEN = 4;
-
-/** For an answer of this content type. */
-export function createUsageReader(api: OpenAiApi, contentType: string): UsageReader {
-  return contentType.includes('text/event-stream') ? createStreamReader(api) : createAnswerReader();
-}
-
-function createStreamReader(api: OpenAiApi): UsageReader {
+/** Reads an answer of this content type. */
+export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageReader<Told> {
+  if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
   let usage: TokenCounts | null = null;
   let since: number | null = null;
   let tier: string | null = null;
   const push = createEventData(MAX_CHARS, (data) => {
     const event = api === 'responses' ? responseEvent(data) : chatEvent(data);
-    usage = merged(usage, event.usage);
+    usage = mostOf(usage, event.usage);
     tier = event.tier ?? tier;
     if (event.usage !== null) since = null;
     else if (event.chars !== null) since = (since ?? 0) + Math.max(1, tokensIn(event.chars));
   });
-  return { push, told: () => ({ usage, since, tier }) };
+  return { push, counts: () => ({ usage, since, tier }), isComplete: () => usage !== null && since === null };
+}
+
+function readAnswer(answer: string): Pick<UsageReader<Told>, 'counts' | 'isComplete'> {
+  const whole = answer.endsWith('}') ? jsonObjectIn(answer) : null;
+  const usage = countsIn(whole);
+  return { counts: () => ({ usage, since: null, tier: tierIn(whole) }), isComplete: () => usage !== null };
 }
 
 /** What one event tells: usage, or how many characters of the answer; null: neither. */
@@ -110,7 +106,7 @@ const CHAT_DELTA = /"delta": ?\{/;
 function responseEvent(data: string): EventTold {
   const isDelta = RESPONSE_DELTA.test(data);
   if (!isDelta && !RESPONSE_END.test(data)) return SILENT;
-  const event = parsed(data);
+  const event = jsonObjectIn(data);
   if (isDelta) return { ...SILENT, chars: asString(event?.['delta'])?.length ?? 0 };
   const response = asObject(event?.['response']);
   return { usage: countsIn(response), chars: null, tier: tierIn(response) };
@@ -118,7 +114,7 @@ function responseEvent(data: string): EventTold {
 
 function chatEvent(data: string): EventTold {
   if (!CHAT_USAGE.test(data) && !CHAT_DELTA.test(data)) return SILENT;
-  const event = parsed(data);
+  const event = jsonObjectIn(data);
   const deltas = asArray(event?.['choices']).map((choice) => asObject(asObject(choice)?.['delta']));
   const chars = deltas.reduce((sum, delta) => sum + (delta === null ? 0 : charsIn(delta, 0)), 0);
   return { usage: countsIn(event), chars: chars === 0 ? null : chars, tier: tierIn(event) };
@@ -142,22 +138,6 @@ function charsIn(value: unknown, depth: number): number {
 
 const UNCOUNTED = new Set(['role', 'id', 'type']);
 
-function createAnswerReader(): UsageReader {
-  let answer = '';
-  let isTooLong = false;
-  return {
-    push(text) {
-      isTooLong ||= answer.length + text.length > MAX_CHARS;
-      if (!isTooLong) answer += text;
-    },
-    // Asked while it passes, too.
-    told: () => {
-      const whole = !isTooLong && answer.trimEnd().endsWith('}') ? parsed(answer) : null;
-      return { usage: countsIn(whole), since: null, tier: tierIn(whole) };
-    },
-  };
-}
-
 /** By the names of both APIs. */
 function countsIn(answer: JsonObject | null): TokenCounts | null {
   const usage = asObject(answer?.['usage']);
@@ -173,28 +153,6 @@ function countsIn(answer: JsonObject | null): TokenCounts | null {
     countOf(usage, 'cached_tokens', 'prompt_cache_hit_tokens'),
   );
   return { input, cached, output };
-}
-
-/** Every event tells the sum so far, or leaves a kind out. */
-function merged(a: TokenCounts | null, b: TokenCounts | null): TokenCounts | null {
-  if (a === null || b === null) return a ?? b;
-  return {
-    input: Math.max(a.input, b.input),
-    cached: Math.max(a.cached, b.cached),
-    output: Math.max(a.output, b.output),
-  };
-}
-
-export function tokensIn(chars: number): number {
-  return Math.ceil(chars / CHARS_PER_TOKEN);
-}
-
-function parsed(text: string): JsonObject | null {
-  try {
-    return asObject(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }
 
 /** The largest of the counts of these names. */
@@ -227,11 +185,6 @@ function withoutMarks(messages: unknown): unknown {
     if (fields === null || !Object.keys(fields).some((name) => MARKS.has(name))) return message;
     return Object.fromEntries(Object.entries(fields).filter(([name]) => !MARKS.has(name)));
   });
-}
-
-/** Whether there is anything in a field. */
-export function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 }
 
 /** The API that a request is for; null: none that the agent's CLI needs. */

@@ -3,7 +3,6 @@ import { dirname, join, relative } from 'node:path';
 import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { UserError } from '../../errors.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
@@ -19,8 +18,10 @@ import {
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import { asArray, asObject, type JsonObject } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR, GATEWAY_PATH } from './provider.ts';
-import { kindOfDenial, mapRules, opencodeMcpServers } from './tool-rules.ts';
+import { accessOf } from './access.ts';
+import { CO_AUTHORS, GATEWAY_PATH } from '../cli/providers.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
 
 /** Its folder for settings, below the config folder: made anew for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
@@ -72,17 +73,19 @@ export const cli: AgentCli = {
     ],
   },
   looksIntoFolder: true,
-  parseName,
+  accessOf,
+  // `1.18.33`
+  printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   tellsRetries: true,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
-  sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  kindOfDenial: kindOfDenialBy('opencode'),
+  coAuthor: CO_AUTHORS.opencode,
+  sessions: { export: exportOpenCodeSession, import: importOpenCodeSession },
+  rulesGap: opencodeRules,
   unmappedServers: (servers) => opencodeMcpServers(servers, {}).unmapped,
   prepare: async (call, place) => {
     await refusePlugins(place);
     const environment = opencodeEnvironment(call, place.configFolder);
-    await resetHome(place.configFolder);
+    await resetOpenCodeHome(place.configFolder);
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await takeIn(place, call.resume, environment);
     return {
@@ -150,7 +153,7 @@ async function mayNamePlugins(path: string): Promise<boolean> {
 }
 
 /** Leaves nothing in the CLI's folder but conversations: settings, plugins and programs that an earlier call left there would count in this one. */
-export async function resetHome(configFolder: string): Promise<void> {
+export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   const [outer, inner] = DATA;
   await keepOnly(configFolder, [EXPORTED, TO_IMPORT, outer]);
   await keepOnly(join(configFolder, outer), [inner]);
@@ -167,7 +170,7 @@ async function writeDown(
   id: string | null,
   environment: Variables,
 ): Promise<void> {
-  if (id === null || !isSessionId(id)) return;
+  if (id === null || !isOpenCodeSession(id)) return;
   await removeFile(configFolder, [EXPORTED], `${id}.json`);
   const { end, stdout } = await run(['export', id, '--pure'], environment);
   if (end.kind !== 'exited' || end.code !== 0 || !mayBeSession(stdout)) return;
@@ -180,7 +183,7 @@ async function takeIn(
   id: string | null,
   environment: Variables,
 ): Promise<void> {
-  if (id === null || !isSessionId(id)) return;
+  if (id === null || !isOpenCodeSession(id)) return;
   const path = join(configFolder, TO_IMPORT, `${id}.json`);
   const isThere = await readPlainFile(path, () => Promise.resolve(true));
   if (isThere === null) return;
@@ -189,11 +192,11 @@ async function takeIn(
 }
 
 /** Reads what was written down of a session, its secrets hidden. */
-export async function exportSession(
+async function exportOpenCodeSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!isSessionId(id)) return leftBehind('its id is not one of OpenCode');
+  if (!isOpenCodeSession(id)) return leftBehind('its id is not one of OpenCode');
   const text = await readPlainFile(join(configFolder, EXPORTED, `${id}.json`), async (file, size) =>
     size > MAX_SESSION_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
@@ -210,11 +213,11 @@ export async function exportSession(
 }
 
 /** Stores a session for the next call that resumes it. Returns false when it is empty or too large, or the id is not valid. */
-export async function importSession(
+async function importOpenCodeSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!isSessionId(id) || !mayBeSession(content)) return false;
+  if (!isOpenCodeSession(id) || !mayBeSession(content)) return false;
   await placeFile(configFolder, [TO_IMPORT], { name: `${id}.json`, content });
   return true;
 }
@@ -250,7 +253,7 @@ export function opencodeArguments({
     // Else it asks a model for one.
     ...['--title', 'ralph-action'],
     ...(model === null ? [] : ['--model', namedModel(model, providerOf(environment))]),
-    ...(resume !== null && isSessionId(resume) ? ['--session', resume] : []),
+    ...(resume !== null && isOpenCodeSession(resume) ? ['--session', resume] : []),
     ...extraArgs,
   ];
 }
@@ -279,7 +282,7 @@ export function opencodeEnvironment(
       share: 'disabled',
       snapshot: false,
       mcp,
-      permission: permissionsWith(mapRules(allowedTools).own, permission),
+      permission: permissionsWith(opencodeRules(allowedTools).own, permission),
       ...providerSettings(providerOf(given), model),
     }),
   };
@@ -292,13 +295,8 @@ function permissionsWith(rules: Readonly<Record<string, unknown>>, ofServers: Va
 }
 
 /** An id comes out of an agent's output or stored state; only one of its own form may become part of a path or an argument. */
-export function isSessionId(id: string): boolean {
+export function isOpenCodeSession(id: string): boolean {
   return /^ses_[A-Za-z0-9]{26}$/.test(id);
-}
-
-/** What `--version` prints: `1.18.33`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'OpenCode', version: printed } : { name: printed, version: '' };
 }
 
 function foldersIn(configFolder: string): Variables {

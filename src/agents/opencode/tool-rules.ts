@@ -2,15 +2,11 @@ import { type MappedServers, mapServers, type McpServer, resolvedValue, soleVari
 import {
   allowsEveryCommand,
   commandRules,
-  type Commands,
-  createKindOfDenial,
-  editsOfPaths,
   type MappedRules,
-  moreEdits,
+  mappedRules,
+  type NamedCommands,
   parseToolRule,
   READERS,
-  readsOutside,
-  textsOfRules,
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
@@ -30,7 +26,7 @@ type Action = 'allow' | 'deny';
 export type Permission = Readonly<Record<string, Action | Readonly<Record<string, Action>>>>;
 
 /** Rules as permissions. Nothing in them asks: without a person that would end the turn. */
-export function mapRules(rules: readonly string[]): MappedRules<Permission> {
+export function opencodeRules(rules: readonly string[]): MappedRules<Permission> {
   const parsed = rules.map(parseToolRule);
   const has = (kind: ToolRule['kind']) => parsed.some((rule) => rule.kind === kind);
   const action = (allowed: boolean): Action => (allowed ? 'allow' : 'deny');
@@ -49,32 +45,13 @@ export function mapRules(rules: readonly string[]): MappedRules<Permission> {
     ['task', action(has('subagent'))],
     ['external_directory', 'deny'],
   ]);
-  return {
-    own: Object.fromEntries(own),
-    unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...editsOfPaths(parsed), ...readsOutside(parsed)]),
-    allowsMore: moreEdits(parsed),
-  };
+  return mappedRules(parsed, Object.fromEntries(own), { without: parsed.filter(isWithoutCounterpart), more: [] });
 }
 
-export const kindOfDenial = createKindOfDenial({ shell: ['bash'], question: 'question' });
-
 function isWithoutCounterpart(rule: ToolRule): boolean {
-  switch (rule.kind) {
-    case 'command':
-      return rule.commands.kind !== 'any' && commandPatterns(rule.commands).length === 0;
-    case 'web-fetch':
-      return rule.domain !== null && webPatterns(rule.domain).length === 0;
-    case 'mcp':
-      return serverKeys(rule).length === 0;
-    case 'other':
-      return true;
-    case 'read':
-    case 'edit':
-    case 'web-search':
-    case 'subagent':
-    case 'bookkeeping':
-      return false;
-  }
+  if (rule.kind === 'command') return rule.commands.kind !== 'any' && commandPatterns(rule.commands).length === 0;
+  if (rule.kind === 'web-fetch') return rule.domain !== null && webPatterns(rule.domain).length === 0;
+  return rule.kind === 'other' || (rule.kind === 'mcp' && serverKeys(rule).length === 0);
 }
 
 /** Tools of a server are named `server_tool`, with `_` for every sign that a name may not hold. */
@@ -106,19 +83,9 @@ const LEADING_OUT = [
 ];
 
 /** None where a sign would mean something else than itself. */
-function commandPatterns(commands: Exclude<Commands, { kind: 'any' }>): readonly string[] {
-  switch (commands.kind) {
-    case 'prefix':
-      return commands.prefix.trim() === '' ? [] : literal(commands.prefix, (text) => [text, `${text} *`]);
-    case 'exact':
-      return literal(commands.command, (text) => [text]);
-    case 'glob':
-      return literal(commands.glob, (text) => [text]);
-  }
-}
-
-function literal(text: string, patterns: (text: string) => readonly string[]): readonly string[] {
-  return /[?\\]|^~|^\$HOME|\{(?:env|file):/.test(text) ? [] : patterns(text);
+function commandPatterns({ kind, text }: NamedCommands): readonly string[] {
+  if (/[?\\]|^~|^\$HOME|\{(?:env|file):/.test(text) || (kind === 'prefix' && text.trim() === '')) return [];
+  return kind === 'prefix' ? [text, `${text} *`] : [text];
 }
 
 function webPermission(rules: readonly ToolRule[]): Permission[string] {

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import type { AgentName } from '../../ports/agent.ts';
 import { projectSlug } from '../claude/try-key.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
@@ -19,8 +18,11 @@ import {
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { dialect } from './events/dialect.ts';
-import { CO_AUTHOR, STANDARD_ADDRESS } from './provider.ts';
-import { kindOfDenial, mapRules } from './tool-rules.ts';
+import { openAiProtocol } from '../openai/protocol.ts';
+import { accessByKey } from '../cli/access.ts';
+import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
+import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { qwenRules } from './tool-rules.ts';
 
 const PROJECTS = 'projects';
 
@@ -62,16 +64,25 @@ export const cli: AgentCli = {
   // It is JavaScript on every platform.
   source: { name: '@qwen-code/qwen-code', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
   looksIntoFolder: true,
-  parseName,
+  accessOf: (given, setting) =>
+    accessByKey(given, setting, {
+      key: 'OPENAI_API_KEY',
+      address: 'OPENAI_BASE_URL',
+      standard: OPENAI_ADDRESS,
+      path: '/v1',
+      protocol: (way) => openAiProtocol({ ...way, apis: ['chat'], basePath: '/v1', headers: {} }),
+    }),
+  // `0.24.4`
+  printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   tellsRetries: false,
-  kindOfDenial,
-  coAuthor: CO_AUTHOR,
-  sessions: { export: exportSession, import: importSession },
-  rulesGap: mapRules,
+  kindOfDenial: kindOfDenialBy('qwen'),
+  coAuthor: CO_AUTHORS.qwen,
+  sessions: { export: exportQwenSession, import: importQwenSession },
+  rulesGap: qwenRules,
   unmappedServers,
   prepare: async (call, place) => {
-    await resetHome(place);
-    const tokensBefore = await tokensOf(place, call.resume);
+    await resetQwenHome(place);
+    const tokensBefore = await tokensOfQwenSession(place, call.resume);
     return {
       args: qwenArguments({ ...call, ...place }),
       environment: qwenEnvironment(call.environment, place),
@@ -119,7 +130,7 @@ export function qwenEnvironment(
 ): Record<string, string> {
   return {
     // A file `.env` of the repository would be asked next.
-    OPENAI_BASE_URL: STANDARD_ADDRESS,
+    OPENAI_BASE_URL: OPENAI_ADDRESS,
     NO_COLOR: '1',
     // Whatever is set of its own could widen what it obeys, or make it wait for a provider for hours.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('QWEN_'))),
@@ -133,18 +144,13 @@ export function qwenEnvironment(
 
 /** Files that a call needs, by their path below the inbox. */
 export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
-  const { allow, deny } = mapRules(allowedTools).own;
+  const { allow, deny } = qwenRules(allowedTools).own;
   const permissions = { allow, deny: [...deny, ...NOT_UNASKED] };
   return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
 }
 
-/** What `--version` prints: `0.24.4`, or anything else for another program. */
-export function parseName(printed: string): AgentName {
-  return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Qwen Code', version: printed } : { name: printed, version: '' };
-}
-
 /** Reads a transcript, its secrets hidden. Each line names the one before it, back to the first: a long one is not cut. */
-export async function exportSession(
+async function exportQwenSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
@@ -153,7 +159,7 @@ export async function exportSession(
 }
 
 /** Puts a transcript where `--resume <id>` finds it. Returns false when it is empty or too large, or the id is not valid. */
-export async function importSession(
+async function importQwenSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
@@ -166,7 +172,7 @@ export async function importSession(
 }
 
 /** What the session had used before a call: the CLI prints sums. null: nothing, or unknown. */
-export async function tokensOf(place: SessionPlace, id: string | null): Promise<number | null> {
+export async function tokensOfQwenSession(place: SessionPlace, id: string | null): Promise<number | null> {
   if (id === null || !UUID.test(id)) return null;
   const text = await readPlainFile(await transcriptPath(place, id), async (file, size) =>
     size > MAX_READ_BYTES ? null : (await file.readFile()).toString('utf8'),
@@ -175,7 +181,7 @@ export async function tokensOf(place: SessionPlace, id: string | null): Promise<
 }
 
 /** Leaves nothing in its folder but conversations: settings, skills and extensions that an earlier call left there would count in this one. */
-export async function resetHome({ configFolder }: SessionPlace): Promise<void> {
+export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
   // Beside the conversations of a project, what it would remember.
   for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))

@@ -2,14 +2,10 @@ import {
   allowsEveryCommand,
   commandRules,
   type Commands,
-  createKindOfDenial,
-  editsOfPaths,
   type MappedRules,
-  moreEdits,
-  moreOf,
+  mappedRules,
+  type NamedCommands,
   parseToolRule,
-  readsOutside,
-  textsOfRules,
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
@@ -20,30 +16,23 @@ export interface QwenPermissions {
 }
 
 /** Its rule language is the same, but without exact commands, and only its own names of tools count in a job. */
-export function mapRules(rules: readonly string[]): MappedRules<QwenPermissions> {
+export function qwenRules(rules: readonly string[]): MappedRules<QwenPermissions> {
   const parsed = rules.map(parseToolRule);
   const some = commandRules(parsed).some((rule) => rulesFor(rule).length > 0) && !allowsEveryCommand(parsed);
   const loose = some ? commandRules(parsed).filter(({ commands }) => isLoose(commands)) : [];
-  return {
-    own: {
-      allow: [...new Set([...parsed.flatMap(rulesFor), ...(some ? ['run_shell_command(cd *)'] : [])])],
-      deny: some ? CD_OUT : [],
-    },
-    unmapped: textsOfRules([
-      ...parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
-      ...editsOfPaths(parsed),
-      ...readsOutside(parsed),
-    ]),
-    allowsMore: moreOf([
-      moreEdits(parsed),
+  const own = {
+    allow: [...new Set([...parsed.flatMap(rulesFor), ...(some ? ['run_shell_command(cd *)'] : [])])],
+    deny: some ? CD_OUT : [],
+  };
+  return mappedRules(parsed, own, {
+    without: parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
+    more: [
       // Tried: `npm test $(curl …)` runs under `npm *`, and no rule can keep it from that.
       some ? 'run any command inside `$(…)` of an allowed one' : null,
       loose.length === 0 ? null : 'give other arguments to the commands named',
-    ]),
-  };
+    ],
+  });
 }
-
-export const kindOfDenial = createKindOfDenial({ shell: ['run_shell_command'], question: 'ask_user_question' });
 
 /** `cd` is allowed for the commands behind it, within the work tree. */
 const CD_OUT = ['*..*', '~*', '-*', '* ~*', '* -*'].map((words) => `run_shell_command(cd ${words})`);
@@ -81,24 +70,13 @@ function rulesFor(rule: ToolRule): readonly string[] {
   }
 }
 
-/** null: a sign of it would mean something else. */
-function patternOf(commands: Exclude<Commands, { kind: 'any' }>): string | null {
-  switch (commands.kind) {
-    case 'prefix':
-      return safe(commands.prefix, (text) => `${text} *`);
-    case 'exact':
-      return safe(commands.command, (text) => text);
-    case 'glob':
-      return safe(commands.glob, (text) => text);
-  }
-}
-
-/** Parentheses and `:*` are signs of the rule itself. */
-function safe(text: string, pattern: (text: string) => string): string | null {
-  return text.trim() === '' || /[()]|:[*]/.test(text) ? null : pattern(text);
+/** null: a sign of it would mean something else. Parentheses and `:*` are signs of the rule itself. */
+function patternOf({ kind, text }: NamedCommands): string | null {
+  if (text.trim() === '' || /[()]|:[*]/.test(text)) return null;
+  return kind === 'prefix' ? `${text} *` : text;
 }
 
 /** Its exact commands take any arguments, and a star behind a blank may stand for nothing, the blank included. */
 function isLoose(commands: Commands): boolean {
-  return commands.kind === 'exact' || (commands.kind === 'glob' && commands.glob.includes(' *'));
+  return commands.kind === 'exact' || (commands.kind === 'glob' && commands.text.includes(' *'));
 }

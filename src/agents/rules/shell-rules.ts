@@ -1,3 +1,4 @@
+import type { AgentName } from '../../core/agent-names.ts';
 import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
@@ -14,11 +15,12 @@ export type ToolRule = { readonly text: string } & (
 );
 
 /** Which simple commands a rule names. `prefix`: its words, and any more behind them; in a `glob` each star is any text. */
-export type Commands =
-  | { readonly kind: 'any' }
-  | { readonly kind: 'prefix'; readonly prefix: string }
-  | { readonly kind: 'exact'; readonly command: string }
-  | { readonly kind: 'glob'; readonly glob: string };
+export type Commands = { readonly kind: 'any' } | NamedCommands;
+
+export interface NamedCommands {
+  readonly kind: 'prefix' | 'exact' | 'glob';
+  readonly text: string;
+}
 
 /** A command rule among others. */
 type CommandRule = Extract<ToolRule, { kind: 'command' }>;
@@ -56,14 +58,23 @@ const SEPARATOR = /^(?:&&|\|\||;|\||\n)/;
 /** Commands that only read; Claude Code allows them without a rule, inside the work tree, and so rules leave them out. */
 export const READERS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
 
-/** What an agent's refused calls amount to: `shell` are its names for the tool that runs commands, `question` for the one that asks a person. */
-export function createKindOfDenial({
-  shell,
-  question,
-}: {
-  readonly shell: readonly string[];
-  readonly question: string | null;
-}): KindOfDenial {
+/** An agent's names for the tools that run commands, and for the one that asks a person; null: it has none. */
+const TOOLS: Readonly<Record<AgentName, { readonly shell: readonly string[]; readonly question: string | null }>> = {
+  claude: { shell: ['Bash'], question: 'AskUserQuestion' },
+  // The CLI does not report what its sandbox refused; this is for its events of commands.
+  codex: { shell: ['command_execution'], question: null },
+  // Its own question tool is refused without a person; it is not offered then.
+  gemini: { shell: ['run_shell_command'], question: 'ask_user' },
+  opencode: { shell: ['bash'], question: 'question' },
+  copilot: { shell: ['bash', 'powershell'], question: 'ask_user' },
+  qwen: { shell: ['run_shell_command'], question: 'ask_user_question' },
+  // It reports no refused call.
+  command: { shell: [], question: null },
+};
+
+/** What an agent's refused calls amount to. */
+export function kindOfDenialBy(agent: AgentName): KindOfDenial {
+  const { shell, question } = TOOLS[agent];
   return (denial, rules) => {
     if (denial.tool === question) return 'question';
     return shell.includes(denial.tool) && isCompoundOfAllowed(denial, rules) ? 'compound' : 'forbidden';
@@ -110,11 +121,11 @@ function covers(commands: Commands, command: string): boolean {
     case 'any':
       return true;
     case 'prefix':
-      return startsWithWords(command, commands.prefix);
+      return startsWithWords(command, commands.text);
     case 'exact':
-      return command === commands.command;
+      return command === commands.text;
     case 'glob':
-      return matchesGlob(command, commands.glob);
+      return matchesGlob(command, commands.text);
   }
 }
 
@@ -208,8 +219,8 @@ export function parseToolRule(rule: string): ToolRule {
 function parseCommands(inner: string | null): Commands {
   if (inner === null || inner === '*') return { kind: 'any' };
   const prefix = /^([^*]*?)(?::\*| \*)$/.exec(inner)?.[1];
-  if (prefix !== undefined) return { kind: 'prefix', prefix };
-  return inner.includes('*') ? { kind: 'glob', glob: inner } : { kind: 'exact', command: inner };
+  if (prefix !== undefined) return { kind: 'prefix', text: prefix };
+  return { kind: inner.includes('*') ? 'glob' : 'exact', text: inner };
 }
 
 /** `Read(*)` and `Read(**)` are `Read`. */
@@ -245,13 +256,26 @@ export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
   return commandRules(rules).some(({ commands }) => commands.kind === 'any');
 }
 
+/** What an agent makes of the rules whose own know no paths: `without` has no counterpart in them, `more` is what else they allow. */
+export function mappedRules<Own>(
+  rules: readonly ToolRule[],
+  own: Own,
+  { without, more }: { readonly without: readonly ToolRule[]; readonly more: readonly (string | null)[] },
+): MappedRules<Own> {
+  return {
+    own,
+    unmapped: textsOfRules([...without, ...editsOfPaths(rules), ...readsOutside(rules)]),
+    allowsMore: moreOf([moreEdits(rules), ...more]),
+  };
+}
+
 /** The rules as the user wrote them, each once. */
 export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
   return [...new Set(rules.map(({ text }) => text))];
 }
 
 /** `Edit(src/**)`, for agents whose own rules know no paths: they may change any file of the repository. */
-export function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
+function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
   if (rules.some((rule) => rule.kind === 'edit' && rule.path === null)) return [];
   return rules.filter(({ kind }) => kind === 'edit');
 }

@@ -7,17 +7,9 @@ import {
   POLICY_INPUT_NAMES,
   policyInputs,
 } from '../../config/agent-inputs.ts';
-import type { AgentName } from '../../core/agent-names.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { checkChain, isAboutJournal, type Journal, parseJournal } from '../../core/journal/parse-journal.ts';
-import {
-  agentsIn,
-  type Difference,
-  type KindsOfDenial,
-  replay,
-  whatIf,
-  type WhatIf,
-} from '../../core/journal/replay.ts';
+import { type Difference, type KindsOfDenial, replay, whatIf, type WhatIf } from '../../core/journal/replay.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { andMore } from '../../core/text/phrase.ts';
 import { nearest } from '../../core/text/nearest.ts';
@@ -49,8 +41,8 @@ Exit codes: 0 every decision is the same, 1 one differs or the journal is damage
 journal, or wrong arguments. An answer to "what if" that differs from what happened is not a failure.
 `;
 
-/** Loads the rules of these agents. */
-type LoadKinds = (agents: readonly AgentName[]) => Promise<KindsOfDenial>;
+/** Loads the rules of the agents. */
+type LoadKinds = () => Promise<KindsOfDenial>;
 
 /** `ralph replay`: a recorded run's decisions, made again under the rules of its agents. */
 export function createReplayCommand(loadKinds: LoadKinds): Command {
@@ -73,7 +65,7 @@ async function replayJournal(args: readonly string[], terminal: Terminal, loadKi
   if (read?.kind !== 'journal') return 'failed';
 
   const { journal, chain } = read;
-  const kindsOf = await loadKinds(agentsIn(journal));
+  const kindsOf = await loadKinds();
   const result: ReplayResult = {
     lane: journal.start.lane,
     iterations: journal.entries.length,

@@ -48,11 +48,6 @@ export type WhatIf =
 /** Returns the rules by which an agent refuses calls. */
 export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
 
-/** Returns the agents whose rules a replay may need. */
-export function agentsIn({ start, entries }: Journal): readonly AgentName[] {
-  return [...new Set([...start.policy.agents, ...entries.flatMap(({ agent }) => agent ?? [])])];
-}
-
 /** Repeats every decision of a recorded run and returns the differences from the record. `kindsOf` returns the rules of each agent. */
 export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Difference[] {
   const { entries, end } = journal;

@@ -1,4 +1,5 @@
-import type { AccessOf, AccessSetting, AgentCli } from '../../agents/cli/cli.ts';
+import type { AccessSetting } from '../../agents/cli/access.ts';
+import type { AgentCli } from '../../agents/cli/cli.ts';
 import { type AgentName, type Capabilities, CAPABILITIES } from '../../core/agent-names.ts';
 import { rulesVerdict, type RulesVerdict } from '../../core/agents/rules-verdict.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
@@ -13,24 +14,15 @@ import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Isolation } from '../isolation/isolation.ts';
 import type { World } from '../world.ts';
 
-/** The code of one agent. */
-interface Adapter {
-  readonly cli: () => Promise<{ readonly cli: AgentCli }>;
-  readonly access: () => Promise<{ readonly accessOf: AccessOf }>;
-}
-
-/** The code of an agent is loaded only when it is used. */
-export const ADAPTERS: Readonly<Record<AgentName, Adapter>> = {
-  claude: { cli: () => import('../../agents/claude/cli.ts'), access: () => import('../../agents/claude/access.ts') },
-  codex: { cli: () => import('../../agents/codex/cli.ts'), access: () => import('../../agents/codex/access.ts') },
-  gemini: { cli: () => import('../../agents/gemini/cli.ts'), access: () => import('../../agents/gemini/access.ts') },
-  opencode: {
-    cli: () => import('../../agents/opencode/cli.ts'),
-    access: () => import('../../agents/opencode/access.ts'),
-  },
-  copilot: { cli: () => import('../../agents/copilot/cli.ts'), access: () => import('../../agents/copilot/access.ts') },
-  qwen: { cli: () => import('../../agents/qwen/cli.ts'), access: () => import('../../agents/qwen/access.ts') },
-  command: { cli: () => import('../../agents/command/cli.ts'), access: () => import('../../agents/command/access.ts') },
+/** The code of each agent, which is loaded only when the agent is used. */
+export const ADAPTERS: Readonly<Record<AgentName, () => Promise<{ readonly cli: AgentCli }>>> = {
+  claude: () => import('../../agents/claude/cli.ts'),
+  codex: () => import('../../agents/codex/cli.ts'),
+  gemini: () => import('../../agents/gemini/cli.ts'),
+  opencode: () => import('../../agents/opencode/cli.ts'),
+  copilot: () => import('../../agents/copilot/cli.ts'),
+  qwen: () => import('../../agents/qwen/cli.ts'),
+  command: () => import('../../agents/command/cli.ts'),
 };
 
 /** The agent's environment, and what holds the keys that were in it; null: they stay there. */
@@ -97,8 +89,8 @@ export async function loginFor(
   given: Readonly<Record<string, string>>,
   { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,
 ): Promise<AgentLogin> {
-  const { accessOf } = await ADAPTERS[agent].access();
-  const access = accessOf(given, setting);
+  const { cli } = await ADAPTERS[agent]();
+  const access = cli.accessOf(given, setting);
   if (access.kind === 'unusable') throw new UserError('configuration', access.problem);
   if (access.kind === 'direct') return { environment: access.environment, broker: null, hasPrice: null };
   const [{ createBroker }, { createDirectSend, createFetchSend }] = await Promise.all([
@@ -159,6 +151,6 @@ async function verdictsOf(
   name: AgentName,
   level: Isolation['level'],
 ): Promise<(allowedTools: readonly string[]) => RulesVerdict> {
-  const { cli } = await ADAPTERS[name].cli();
+  const { cli } = await ADAPTERS[name]();
   return (allowedTools) => rulesVerdict(CAPABILITIES[name].title, cli.rulesGap(allowedTools), level);
 }

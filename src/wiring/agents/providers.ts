@@ -1,9 +1,12 @@
-import { claudeProvider, CO_AUTHOR as CLAUDE } from '../../agents/claude/provider.ts';
-import { CO_AUTHOR as CODEX, codexProvider } from '../../agents/codex/provider.ts';
-import { CO_AUTHOR as COPILOT, copilotProvider } from '../../agents/copilot/provider.ts';
-import { CO_AUTHOR as GEMINI, geminiProvider } from '../../agents/gemini/provider.ts';
-import { CO_AUTHOR as OPENCODE, opencodeProvider } from '../../agents/opencode/provider.ts';
-import { CO_AUTHOR as QWEN, qwenProvider } from '../../agents/qwen/provider.ts';
+import {
+  claudeProvider,
+  CO_AUTHORS,
+  codexProvider,
+  copilotProvider,
+  geminiProvider,
+  opencodeProvider,
+  qwenProvider,
+} from '../../agents/cli/providers.ts';
 import { loginProblems, mergedProvider, providerKey, type Provider } from '../../config/agent-environment.ts';
 import type { ChosenAgent } from '../../config/config.ts';
 import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
@@ -19,16 +22,6 @@ const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
   copilot: copilotProvider,
   qwen: qwenProvider,
   command: NO_PROVIDER,
-};
-
-const CO_AUTHORS: Readonly<Record<AgentName, string | null>> = {
-  claude: CLAUDE,
-  codex: CODEX,
-  gemini: GEMINI,
-  opencode: OPENCODE,
-  copilot: COPILOT,
-  qwen: QWEN,
-  command: null,
 };
 
 /** How commits may name the agents, see Agent. */

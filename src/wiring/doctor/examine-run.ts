@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { claudeProvider } from '../../agents/claude/provider.ts';
+import { claudeProvider } from '../../agents/cli/providers.ts';
 import { readCheckoutFile } from '../../cli/command.ts';
 import {
   type Asked,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { claudeProvider } from '../../agents/claude/provider.ts';
+import { claudeProvider } from '../../agents/cli/providers.ts';
 import { loginProblemsOf } from '../agents/providers.ts';
 import type { Config } from '../../config/config.ts';
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { projectSlug } from '../../../src/agents/claude/try-key.ts';
-import { exportSession, importSession } from '../../../src/agents/claude/cli.ts';
+import { cli } from '../../../src/agents/claude/cli.ts';
 import { createRedactor } from '../../../src/core/text/redact.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
 import { createSeal } from '../../../src/state/seal.ts';
@@ -26,7 +26,7 @@ test('a transcript is exported line for line, and imported as it was exported', 
   expect(place.exported()).toBe(text);
 
   const fresh = { ...place, configFolder: join(place.home, 'fresh') };
-  expect(await importSession(fresh, { id: ID, content: Buffer.from(text) })).toBe(true);
+  expect(await cli.sessions.import(fresh, { id: ID, content: Buffer.from(text) })).toBe(true);
   const imported = join(fresh.configFolder, 'projects', projectSlug(place.workFolder), `${ID}.jsonl`);
   expect(await readFile(imported, 'utf8')).toBe(text);
   expect((await stat(imported)).mode & 0o777).toBe(0o600);
@@ -93,11 +93,11 @@ describe('what is not exported', () => {
   test('an id that is no UUID: it never becomes a path', async () => {
     await using place = await createPlace();
     await writeFile(join(dirname(place.transcript), 'other.jsonl'), lines(prompt('one')));
-    expect(await exportSession(place, { id: 'other', redact })).toEqual({
+    expect(await cli.sessions.export(place, { id: 'other', redact })).toEqual({
       kind: 'left-behind',
       why: 'its id is not a UUID',
     });
-    expect(await importSession(place, { id: '../other', content: Buffer.from('{}') })).toBe(false);
+    expect(await cli.sessions.import(place, { id: '../other', content: Buffer.from('{}') })).toBe(false);
   });
 
   test('lines that are no JSON object, that the CLI was killed while it wrote, or that are nested beyond reason', async () => {
@@ -172,10 +172,10 @@ describe('beyond 10 MiB', () => {
       await file.write(lines(prompt(`prompt ${String(turn)}`), answer(`${'x y '.repeat(MEBIBYTE / 4)}${SECRET}`)));
     await file.close();
     const program = `
-      import { exportSession } from ${JSON.stringify(new URL('../../../src/agents/claude/cli.ts', import.meta.url).href)};
+      import { cli } from ${JSON.stringify(new URL('../../../src/agents/claude/cli.ts', import.meta.url).href)};
       import { createRedactor } from ${JSON.stringify(new URL('../../../src/core/text/redact.ts', import.meta.url).href)};
       const [configFolder, workFolder, secret] = process.argv.slice(1);
-      const { kind } = await exportSession({ configFolder, workFolder }, { id: ${JSON.stringify(ID)}, redact: createRedactor([secret]) });
+      const { kind } = await cli.sessions.export({ configFolder, workFolder }, { id: ${JSON.stringify(ID)}, redact: createRedactor([secret]) });
       console.log(JSON.stringify({ kind, megabytes: process.resourceUsage().maxRSS * 1024 / 1e6 }));`;
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -207,7 +207,7 @@ describe('beyond 10 MiB', () => {
 
   test.each([0, MAX_SESSION_BYTES + 1])('one of %i bytes is not imported', async (bytes) => {
     await using place = await createPlace();
-    expect(await importSession(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
+    expect(await cli.sessions.import(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
   });
 });
 
@@ -351,7 +351,7 @@ async function createPlace() {
     /** What the last export gave. */
     exported: () => text,
     export: async () => {
-      const exported = await exportSession(place, { id: ID, redact });
+      const exported = await cli.sessions.export(place, { id: ID, redact });
       text = exported.kind === 'exported' ? Buffer.from(exported.content).toString() : '';
       return exported;
     },

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { exportSession, importSession, tokensOf } from '../../../src/agents/codex/cli.ts';
+import { cli, tokensOfCodexSession } from '../../../src/agents/codex/cli.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -35,7 +35,7 @@ test('a rollout leaves without secrets, and comes back where the CLI looks for i
   );
   const exported = await place.export();
   expect(exported).toBe(lines(meta, started, message('the key is ***'), { broken: 'no' }));
-  expect(await importSession(place, { id: ID, content: Buffer.from(exported) })).toBe(true);
+  expect(await cli.sessions.import(place, { id: ID, content: Buffer.from(exported) })).toBe(true);
   const [found = '', ...more] = place.rollouts();
   expect(more).toEqual([]);
   expect(readFileSync(found, 'utf8')).toBe(exported);
@@ -59,8 +59,8 @@ describe('what an agent may have put there', () => {
     await using place = await createPlace();
     await mkdir(join(place.configFolder, DAY), { recursive: true });
     await make(join(place.configFolder, DAY));
-    expect(await exportSession(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
-    expect(await tokensOf(place.configFolder, ID)).toBeNull();
+    expect(await cli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
+    expect(await tokensOfCodexSession(place.configFolder, ID)).toBeNull();
   });
 
   test.each(['sessions', 'sessions/2026', 'sessions/2026/11', DAY])(
@@ -71,7 +71,7 @@ describe('what an agent may have put there', () => {
       await place.write(join('../elsewhere', DAY.slice(path.length)), NAME, lines(meta, started, message('theirs')));
       await mkdir(dirname(join(place.configFolder, path)), { recursive: true });
       await symlink(elsewhere, join(place.configFolder, path));
-      expect(await exportSession(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
+      expect(await cli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
     },
   );
 
@@ -83,7 +83,7 @@ describe('what an agent may have put there', () => {
       await mkdir(elsewhere);
       await mkdir(dirname(join(place.configFolder, path)), { recursive: true });
       await symlink(elsewhere, join(place.configFolder, path));
-      expect(await importSession(place, { id: ID, content: Buffer.from(lines(meta)) })).toBe(true);
+      expect(await cli.sessions.import(place, { id: ID, content: Buffer.from(lines(meta)) })).toBe(true);
       expect(execFileSync('find', [elsewhere, '-type', 'f'], { encoding: 'utf8' })).toBe('');
       expect(place.rollouts()).toHaveLength(1);
     },
@@ -92,21 +92,24 @@ describe('what an agent may have put there', () => {
   test('a second rollout of the session goes when one is imported', async () => {
     await using place = await createPlace();
     await place.write('sessions/2027/01/01', NAME, lines(meta, started, message('theirs')));
-    await importSession(place, { id: ID, content: Buffer.from(lines(meta, message('ours'))) });
+    await cli.sessions.import(place, { id: ID, content: Buffer.from(lines(meta, message('ours'))) });
     expect(place.rollouts().map((path) => readFileSync(path, 'utf8'))).toEqual([lines(meta, message('ours'))]);
   });
 });
 
 test.each(['../x', '', `${ID}/..`, 'x'.repeat(36), `${ID}\n`])('the id %j never becomes a path', async (id) => {
   await using place = await createPlace();
-  expect(await exportSession(place, { id, redact })).toEqual({ kind: 'left-behind', why: 'its id is not a UUID' });
-  expect(await importSession(place, { id, content: Buffer.from(lines(meta)) })).toBe(false);
+  expect(await cli.sessions.export(place, { id, redact })).toEqual({
+    kind: 'left-behind',
+    why: 'its id is not a UUID',
+  });
+  expect(await cli.sessions.import(place, { id, content: Buffer.from(lines(meta)) })).toBe(false);
   expect(existsSync(join(place.configFolder, 'sessions'))).toBe(false);
 });
 
 test.each([0, MAX_SESSION_BYTES + 1])('one of %i bytes is not imported', async (bytes) => {
   await using place = await createPlace();
-  expect(await importSession(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
+  expect(await cli.sessions.import(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
 });
 
 test('what a session has used is what its last count says', async () => {
@@ -116,7 +119,7 @@ test('what a session has used is what its last count says', async () => {
     NAME,
     lines(meta, used(100, 50), { type: 'event_msg', payload: null }, used(200, 100), message('x')),
   );
-  expect(await tokensOf(place.configFolder, ID)).toBe(300);
+  expect(await tokensOfCodexSession(place.configFolder, ID)).toBe(300);
 });
 
 function lines(...entries: readonly object[]): string {
@@ -138,7 +141,7 @@ async function createPlace() {
         .split('\n')
         .filter(Boolean),
     export: async (): Promise<string> => {
-      const exported = await exportSession(place, { id: ID, redact });
+      const exported = await cli.sessions.export(place, { id: ID, redact });
       return exported.kind === 'exported' ? Buffer.from(exported.content).toString() : exported.why;
     },
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),

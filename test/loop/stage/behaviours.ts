@@ -1,4 +1,4 @@
-import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { AgentEnd } from '../../../src/core/evidence.ts';
@@ -6,6 +6,8 @@ import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
 import type { WorkBeside } from '../../../src/ports/repository.ts';
 import { analysis, MINUTE } from '../../unit/core/core-fixtures.ts';
 import type { Checkout, FakeClock } from './in-memory.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 /** What an agent does in one call. */
 interface Act {

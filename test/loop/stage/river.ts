@@ -17,7 +17,7 @@ import type { Policy } from '../../../src/core/policy.ts';
 import { promptAmong, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
 import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { CHAIN_START, chainLine, parseJournal } from '../../../src/core/journal/parse-journal.ts';
-import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { replay } from '../../../src/core/journal/replay.ts';
 import type { Budget } from '../../../src/core/sharing/budget.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
@@ -56,6 +56,8 @@ import { placedFiles } from './placed.ts';
 import type { Project } from './project.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, tapped, type Tap } from './tap.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 export const actionYml = readFileSync(join(import.meta.dirname, '../../../action.yml'), 'utf8');
 

@@ -5,7 +5,7 @@ import { UsageError, type Command } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import { uncommittedIn } from '../../../src/git/home/committed.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
-import { kindsOfDenial } from '../../../src/wiring/agents/denials.ts';
+import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { openReader } from '../../../src/wiring/agents/output-reader.ts';
 import { settingsOfFolder } from '../../../src/wiring/settings/folder-settings.ts';
 import { createImportCommand, type ImportWorld } from '../../../src/cli/tasks/import.ts';
@@ -81,7 +81,7 @@ function commandsAt(
     addCommand,
     createImportCommand(() => Promise.resolve(world)),
     ...createOrderCommands(open),
-    createReplayCommand(kindsOfDenial),
+    createReplayCommand(() => Promise.resolve(kindOfDenialBy)),
     createAnalyzeCommand(openReader),
     cleanCommand,
   ];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { withKeyInputs } from '../../../src/config/agent-inputs.ts';
-import { claudeProvider } from '../../../src/agents/claude/provider.ts';
+import { claudeProvider } from '../../../src/agents/cli/providers.ts';
 import {
   agentEnvironment,
   loginProblems,

@@ -1,4 +1,4 @@
-import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import type { Analysis, Signal } from '../../../src/core/analysis/analysis.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../../../src/core/lane/decide.ts';
 import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
@@ -9,6 +9,8 @@ import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
 import type { IterationFacts, Verdict } from '../../../src/core/lane/verdict.ts';
 import type { PromptParts } from '../../../src/core/prompt/prompt.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;

@@ -3,7 +3,7 @@ import { capped } from '../../../core/text/phrase.ts';
 import { asString, createDenial } from '../../reading/agent-event.ts';
 import { createPendingCalls } from '../../reading/capped-bytes.ts';
 import type { CliEvent, Failure, RateLimit, Result, ToolUse } from './cli-event.ts';
-import { classifyFailure, failureInText, usageLimitOf } from './failure.ts';
+import { classifyClaudeFailure, failureInText, claudeLimitOf } from './failure.ts';
 
 /** What a person following the run may see of the agent's stream, and whether it is at work. Texts are capped, not cleaned. `nested`: a subagent's. */
 export type StreamEvent =
@@ -60,8 +60,8 @@ export function transcriptOfText(text: string, now: number): Transcript {
     ...createEventCollector().transcript('text', now),
     finalMessage: text,
     finished: text.trim() !== '',
-    agentError: failure && classifyFailure(failure),
-    usageLimit: usageLimitOf(failure, null, now),
+    agentError: failure && classifyClaudeFailure(failure),
+    usageLimit: claudeLimitOf(failure, null, now),
   };
 }
 
@@ -141,8 +141,8 @@ export function createEventCollector(): EventCollector {
       format,
       finalMessage: lastText ?? result?.text ?? '',
       finished: result !== null,
-      agentError: failure && classifyFailure(failure),
-      usageLimit: usageLimitOf(failure, rejected, now),
+      agentError: failure && classifyClaudeFailure(failure),
+      usageLimit: claudeLimitOf(failure, rejected, now),
       denials: denied,
       askedPerson: denied.some(isQuestion),
       sessionId,

@@ -10,7 +10,7 @@ type Kind = AgentError['kind'];
 const MAX_TEXT_CHARS = 2_000;
 
 /** Names a failure that the CLI reported: its own fields first, its text last. */
-export function classifyFailure(failure: Failure): AgentError {
+export function classifyClaudeFailure(failure: Failure): AgentError {
   const { subtype, error, apiError, terminalReason, status, text } = failure;
   const kind =
     named(SUBTYPES, subtype) ??
@@ -166,7 +166,7 @@ type Window = UsageLimit['window'];
 const SHORT_WINDOW_MS = 5 * HOUR_MS;
 
 /** The provider's limit that ended a call: from the CLI's structured event first, then from the text and status of its own error. What two signs do not both speak for is unconfirmed. */
-export function usageLimitOf(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
+export function claudeLimitOf(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const limit = reportedLimit(failure, rejected, now);
   if (limit === null) return null;
   const whole =

@@ -1,23 +1,25 @@
-import { createEventData } from '../../reading/agent-event.ts';
+import { combined, createAnswerReader, mostOf, jsonObjectIn, tokensIn, type UsageReader } from '../../passing/usage.ts';
+import { asAmount, asArray, asObject, asString, createEventData } from '../../reading/agent-event.ts';
 import { NO_TOKENS, type TokenCounts } from './prices.ts';
 
-/** Reads the usage in an answer of the Messages API while it passes. */
-export interface UsageReader {
-  push(text: string): void;
-  /** null: the answer has not said. */
-  counts(): TokenCounts | null;
-  /** Whether that is of the whole answer. */
-  isComplete(): boolean;
-}
+/** null: the answer has not said. */
+type ClaudeUsage = UsageReader<TokenCounts | null>;
 
 /** Events that tell usage are short; what is longer is content. An answer that does not stream is at most 128,000 tokens long. */
 const MAX_LINE_CHARS = 64 * 1024;
 const MAX_ANSWER_CHARS = 8 * 1024 * 1024;
 
-/** For an answer of this content type. */
-export function createUsageReader(contentType: string): UsageReader {
+/** Reads an answer of the Messages API, of this content type. */
+export function createClaudeUsage(contentType: string): ClaudeUsage {
   if (contentType.includes('text/event-stream')) return createStreamReader();
-  return contentType.includes('vnd.amazon.eventstream') ? createFrameReader() : createAnswerReader();
+  return contentType.includes('vnd.amazon.eventstream')
+    ? createFrameReader()
+    : createAnswerReader(MAX_ANSWER_CHARS, read);
+}
+
+function read(answer: string): Pick<ClaudeUsage, 'counts' | 'isComplete'> {
+  const counts = answer.endsWith('}') ? countsIn(jsonObjectIn(answer)) : null;
+  return { counts: () => counts, isComplete: () => counts !== null };
 }
 
 /** Adds up events, each in JSON. */
@@ -28,14 +30,14 @@ function createEventCounter() {
   let isComplete = false;
   return {
     read: (event: string): void => {
-      if (event.includes('"content_block_delta"')) since += tokensIn(event);
+      if (event.includes('"content_block_delta"')) since += tokensOf(event);
       else if (/"message_(?:start|delta)"/.test(event)) {
-        const told = countsIn(parsed(event));
+        const told = countsIn(jsonObjectIn(event));
         if (told !== null && told.output > 0 && event.includes('"message_delta"')) {
           since = 0;
           isComplete = true;
         }
-        counts = merged(counts, told);
+        counts = mostOf(counts, told);
       }
     },
     counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, since) }),
@@ -43,18 +45,15 @@ function createEventCounter() {
   };
 }
 
-const CHARS_PER_TOKEN = 4;
-
 /** Tokens that a delta adds, roughly: one at least. */
-function tokensIn(event: string): number {
-  const delta = fieldOf(parsed(event), 'delta');
-  const chars = ['text', 'thinking', 'partial_json'].map((name) => fieldOf(delta, name));
-  const length = chars.reduce<number>((sum, text) => sum + (typeof text === 'string' ? text.length : 0), 0);
-  return Math.max(1, Math.ceil(length / CHARS_PER_TOKEN));
+function tokensOf(event: string): number {
+  const delta = asObject(jsonObjectIn(event)?.['delta']);
+  const texts = ['text', 'thinking', 'partial_json'].map((name) => asString(delta?.[name]) ?? '');
+  return Math.max(1, tokensIn(texts.join('').length));
 }
 
 /** Amazon's frames: binary, but for the event in JSON in base64 in JSON. */
-function createFrameReader(): UsageReader {
+function createFrameReader(): ClaudeUsage {
   const events = createEventCounter();
   let rest = '';
   return {
@@ -83,91 +82,36 @@ function decoded(base64: string): string {
   }
 }
 
-function createStreamReader(): UsageReader {
+function createStreamReader(): ClaudeUsage {
   const events = createEventCounter();
   return { push: createEventData(MAX_LINE_CHARS, events.read), counts: events.counts, isComplete: events.isComplete };
 }
 
-function createAnswerReader(): UsageReader {
-  let answer = '';
-  let isTooLong = false;
-  // Asked while it passes, too.
-  const counts = (): TokenCounts | null =>
-    !isTooLong && answer.trimEnd().endsWith('}') ? countsIn(parsed(answer)) : null;
-  return {
-    push(text) {
-      isTooLong ||= answer.length + text.length > MAX_ANSWER_CHARS;
-      if (!isTooLong) answer += text;
-    },
-    counts,
-    isComplete: () => counts() !== null,
-  };
-}
-
 /** Usage in a message, or in an event that holds one. */
 function countsIn(value: unknown): TokenCounts | null {
-  const usage = fieldOf(value, 'usage') ?? fieldOf(fieldOf(value, 'message'), 'usage');
-  if (typeof usage !== 'object' || usage === null) return null;
+  const message = asObject(value);
+  const usage = asObject(message?.['usage']) ?? asObject(asObject(message?.['message'])?.['usage']);
+  if (usage === null) return null;
   // A conversation that the provider's servers shorten is read twice, and the first time is told there alone.
-  const iterations = fieldOf(usage, 'iterations');
+  const { iterations } = usage;
   const sum = Array.isArray(iterations)
-    ? (iterations as readonly unknown[]).map(kindsIn).reduce(plus, NO_TOKENS)
+    ? asArray(iterations)
+        .map(kindsIn)
+        .reduce((a, b) => combined(a, b, (one, other) => one + other), NO_TOKENS)
     : null;
-  return merged(kindsIn(usage), sum);
+  return mostOf(kindsIn(usage), sum);
 }
 
-function kindsIn(usage: unknown): TokenCounts {
-  const created = fieldOf(usage, 'cache_creation');
-  const hour = countOf(created, 'ephemeral_1h_input_tokens');
+function kindsIn(value: unknown): TokenCounts {
+  const usage = asObject(value);
+  const hour = asAmount(asObject(usage?.['cache_creation'])?.['ephemeral_1h_input_tokens']) ?? 0;
+  const countOf = (name: string): number => asAmount(usage?.[name]) ?? 0;
   return {
-    input: countOf(usage, 'input_tokens'),
-    cacheWrite: Math.max(0, countOf(usage, 'cache_creation_input_tokens') - hour),
+    input: countOf('input_tokens'),
+    cacheWrite: Math.max(0, countOf('cache_creation_input_tokens') - hour),
     cacheWriteHour: hour,
-    cacheRead: countOf(usage, 'cache_read_input_tokens'),
-    output: countOf(usage, 'output_tokens'),
-    webSearches: countOf(fieldOf(usage, 'server_tool_use'), 'web_search_requests'),
+    cacheRead: countOf('cache_read_input_tokens'),
+    output: countOf('output_tokens'),
+    webSearches: asAmount(asObject(usage?.['server_tool_use'])?.['web_search_requests']) ?? 0,
   };
-}
-
-function plus(a: TokenCounts, b: TokenCounts): TokenCounts {
-  return {
-    input: a.input + b.input,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
-    cacheWriteHour: a.cacheWriteHour + b.cacheWriteHour,
-    cacheRead: a.cacheRead + b.cacheRead,
-    output: a.output + b.output,
-    webSearches: a.webSearches + b.webSearches,
-  };
-}
-
-/** Every event tells the sum so far, or leaves a kind out. */
-function merged(a: TokenCounts | null, b: TokenCounts | null): TokenCounts | null {
-  if (a === null || b === null) return a ?? b;
-  return {
-    input: Math.max(a.input, b.input),
-    cacheWrite: Math.max(a.cacheWrite, b.cacheWrite),
-    cacheWriteHour: Math.max(a.cacheWriteHour, b.cacheWriteHour),
-    cacheRead: Math.max(a.cacheRead, b.cacheRead),
-    output: Math.max(a.output, b.output),
-    webSearches: Math.max(a.webSearches, b.webSearches),
-  };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function countOf(value: unknown, name: string): number {
-  const count = fieldOf(value, name);
-  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
 }

@@ -1,4 +1,6 @@
-import { createEventData } from '../../reading/agent-event.ts';
+import { tryJson } from '../../../core/text/try-json.ts';
+import { createAnswerReader, mostOf, jsonObjectIn, type UsageReader } from '../../passing/usage.ts';
+import { asAmount, asObject, createEventData, type JsonObject } from '../../reading/agent-event.ts';
 
 /** Tokens of one answer; `cached` is a part of `input`. */
 export interface TokenCounts {
@@ -7,51 +9,28 @@ export interface TokenCounts {
   readonly output: number;
 }
 
-/** Reads the usage in an answer of the Gemini API while it passes. */
-export interface UsageReader {
-  push(text: string): void;
-  /** null: the answer has not said. */
-  counts(): TokenCounts | null;
-  /** Whether that is of the whole answer. */
-  isComplete(): boolean;
-}
+/** null: the answer has not said. */
+type GeminiUsage = UsageReader<TokenCounts | null>;
 
 /** An event tells content and usage together, and a file that is written is content of one event. */
 const MAX_CHARS = 8 * 1024 * 1024;
 
-/** For an answer of this content type. */
-export function createUsageReader(contentType: string): UsageReader {
-  return contentType.includes('text/event-stream') ? createStreamReader() : createAnswerReader();
-}
-
-function createStreamReader(): UsageReader {
-  const events = createEventCounter();
+/** Reads an answer of the Gemini API, of this content type. */
+export function createGeminiUsage(contentType: string): GeminiUsage {
+  if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
+  const { read, counts, isComplete } = createEventCounter();
   const push = createEventData(MAX_CHARS, (data) => {
-    events.read(parsed(data));
+    read(jsonObjectIn(data));
   });
-  return { push, counts: events.counts, isComplete: events.isComplete };
+  return { push, counts, isComplete };
 }
 
-/** One answer, or the list of what would have been events. */
-function createAnswerReader(): UsageReader {
-  let answer = '';
-  let isTooLong = false;
-  const told = () => {
-    const events = createEventCounter();
-    // Asked while it passes, too: a list is read as far as it has come, if it has come to the end of an item.
-    const text = answer.trim();
-    const whole = text.startsWith('[') && text.endsWith('}') ? parsed(`${text}]`) : parsed(text);
-    for (const event of Array.isArray(whole) ? (whole as readonly unknown[]) : [whole]) events.read(event);
-    return events;
-  };
-  return {
-    push(text) {
-      isTooLong ||= answer.length + text.length > MAX_CHARS;
-      answer = isTooLong ? '' : answer + text;
-    },
-    counts: () => told().counts(),
-    isComplete: () => told().isComplete(),
-  };
+/** One answer, or the list of what would have been events, as far as it has come, if it has come to the end of an item. */
+function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
+  const events = createEventCounter();
+  const whole = tryJson(text.startsWith('[') && text.endsWith('}') ? `${text}]` : text);
+  for (const event of Array.isArray(whole) ? (whole as readonly unknown[]) : [whole]) events.read(asObject(event));
+  return events;
 }
 
 /** Every event tells the sums so far, or leaves some out. */
@@ -61,12 +40,13 @@ function createEventCounter() {
   let pieces = 0;
   let isComplete = false;
   return {
-    read: (event: unknown): void => {
-      const candidates = fieldOf(event, 'candidates');
+    read: (event: JsonObject | null): void => {
+      const candidates = event?.['candidates'];
       if (candidates !== undefined) pieces += 1;
-      isComplete ||= Array.isArray(candidates) && candidates.some((one) => fieldOf(one, 'finishReason') !== undefined);
-      const usage = fieldOf(event, 'usageMetadata');
-      if (typeof usage === 'object' && usage !== null) counts = merged(counts, countsIn(usage));
+      isComplete ||=
+        Array.isArray(candidates) && candidates.some((one) => asObject(one)?.['finishReason'] !== undefined);
+      const usage = asObject(event?.['usageMetadata']);
+      if (usage !== null) counts = mostOf(counts, countsIn(usage));
     },
     counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, pieces) }),
     isComplete: () => isComplete,
@@ -74,11 +54,8 @@ function createEventCounter() {
 }
 
 /** What is cached is told as a part of the prompt. What the total holds beyond the parts has been generated. */
-function countsIn(usage: object): TokenCounts {
-  const count = (name: string): number => {
-    const value = fieldOf(usage, name);
-    return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
-  };
+function countsIn(usage: JsonObject): TokenCounts {
+  const count = (name: string): number => asAmount(usage[name]) ?? 0;
   const input = count('promptTokenCount') + count('toolUsePromptTokenCount');
   const output = count('candidatesTokenCount') + count('thoughtsTokenCount');
   return {
@@ -86,24 +63,4 @@ function countsIn(usage: object): TokenCounts {
     cached: Math.min(count('cachedContentTokenCount'), input),
     output: Math.max(output, count('totalTokenCount') - input),
   };
-}
-
-function merged(a: TokenCounts | null, b: TokenCounts): TokenCounts {
-  return a === null
-    ? b
-    : { input: Math.max(a.input, b.input), cached: Math.max(a.cached, b.cached), output: Math.max(a.output, b.output) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
 }

@@ -34,7 +34,7 @@ const subjects: readonly Subject[] = [
   {
     name: 'Gemini CLI',
     id: UUID,
-    sessions: { export: gemini.exportSession, import: gemini.importSession },
+    sessions: gemini.cli.sessions,
     exported: (place) => join(geminiFolder(place), 'chats/session-2026-11-22T08-56-0f0e0d0c.jsonl'),
     imported: (place) => join(geminiFolder(place), 'chats/session-imported-0f0e0d0c.jsonl'),
     transcript: (text) => lines({ sessionId: UUID, projectHash: 'x' }, { id: '1', type: 'user', content: [{ text }] }),
@@ -43,7 +43,7 @@ const subjects: readonly Subject[] = [
   {
     name: 'OpenCode',
     id: SES,
-    sessions: { export: opencode.exportSession, import: opencode.importSession },
+    sessions: opencode.cli.sessions,
     exported: ({ configFolder }) => join(configFolder, 'exported', `${SES}.json`),
     imported: ({ configFolder }) => join(configFolder, 'to-import', `${SES}.json`),
     transcript: (text) => lines({ info: { id: SES }, messages: [{ parts: [{ type: 'text', text }] }] }),
@@ -52,7 +52,7 @@ const subjects: readonly Subject[] = [
   {
     name: 'Qwen Code',
     id: UUID,
-    sessions: { export: qwen.exportSession, import: qwen.importSession },
+    sessions: qwen.cli.sessions,
     exported: qwenPath,
     imported: qwenPath,
     transcript: (text) => lines({ uuid: '1', type: 'user', message: { parts: [{ text }] } }),
@@ -143,7 +143,7 @@ describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript
 test("Qwen Code's lines name the folder that they are to be found in", async () => {
   await using place = await createPlace();
   const line = { type: 'user', cwd: '/old/place', message: { parts: [{ text: 'see /old/place/a.ts' }] } };
-  await qwen.importSession(place, { id: UUID, content: Buffer.from(lines(line)) });
+  await qwen.cli.sessions.import(place, { id: UUID, content: Buffer.from(lines(line)) });
   expect(JSON.parse(await readFile(qwenPath(place), 'utf8'))).toEqual({
     type: 'user',
     cwd: place.workFolder,
@@ -158,9 +158,9 @@ test("Qwen Code's sum of a session is that of its answers", async () => {
     systemPayload: { uiEvent: { 'event.name': 'qwen-code.api_response', total_token_count: tokens } },
   });
   await put(qwenPath(place), lines(answer(150), { type: 'user' }, answer(50), answer('many'), answer(-1)));
-  expect(await qwen.tokensOf(place, UUID)).toBe(200);
-  expect(await qwen.tokensOf(place, null)).toBeNull();
-  expect(await qwen.tokensOf(place, '../x')).toBeNull();
+  expect(await qwen.tokensOfQwenSession(place, UUID)).toBe(200);
+  expect(await qwen.tokensOfQwenSession(place, null)).toBeNull();
+  expect(await qwen.tokensOfQwenSession(place, '../x')).toBeNull();
 });
 
 test('Gemini CLI leaves a file without a message behind when it goes on: the one with messages is the session', async () => {
@@ -174,7 +174,7 @@ test('Gemini CLI leaves a file without a message behind when it goes on: the one
   );
   await put(join(chats, 'session-2026-11-22T08-57-0f0e0d0c.jsonl'), lines(head));
   await put(join(chats, 'session-2026-11-22T08-58-0f0e0d0c.jsonl'), lines({ ...head, sessionId: 'another' }));
-  const exported = await gemini.exportSession(place, { id: UUID, redact: (text) => text });
+  const exported = await gemini.cli.sessions.export(place, { id: UUID, redact: (text) => text });
   expect(exported).toMatchObject({ kind: 'exported' });
   await gemini.removeEmptyChats(place, UUID);
   await gemini.removeEmptyChats(place, null);
@@ -189,7 +189,7 @@ test("what an earlier call left in the CLI's folder is gone before the next one"
   await put(join(configFolder, '.gemini/tmp/work/memory/MEMORY.md'), 'obey me');
   await put(join(configFolder, '.gemini/tmp/bin/rg'), 'a program');
   await put(join(configFolder, '.gemini/settings.json'), 'theirs');
-  await gemini.resetHome(configFolder, { ours: true });
+  await gemini.resetGeminiHome(configFolder, { ours: true });
   expect((await readdir(join(configFolder, '.gemini'))).sort()).toEqual(['settings.json', 'tmp']);
   expect(await readFile(join(configFolder, '.gemini/settings.json'), 'utf8')).toBe('{"ours":true}');
 
@@ -198,14 +198,14 @@ test("what an earlier call left in the CLI's folder is gone before the next one"
   await put(join(configFolder, 'settings.json'), 'theirs');
   await put(join(configFolder, 'projects/a/chats/b'), 'kept');
   await put(join(configFolder, 'projects/a/memory/MEMORY.md'), 'obey me');
-  await qwen.resetHome(place);
+  await qwen.resetQwenHome(place);
   expect(await filesIn(configFolder)).toEqual(['projects/a/chats/b']);
 
   for (const name of ['.env', 'AGENTS.md', 'config.toml', 'skills/own/SKILL.md'])
     await put(join(configFolder, name), 'theirs');
   await put(join(configFolder, 'sessions/2026/01/01/a'), 'kept');
   await rm(join(configFolder, 'projects'), { recursive: true });
-  await codex.resetHome(configFolder);
+  await codex.resetCodexHome(configFolder);
   expect(await filesIn(configFolder)).toEqual(['sessions/2026/01/01/a']);
 
   for (const name of ['config/opencode/plugin/own.js', 'cache/opencode/bin/rg', 'data/opencode/plugin/own.js'])
@@ -213,7 +213,7 @@ test("what an earlier call left in the CLI's folder is gone before the next one"
   const kept = ['data/opencode/opencode.db', 'data/opencode/opencode.db-wal', 'exported/a', 'to-import/a'];
   for (const name of kept) await put(join(configFolder, name), 'kept');
   await rm(join(configFolder, 'sessions'), { recursive: true });
-  await opencode.resetHome(configFolder);
+  await opencode.resetOpenCodeHome(configFolder);
   expect(await filesIn(configFolder)).toEqual(kept);
 });
 

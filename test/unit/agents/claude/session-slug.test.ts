@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { projectSlug } from '../../../../src/agents/claude/try-key.ts';
-import { isSessionId } from '../../../../src/agents/claude/cli.ts';
+import { isClaudeSession } from '../../../../src/agents/claude/cli.ts';
 
 test.each([
   { folder: '/home/runner/work/demo/demo', slug: '-home-runner-work-demo-demo' },
@@ -22,5 +22,5 @@ test.each([
   { id: '0f0e0d0c-1111-4222-8333-444455556666\n', ok: false },
   { id: '', ok: false },
 ])('"$id" may be part of a path: $ok', ({ id, ok }) => {
-  expect(isSessionId(id)).toBe(ok);
+  expect(isClaudeSession(id)).toBe(ok);
 });

@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { mapRules } from '../../../../src/agents/copilot/tool-rules.ts';
+import { copilotRules } from '../../../../src/agents/copilot/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 
 const HIDDEN = '--excluded-tools=web_fetch,web_search,task';
 const allowed = (...rules: readonly string[]) =>
-  mapRules(rules).own.flatMap((flag) => (flag.startsWith('--allow-tool=') ? [flag.slice('--allow-tool='.length)] : []));
+  copilotRules(rules).own.flatMap((flag) =>
+    flag.startsWith('--allow-tool=') ? [flag.slice('--allow-tool='.length)] : [],
+  );
 
 test('the default rules', () => {
-  expect(mapRules(DEFAULT_RULES)).toEqual({
+  expect(copilotRules(DEFAULT_RULES)).toEqual({
     own: [
       '--allow-tool=write',
       '--allow-tool=shell(git add:*)',
@@ -54,9 +56,9 @@ describe('flags', () => {
   });
 
   test('a tool that is allowed is not hidden', () => {
-    expect(mapRules(['WebFetch', 'Task']).own.at(-1)).toBe('--excluded-tools=web_search');
-    expect(mapRules(['WebFetch', 'Task', 'WebSearch']).own).toEqual(['--allow-tool=url']);
-    expect(mapRules([]).own).toEqual([HIDDEN]);
+    expect(copilotRules(['WebFetch', 'Task']).own.at(-1)).toBe('--excluded-tools=web_search');
+    expect(copilotRules(['WebFetch', 'Task', 'WebSearch']).own).toEqual(['--allow-tool=url']);
+    expect(copilotRules([]).own).toEqual([HIDDEN]);
   });
 });
 
@@ -70,6 +72,6 @@ describe('what differs', () => {
     [['Skill', 'mcp__url', 'Read(//x)'], ['Skill', 'mcp__url', 'Read(//x)'], null],
     [['Task', 'WebSearch', 'TodoWrite', 'Read(src/**)'], [], null],
   ])('of %j', (rules, unmapped, allowsMore) => {
-    expect(mapRules(rules)).toMatchObject({ unmapped, allowsMore });
+    expect(copilotRules(rules)).toMatchObject({ unmapped, allowsMore });
   });
 });

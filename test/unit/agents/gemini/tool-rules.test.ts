@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { mapRules } from '../../../../src/agents/gemini/tool-rules.ts';
+import { geminiRules } from '../../../../src/agents/gemini/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 import { policyEntries } from '../rules/matchers.ts';
 
 /** The tools of the entries that are not always there. */
 const tools = (...rules: readonly string[]) =>
-  policyEntries(mapRules(rules).own)
+  policyEntries(geminiRules(rules).own)
     .slice(2, -1)
     .map(({ toolName, mcpName }) => (mcpName === undefined ? toolName : [mcpName, toolName]));
 
 test('a policy file as a whole', () => {
-  expect(mapRules(['Edit', 'Bash(npm test)', 'mcp__db__*']).own).toMatchInlineSnapshot(`
+  expect(geminiRules(['Edit', 'Bash(npm test)', 'mcp__db__*']).own).toMatchInlineSnapshot(`
     "[[rule]]
     toolName = ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"]
     decision = "allow"
@@ -84,6 +84,6 @@ describe('what differs', () => {
     [['Read(/src/**)', 'Read(//etc/**)', 'Read(../x)'], ['Read(//etc/**)', 'Read(../x)'], null],
     [['Bash(:*)', `Bash(${'x'.repeat(2_000)})`], ['Bash(:*)', `Bash(${'x'.repeat(2_000)})`], null],
   ])('of %j', (rules, unmapped, allowsMore) => {
-    expect(mapRules(rules)).toMatchObject({ unmapped, allowsMore });
+    expect(geminiRules(rules)).toMatchObject({ unmapped, allowsMore });
   });
 });

@@ -1,4 +1,4 @@
-import { createUsageReader, type OpenAiApi } from '../../../../src/agents/openai/usage.ts';
+import { createOpenAiUsage, type OpenAiApi } from '../../../../src/agents/openai/usage.ts';
 
 export const event = (data: Readonly<Record<string, unknown>> & { readonly type: string }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -29,7 +29,7 @@ export const DONE = 'data: [DONE]\n\n';
 
 /** What an answer tells that comes in these chunks. */
 export function told(api: OpenAiApi, chunks: readonly string[], type = 'text/event-stream; charset=utf-8') {
-  const reader = createUsageReader(api, type);
+  const reader = createOpenAiUsage(api, type);
   for (const one of chunks) reader.push(one);
-  return reader.told();
+  return reader.counts();
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { accessOf } from '../../../../src/agents/opencode/access.ts';
-import { isSessionId, opencodeArguments, opencodeEnvironment, parseName } from '../../../../src/agents/opencode/cli.ts';
+import { cli, isOpenCodeSession, opencodeArguments, opencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
+import { nameOfProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = `ses_${'a'.repeat(26)}`;
 const anthropic = { ANTHROPIC_API_KEY: 'p', ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' };
@@ -81,12 +82,12 @@ test.each([
   { id: `ses_${'/'.repeat(26)}`, is: false },
   { id: `${ID}\n`, is: false },
 ])('$id', ({ id, is }) => {
-  expect(isSessionId(id)).toBe(is);
+  expect(isOpenCodeSession(id)).toBe(is);
 });
 
 test('its version is all that it prints', () => {
-  expect(parseName('1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
-  expect(parseName('something else')).toEqual({ name: 'something else', version: '' });
+  expect(nameOfProgram(cli, '1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
+  expect(nameOfProgram(cli, 'something else')).toEqual({ name: 'something else', version: '' });
 });
 
 test('rules of servers come last, where a rule of the user names the same tool', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { mapRules } from '../../../../src/agents/opencode/tool-rules.ts';
+import { opencodeRules } from '../../../../src/agents/opencode/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 import { wildcard } from '../rules/matchers.ts';
 
 /** What a key or a tool's name comes to: the last that matches counts. */
 const permitted = (rules: readonly string[], key: string) =>
-  Object.entries(mapRules(rules).own).findLast(([pattern]) => wildcard(pattern).test(key))?.[1];
+  Object.entries(opencodeRules(rules).own).findLast(([pattern]) => wildcard(pattern).test(key))?.[1];
 
 describe('a permission', () => {
   test.each([
@@ -35,7 +35,7 @@ describe('a permission', () => {
   });
 
   test('of commands: what leads out of the work tree is refused, but for the commands of the user', () => {
-    const bash = mapRules(['Bash(git add:*)', 'Bash(npm test)', 'Bash(npm run x*)']).own['bash'] ?? {};
+    const bash = opencodeRules(['Bash(git add:*)', 'Bash(npm test)', 'Bash(npm run x*)']).own['bash'] ?? {};
     const patterns = Object.entries(bash);
     expect(patterns[0]).toEqual(['*', 'deny']);
     expect(patterns.slice(-4)).toEqual([
@@ -58,6 +58,6 @@ describe('what differs', () => {
     [['mcp__db__get_*', 'WebFetch(domain:a.test)', 'Task', 'TodoWrite', 'Bash(*)'], [], null],
     [['Edit(src/**)'], null, 'change every file of the repository'],
   ])('of %j', (rules, unmapped, allowsMore) => {
-    expect(mapRules(rules)).toMatchObject({ unmapped: unmapped ?? rules, allowsMore });
+    expect(opencodeRules(rules)).toMatchObject({ unmapped: unmapped ?? rules, allowsMore });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { accessOf } from '../../../../src/agents/qwen/access.ts';
-import { parseName, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/cli.ts';
+import { cli, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/cli.ts';
+import { nameOfProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null };
@@ -55,10 +55,10 @@ test.each([
   { given: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: 'nowhere' }, access: { kind: 'unusable' } },
   { given: {}, access: { kind: 'direct', environment: { OPENAI_BASE_URL: 'https://api.openai.com/v1' } } },
 ])('$given', ({ given, access }) => {
-  expect(accessOf(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
+  expect(cli.accessOf(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
 });
 
 test('its version is all that it prints', () => {
-  expect(parseName('0.24.4')).toEqual({ name: 'Qwen Code', version: '0.24.4' });
-  expect(parseName('something else')).toEqual({ name: 'something else', version: '' });
+  expect(nameOfProgram(cli, '0.24.4')).toEqual({ name: 'Qwen Code', version: '0.24.4' });
+  expect(nameOfProgram(cli, 'something else')).toEqual({ name: 'something else', version: '' });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { mapRules } from '../../../../src/agents/qwen/tool-rules.ts';
+import { qwenRules } from '../../../../src/agents/qwen/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 
 const SUBSTITUTION = 'run any command inside `$(…)` of an allowed one';
 
 test('the default rules', () => {
-  expect(mapRules(DEFAULT_RULES)).toEqual({
+  expect(qwenRules(DEFAULT_RULES)).toEqual({
     own: {
       allow: [
         'read_file',
@@ -48,7 +48,7 @@ describe('permissions', () => {
     [['mcp__db__*_x'], []],
     [['Bash(:*)', 'Bash(a (b):*)', 'Bash(a:*b)'], []],
   ])('of %j', (rules, allow) => {
-    expect(mapRules(rules).own).toEqual({ allow, deny: [] });
+    expect(qwenRules(rules).own).toEqual({ allow, deny: [] });
   });
 });
 
@@ -62,6 +62,6 @@ describe('what differs', () => {
     [['Edit(a/**)'], ['Edit(a/**)'], 'change every file of the repository'],
     [['Skill', 'Bash(:*)', 'Read(../x)'], ['Skill', 'Bash(:*)', 'Read(../x)'], null],
   ])('of %j', (rules, unmapped, allowsMore) => {
-    expect(mapRules(rules)).toMatchObject({ unmapped, allowsMore });
+    expect(qwenRules(rules)).toMatchObject({ unmapped, allowsMore });
   });
 });

@@ -1,19 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { mapRules as mapForClaude } from '../../../../src/agents/claude/cli.ts';
-import { mapRules as mapForAnyProgram } from '../../../../src/agents/command/tool-rules.ts';
-import * as codex from '../../../../src/agents/codex/tool-rules.ts';
-import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
-import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
-import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
-import * as qwen from '../../../../src/agents/qwen/tool-rules.ts';
+import { claudeRules } from '../../../../src/agents/claude/cli.ts';
+import { rulesOfAnyProgram } from '../../../../src/agents/command/cli.ts';
+import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { DEFAULT_RULES } from './fixtures.ts';
 
 describe.each([
-  ['codex', codex.kindOfDenial, 'command_execution', null],
-  ['copilot', copilot.kindOfDenial, 'bash', 'ask_user'],
-  ['gemini', gemini.kindOfDenial, 'run_shell_command', 'ask_user'],
-  ['opencode', opencode.kindOfDenial, 'bash', 'question'],
-  ['qwen', qwen.kindOfDenial, 'run_shell_command', 'ask_user_question'],
+  ['codex', kindOfDenialBy('codex'), 'command_execution', null],
+  ['copilot', kindOfDenialBy('copilot'), 'bash', 'ask_user'],
+  ['gemini', kindOfDenialBy('gemini'), 'run_shell_command', 'ask_user'],
+  ['opencode', kindOfDenialBy('opencode'), 'bash', 'question'],
+  ['qwen', kindOfDenialBy('qwen'), 'run_shell_command', 'ask_user_question'],
 ] as const)('what %s was refused', (_name, kindOfDenial, shell, question) => {
   test.each([
     [shell, 'npm ci && npm test', 'compound'],
@@ -31,14 +27,14 @@ describe.each([
 });
 
 test('Claude Code takes the rules as they are', () => {
-  expect(mapForClaude(DEFAULT_RULES)).toEqual({ own: DEFAULT_RULES, unmapped: [], allowsMore: null });
+  expect(claudeRules(DEFAULT_RULES)).toEqual({ own: DEFAULT_RULES, unmapped: [], allowsMore: null });
 });
 
 test('a program of the user is held to nothing', () => {
-  expect(mapForAnyProgram(['Read', 'Bash(npm:*)'])).toEqual({
+  expect(rulesOfAnyProgram(['Read', 'Bash(npm:*)'])).toEqual({
     own: null,
     unmapped: ['Read', 'Bash(npm:*)'],
     allowsMore: 'do everything that its process can',
   });
-  expect(mapForAnyProgram([' Bash '])).toEqual({ own: null, unmapped: [], allowsMore: null });
+  expect(rulesOfAnyProgram([' Bash '])).toEqual({ own: null, unmapped: [], allowsMore: null });
 });

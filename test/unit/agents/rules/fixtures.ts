@@ -16,27 +16,27 @@ export const AGENTS: readonly {
 }[] = [
   {
     name: 'gemini',
-    map: gemini.mapRules,
+    map: gemini.geminiRules,
     allows: (rules, line) => {
-      const policy = gemini.mapRules(rules).own;
+      const policy = gemini.geminiRules(rules).own;
       // The whole line first, then each part of it.
       return geminiAllows(policy, line) && partsOf(line).every((part) => geminiAllows(policy, part));
     },
   },
   {
     name: 'opencode',
-    map: opencode.mapRules,
-    allows: (rules, line) => partsOf(line).every((part) => opencodeAllows(opencode.mapRules(rules).own, part)),
+    map: opencode.opencodeRules,
+    allows: (rules, line) => partsOf(line).every((part) => opencodeAllows(opencode.opencodeRules(rules).own, part)),
   },
   {
     name: 'copilot',
-    map: copilot.mapRules,
-    allows: (rules, line) => partsOf(line).every((part) => copilotAllows(copilot.mapRules(rules).own, part)),
+    map: copilot.copilotRules,
+    allows: (rules, line) => partsOf(line).every((part) => copilotAllows(copilot.copilotRules(rules).own, part)),
   },
   {
     name: 'qwen',
-    map: qwen.mapRules,
-    allows: (rules, line) => partsOf(line).every((part) => qwenAllows(qwen.mapRules(rules).own, part)),
+    map: qwen.qwenRules,
+    allows: (rules, line) => partsOf(line).every((part) => qwenAllows(qwen.qwenRules(rules).own, part)),
   },
 ];
 

@@ -62,7 +62,7 @@ describe('no text of a rule leaves its place', () => {
   test('in a policy file of Gemini CLI', () => {
     fc.assert(
       fc.property(rules, (given) => {
-        const { own } = gemini.mapRules(given);
+        const { own } = gemini.geminiRules(given);
         expect(own.isWellFormed()).toBe(true);
         const entries = policyEntries(own);
         for (const entry of entries) {
@@ -81,7 +81,7 @@ describe('no text of a rule leaves its place', () => {
   test('in permissions of opencode, which also fills in what looks like `{env:NAME}`', () => {
     fc.assert(
       fc.property(rules, (given) => {
-        const { own } = opencode.mapRules(given);
+        const { own } = opencode.opencodeRules(given);
         expect(JSON.stringify(own)).not.toMatch(/\{(?:env|file):/);
         expect(JSON.parse(JSON.stringify(own))).toEqual(own);
         expect(Object.keys(own)[0]).toBe('*');
@@ -96,7 +96,7 @@ describe('no text of a rule leaves its place', () => {
   test('in flags of Copilot CLI, which takes lists at commas', () => {
     fc.assert(
       fc.property(rules, (given) => {
-        for (const flag of copilot.mapRules(given).own)
+        for (const flag of copilot.copilotRules(given).own)
           expect(flag).toMatch(
             /^--(?:allow-tool=(?:write|shell|url|shell\([\w./@+-]+(?: [\w./@+-]+)?:\*\)|url\(https:\/\/(?:\*\.)?[\w.-]+\)|[\w.-]+(?:\([\w.-]+\))?)|excluded-tools=[a-z_,]+)$/,
           );
@@ -108,7 +108,7 @@ describe('no text of a rule leaves its place', () => {
   test('in permissions of Qwen Code', () => {
     fc.assert(
       fc.property(rules, (given) => {
-        for (const allowed of qwen.mapRules(given).own.allow)
+        for (const allowed of qwen.qwenRules(given).own.allow)
           expect(allowed).toMatch(
             /^(?:read_file|web_fetch|web_search|agent|(?:edit|write_file)\(\/\*\*\)|run_shell_command(?:\([^()]+\))?|web_fetch\(domain:[\w.-]+\)|mcp__[\w.*-]+)$/,
           );

@@ -2,20 +2,21 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { kindOfDenial as claudeRules } from '../../../../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { AGENT_NAMES, type AgentName } from '../../../../src/core/agent-names.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
-import { agentsIn, replay } from '../../../../src/core/journal/replay.ts';
-import { kindsOfDenial } from '../../../../src/wiring/agents/denials.ts';
+import { replay } from '../../../../src/core/journal/replay.ts';
 import { HOUR, noon, policy, progress, type Play } from '../../core/core-fixtures.ts';
 import { record } from '../../core/journal/journal-fixtures.ts';
 import { ralph } from '../fixture.ts';
 
+const claudeRules = kindOfDenialBy('claude');
+
 /** A run of this agent, which is refused two calls: such a run goes on when each part of them is allowed, and halts otherwise. */
-async function refused(agent: AgentName, shell: string): Promise<string> {
+function refused(agent: AgentName, shell: string): string {
   const denial = { tool: shell, command: 'npm ci && npm test' };
   const play: Play = { output: { denials: [denial, denial] } };
-  return record([play], { policy: { ...policy, agents: [agent] } }, await kindsOfDenial([agent])).text;
+  return record([play], { policy: { ...policy, agents: [agent] } }, kindOfDenialBy).text;
 }
 
 async function replayed(text: string): Promise<{ readonly code: number; readonly differences: readonly object[] }> {
@@ -36,6 +37,16 @@ function journalOf(text: string): Journal {
   return parsed.journal;
 }
 
+/** The agents whose rules a replay asks for, one an iteration. */
+function askedIn(journal: Journal): readonly AgentName[] {
+  const asked: AgentName[] = [];
+  replay(journal, (agent) => {
+    asked.push(agent);
+    return kindOfDenialBy(agent);
+  });
+  return asked;
+}
+
 describe('what an agent was refused is judged by its own rules', () => {
   test.each<[AgentName, string]>([
     ['codex', 'command_execution'],
@@ -45,7 +56,7 @@ describe('what an agent was refused is judged by its own rules', () => {
     ['qwen', 'run_shell_command'],
     ['command', 'Bash'],
   ])('%s', async (agent, shell) => {
-    const text = await refused(agent, shell);
+    const text = refused(agent, shell);
     expect(await replayed(text)).toEqual({ code: 0, differences: [] });
     // By Claude Code's the same run would have come out otherwise.
     expect(replay(journalOf(text), () => claudeRules)).not.toEqual([]);
@@ -59,21 +70,21 @@ describe('what an agent was refused is judged by its own rules', () => {
     const { text } = record(
       [limit, progress({ output: { denials: [denial] } })],
       { policy: { ...policy, agents: ['claude', 'codex'] } },
-      await kindsOfDenial(['claude', 'codex']),
+      kindOfDenialBy,
     );
     const journal = journalOf(text);
     expect(journal.entries.map(({ agent }) => agent)).toEqual(['claude', 'codex']);
     expect(await replayed(text)).toEqual({ code: 0, differences: [] });
-    expect(agentsIn(journal)).toEqual(['claude', 'codex']);
+    expect(askedIn(journal)).toEqual(['claude', 'codex']);
   });
 });
 
 test('a journal of before there were several agents names the first of its policy', () => {
   const { text } = record([progress()]);
-  expect(agentsIn(journalOf(text.replace('"agent":"claude"', '"agent":null')))).toEqual(['claude']);
+  expect(askedIn(journalOf(text.replace('"agent":"claude"', '"agent":null')))).toEqual(['claude']);
 });
 
-test('every agent has rules', async () => {
-  const kinds = await kindsOfDenial(AGENT_NAMES);
-  for (const agent of AGENT_NAMES) expect(kinds(agent)({ tool: 'write', command: null }, [])).toBe('forbidden');
+test('every agent has rules', () => {
+  for (const agent of AGENT_NAMES)
+    expect(kindOfDenialBy(agent)({ tool: 'write', command: null }, [])).toBe('forbidden');
 });

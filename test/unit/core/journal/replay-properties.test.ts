@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { kindOfDenial } from '../../../../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { changePolicy } from '../../../../src/config/agent-inputs.ts';
 import { parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import { replay, whatIf } from '../../../../src/core/journal/replay.ts';
@@ -8,6 +8,8 @@ import { endRun } from '../../../../src/core/lane/settle.ts';
 import { HOUR, MINUTE, policy, task } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 import { runs } from '../../../runs.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 const amount = fc.oneof(fc.constant(null), fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }));
 const play = fc.record({

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { kindOfDenial } from '../../../../src/agents/claude/events/allow-rules.ts';
+import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { changePolicy, parsePolicyInputs } from '../../../../src/config/agent-inputs.ts';
 import { serializeEnd } from '../../../../src/core/journal/journal.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
 import { replay, whatIf, type Difference } from '../../../../src/core/journal/replay.ts';
 import { idle, noon, policy, progress, task, type Play } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 const done: Play = { output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } };
 

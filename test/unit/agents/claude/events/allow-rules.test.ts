@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { kindOfDenial } from '../../../../../src/agents/claude/events/allow-rules.ts';
-import { shellParts } from '../../../../../src/agents/rules/shell-rules.ts';
+import { kindOfDenialBy, shellParts } from '../../../../../src/agents/rules/shell-rules.ts';
+
+const kindOfDenial = kindOfDenialBy('claude');
 
 describe('a compound of allowed parts', () => {
   test.each([

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { classifyFailure, failureInText, limitIn, statusIn } from '../../../../../src/agents/claude/events/failure.ts';
+import {
+  classifyClaudeFailure,
+  failureInText,
+  limitIn,
+  statusIn,
+} from '../../../../../src/agents/claude/events/failure.ts';
 import type { AgentError } from '../../../../../src/core/analysis/analysis.ts';
 import type { Failure } from '../../../../../src/agents/claude/events/cli-event.ts';
 import { analyzeAt, failedLine } from '../fixtures.ts';
@@ -16,7 +21,7 @@ const FAILURE: Failure = {
 };
 
 function kindOf(fields: Partial<Failure>): Kind {
-  return classifyFailure({ ...FAILURE, ...fields }).kind;
+  return classifyClaudeFailure({ ...FAILURE, ...fields }).kind;
 }
 
 describe('a failure is named by', () => {
@@ -65,8 +70,8 @@ describe('a failure is named by', () => {
   });
 
   test('a text of which 2,000 characters are kept', () => {
-    expect(classifyFailure({ ...FAILURE, text: 'x'.repeat(2_000) }).text).toBe('x'.repeat(2_000));
-    expect(classifyFailure({ ...FAILURE, text: 'x'.repeat(2_001) }).text).toBe(`${'x'.repeat(1_999)}…`);
+    expect(classifyClaudeFailure({ ...FAILURE, text: 'x'.repeat(2_000) }).text).toBe('x'.repeat(2_000));
+    expect(classifyClaudeFailure({ ...FAILURE, text: 'x'.repeat(2_001) }).text).toBe(`${'x'.repeat(1_999)}…`);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { eventFrame } from '../../../../../sandbox/scripted-model/amazon-frames.ts';
-import { createUsageReader } from '../../../../../src/agents/claude/messages/usage.ts';
+import { createClaudeUsage } from '../../../../../src/agents/claude/messages/usage.ts';
 
 const event = (data: Readonly<Record<string, unknown>> & { readonly type: string }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -23,7 +23,7 @@ const counted = { input: 10, cacheWrite: 100, cacheWriteHour: 200, cacheRead: 1_
 const whole = { ...counted, input: 12, output: 50 };
 
 const read = (chunks: readonly string[], type = 'text/event-stream; charset=utf-8') => {
-  const reader = createUsageReader(type);
+  const reader = createClaudeUsage(type);
   for (const chunk of chunks) reader.push(chunk);
   return reader.counts();
 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createUsageReader } from '../../../../../src/agents/gemini/messages/usage.ts';
+import { createGeminiUsage } from '../../../../../src/agents/gemini/messages/usage.ts';
 import { runs } from '../../../../runs.ts';
 
 const said = (text: string) => [{ content: { role: 'model', parts: [{ text }] } }];
@@ -21,7 +21,7 @@ const last = {
 const whole = { input: 1_030, cached: 700, output: 250 };
 
 const read = (chunks: readonly string[], type = 'text/event-stream') => {
-  const reader = createUsageReader(type);
+  const reader = createGeminiUsage(type);
   for (const chunk of chunks) reader.push(chunk);
   return reader.counts();
 };
@@ -149,7 +149,7 @@ test('whatever comes, the counts are numbers that add up, and grow', () => {
   );
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.record({ usageMetadata: usage }), fc.jsonValue())), (events) => {
-      const reader = createUsageReader('text/event-stream');
+      const reader = createGeminiUsage('text/event-stream');
       let before = { input: 0, cached: 0, output: 0 };
       for (const data of events) {
         reader.push(`data: ${JSON.stringify(data)}\n`);

@@ -1,0 +1,146 @@
+import { NOTHING, type Spent } from '../../core/spending/meter.ts';
+import { noPriceText } from '../../core/spending/prices.ts';
+import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../ports/broker.ts';
+import type { JsonObject } from '../reading/agent-event.ts';
+import { jsonObjectIn } from './usage.ts';
+
+/** Why a request gets an answer of ours. */
+type Problem = 'no-key' | 'no-object' | 'not-passed-on' | 'exhausted' | 'no-price' | 'too-large' | 'unreachable';
+
+export type SecretFor = (placeholder: string) => string | null;
+
+/** One API for conversations, as far as it differs from others. */
+export interface ModelApi<Endpoint> {
+  /** In the provider's own names, so that the CLI ends without another try; only of an unreachable provider it may try again. */
+  readonly errors: Readonly<Record<Problem, readonly [status: number, name: string]>>;
+  readonly errorBody: (error: { readonly status: number; readonly name: string; readonly message: string }) => object;
+  /** By which a CLI knows that another try is of no use. */
+  readonly finalHeaders: Readonly<Record<string, string>>;
+  readonly exhausted: string;
+  readonly tooLarge: string;
+  /** See ModelProtocol. */
+  readonly exhaustedIn: ModelProtocol['exhaustedIn'];
+  readonly hasPrice: ModelProtocol['hasPrice'];
+  /** The answer to a question that is not passed on, and which the CLI can do without; null: it is not such a question. */
+  readonly shortAnswer: (method: string, target: string) => OwnAnswer | null;
+  /** The request's headers with the real key; null: it holds no placeholder. */
+  readonly headers: (given: AgentRequest['headers'], secretFor: SecretFor) => Record<string, string> | null;
+  /** null: the agent's CLI does not need it. */
+  readonly endpoint: (method: string, target: string) => Endpoint | null;
+  /** A request for the log. */
+  readonly nameRequest: (method: string, target: string) => string;
+  /** What is passed on of a message; a text: what in it makes the provider's servers fetch, keep or run something, in words. */
+  readonly pass: (message: JsonObject, endpoint: Endpoint, request: AgentRequest) => Passed | string;
+}
+
+/** `body` is written anew: of a key that comes twice, two readers may see different ones. */
+interface Passed {
+  readonly target: string;
+  readonly body: string;
+  /** null: nothing is generated. */
+  readonly costs: Costs | null;
+}
+
+interface Costs {
+  readonly model: string;
+  readonly expected: Spent;
+  readonly atMost: Spent;
+  readonly account: (contentType: string) => Account;
+}
+
+/** The protocol of an API, as far as the agents' CLIs need it. */
+export function createProtocol<Endpoint>(api: ModelApi<Endpoint>): ModelProtocol {
+  return {
+    read: (request, secretFor) => read(api, request, secretFor),
+    exhausted: answerOf(api, 'exhausted', api.exhausted),
+    exhaustedIn: api.exhaustedIn,
+    withoutPrice: (model) => answerOf(api, 'no-price', noPriceText(model)),
+    hasPrice: api.hasPrice,
+    tooLarge: answerOf(api, 'too-large', api.tooLarge),
+    unreachable: (why) => answerOf(api, 'unreachable', `The provider cannot be reached: ${why}`),
+  };
+}
+
+function read<Endpoint>(api: ModelApi<Endpoint>, request: AgentRequest, secretFor: SecretFor): Reading {
+  const { method, target, body } = request;
+  const refused = (problem: Problem, why: string): Reading => ({
+    kind: 'refused',
+    answer: answerOf(api, problem, `ralph-action does not pass on ${why}.`),
+    why,
+  });
+  const answer = api.shortAnswer(method, target);
+  if (answer !== null) return { kind: 'answered', answer };
+  const headers = api.headers(request.headers, secretFor);
+  if (headers === null) return refused('no-key', 'a request without the placeholder of this call');
+  const endpoint = api.endpoint(method, target);
+  if (endpoint === null) return refused('not-passed-on', api.nameRequest(method, target));
+  const message = jsonObjectIn(body);
+  if (message === null) return refused('no-object', 'a body that is not a JSON object');
+  const passed = api.pass(message, endpoint, request);
+  if (typeof passed === 'string') return refused('not-passed-on', passed);
+  const { costs } = passed;
+  return {
+    ...{ kind: 'forwarded', target: passed.target, headers, body: passed.body },
+    expected: costs?.expected ?? NOTHING,
+    atMost: costs?.atMost ?? NOTHING,
+    unpriced: costs === null || api.hasPrice(costs.model) ? null : costs.model,
+    account: costs?.account ?? null,
+  };
+}
+
+function answerOf<Endpoint>(api: ModelApi<Endpoint>, problem: Problem, message: string): OwnAnswer {
+  const [status, name] = api.errors[problem];
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...(problem === 'unreachable' ? {} : api.finalHeaders) },
+    body: JSON.stringify(api.errorBody({ status, name, message })),
+  };
+}
+
+/** Of the agent's headers those that may pass, and `own`, which win. */
+export function headersOf(
+  given: AgentRequest['headers'],
+  mayPass: RegExp,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const passed = Object.entries(given).flatMap(([name, value]): [string, string][] =>
+    mayPass.test(name) && value !== undefined ? [[name, headerText(value)]] : [],
+  );
+  return {
+    ...Object.fromEntries(passed),
+    ...own,
+    // What the agent says of the body's encoding could make a gateway read another one than was checked.
+    'content-type': 'application/json',
+    // An answer that passes as it comes must not be packed.
+    'accept-encoding': 'identity',
+  };
+}
+
+export function headerText(value: AgentRequest['headers'][string]): string {
+  return typeof value === 'string' ? value : (value ?? []).join(', ');
+}
+
+/** The key for the placeholder that the agent sends as its token; null: it sends none. */
+export function bearerKey(given: AgentRequest['headers'], secretFor: SecretFor): string | null {
+  const bearer = /^Bearer (\S+)$/i.exec(headerText(given['authorization']))?.[1];
+  return bearer === undefined ? null : secretFor(bearer);
+}
+
+/** Method and path, cut. */
+export function shortRequest(method: string, target: string): string {
+  return `${method} ${target}`.slice(0, 80);
+}
+
+/** Whether there is anything in a field. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+}
+
+/** The first thing that is found in one of the items; null: nothing is. */
+export function firstFound<T>(items: readonly T[], find: (item: T) => string | null): string | null {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== null) return found;
+  }
+  return null;
+}

@@ -1,0 +1,77 @@
+import type { Spent } from '../../core/spending/meter.ts';
+import { tryJson } from '../../core/text/try-json.ts';
+import type { Account } from '../../ports/broker.ts';
+import { asObject, type JsonObject } from '../reading/agent-event.ts';
+
+/** Reads the usage in an answer while it passes. */
+export interface UsageReader<Counts> {
+  push(text: string): void;
+  counts(): Counts;
+  /** Whether that is of the whole answer. */
+  isComplete(): boolean;
+}
+
+/** Four characters are about a token. */
+const CHARS_PER_TOKEN = 4;
+
+export function tokensIn(chars: number): number {
+  return Math.ceil(chars / CHARS_PER_TOKEN);
+}
+
+/** `spentBy`: what the counts come to, and the characters that have passed. */
+export function createAccount<Counts>(
+  usage: UsageReader<Counts>,
+  spentBy: (counts: Counts, chars: number) => Spent,
+): Account {
+  let chars = 0;
+  return {
+    push(text) {
+      chars += text.length;
+      usage.push(text);
+    },
+    spent: () => spentBy(usage.counts(), chars),
+    isComplete: usage.isComplete,
+  };
+}
+
+/** Keeps an answer that does not stream; `read` is asked while it passes, too. Of one that is longer nothing is kept. */
+export function createAnswerReader<Counts>(
+  maxChars: number,
+  read: (answer: string) => Pick<UsageReader<Counts>, 'counts' | 'isComplete'>,
+): UsageReader<Counts> {
+  let answer = '';
+  let isTooLong = false;
+  return {
+    push(text) {
+      isTooLong ||= answer.length + text.length > maxChars;
+      answer = isTooLong ? '' : answer + text;
+    },
+    counts: () => read(answer.trim()).counts(),
+    isComplete: () => read(answer.trim()).isComplete(),
+  };
+}
+
+/** The larger count of each kind: every event tells the sums so far, or leaves some out. */
+export function mostOf<Counts extends object>(a: Counts | null, b: Counts | null): Counts | null {
+  return a === null || b === null ? (a ?? b) : combined(a, b, Math.max);
+}
+
+/** The counts of each kind put together. */
+export function combined<Counts extends object>(
+  a: Counts,
+  b: Counts,
+  together: (one: number, other: number) => number,
+): Counts {
+  const others = b as Readonly<Record<string, number>>;
+  return Object.fromEntries(
+    Object.entries(a as Readonly<Record<string, number>>).map(([kind, count]) => [
+      kind,
+      together(count, others[kind] ?? 0),
+    ]),
+  ) as Counts;
+}
+
+/** The object that a text is in JSON; null: it is none. */
+export function jsonObjectIn(text: string): JsonObject | null {
+  return asObject(tryJson(text));
+}
