@@ -1,1 +1,0 @@
-const a=1662,u=[1662],i={11662:((t,n,o)=>{o.r(n),o.d(n,{kindOfDenial:()=>s,mapRules:()=>l});function l(e){return e.some(d=>d.trim()==="Bash")?{own:null,unmapped:[],allowsMore:null}:{own:null,unmapped:e,allowsMore:"do everything that its process can"}}const s=()=>"forbidden"})};export{a as id,u as ids,i as modules};

@@ -1,1 +1,0 @@
-import{modules as n}from"./84554.shared.js";const i=7940,u=[7940],r={...n,7940:((d,o,s)=>{s.r(o),s.d(o,{kindOfDenial:()=>l});var e=s(84554);const l=(0,e.le)({shell:["Bash"],question:"AskUserQuestion"})})};export{i as id,u as ids,r as modules};
