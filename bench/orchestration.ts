@@ -23,8 +23,11 @@ import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';
 import { analyzeOutput } from './analyze-output.ts';
 import { noPullRequest, takingRemote } from './simulator/machine.ts';
 
-/** The goal is 1.8; this is what was reached in November 2026, laying the agent's tree included. Wall time says more of the disk than of us. */
-const GOAL_CPU = 3.5;
+/**
+ * An idle machine reaches 3.1 to 3.4, the laying of the agent's tree included; the aim is 1.8. Beside other jobs on two
+ * cores 4.2 was seen, so the limit that fails a build is above that. Wall time depends on the disk more than on this code.
+ */
+const GOAL_CPU = 5;
 const ROUNDS = 3;
 const ITERATIONS = 8;
 
