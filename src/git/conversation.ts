@@ -1,18 +1,18 @@
 import { PassThrough } from 'node:stream';
 import { runProgram, type ProgramCall } from '../processes/run-program.ts';
 
-/** A command that stays open: it is asked, and answers, for as often as its caller likes. */
+/** A command that stays open and answers any number of questions. */
 export interface Conversation {
   ask(text: string): void;
-  /** The next line of its output, without the line feed; null: it ended, or was ended for saying nothing for too long. */
+  /** Returns the next line of its output without the line feed, or null if it ended or was ended after too long a silence. */
   line(): Promise<string | null>;
-  /** The next `count` bytes of its output; null like `line`, and where they are more than it may say at once. */
+  /** Returns the next `count` bytes of its output, or null as `line` does, or if they exceed the maximum. */
   bytes(count: number): Promise<Buffer | null>;
-  /** Ends it and waits for that. */
+  /** Ends the command and waits until it has ended. */
   close(): Promise<void>;
 }
 
-/** How long its answers may take. `unblock` is called once an answer takes `slowMs`. */
+/** The time limits of an answer, in ms. `unblock` is called once an answer takes `slowMs`. */
 export interface Patience {
   readonly slowMs: number;
   readonly unblock: () => void;
@@ -46,7 +46,7 @@ export function startConversation(
     arrived();
   });
 
-  /** Each answer has its time, not all of them together: what is done with them in between may take long. */
+  /** The limit applies to each answer, not to all together: the work between two answers may take long. */
   async function within(work: Promise<void>): Promise<void> {
     const slow = setTimeout(unblock, slowMs);
     const late = setTimeout(() => {
@@ -66,7 +66,7 @@ export function startConversation(
     );
   }
 
-  /** Output up to `end`, which leaves what is held. */
+  /** Removes and returns the buffer up to `end`. */
   function cut(end: number): Buffer {
     const all = joined();
     held = end === all.length ? [] : [all.subarray(end)];

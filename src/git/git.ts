@@ -9,38 +9,38 @@ import { type Conversation, startConversation } from './conversation.ts';
 import { decodeNames, encodeNames } from './names.ts';
 import { writeRegular } from './regular-files.ts';
 
-/** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
+/** The answer of a git command; `exitCode` is -1 if it was ended for exceeding its time or output limit. */
 export interface GitAnswer {
   readonly exitCode: number;
   readonly stdout: Buffer;
   readonly stderr: string;
 }
 
-/** `variables` are added to the command's environment. After `timeoutMs` it is ended with every process that it started. */
+/** `variables` are added to the command's environment. After `timeoutMs`, the command is ended with every process that it started. */
 interface GitOptions {
   readonly input?: string | Buffer | Readable;
   readonly variables?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }
 
-/** The one way in which this program runs git, bound to a folder and a git directory. */
+/** The only way in which this program runs git, bound to a folder and a git directory. */
 export interface Git {
-  /** Never throws for what git answers. */
+  /** Returns the answer; never throws because of git's exit code. */
   answer(args: readonly string[], options?: GitOptions): Promise<GitAnswer>;
-  /** Standard output without the last line feed; throws UserError unless git ends with 0. */
+  /** Returns standard output without the last line feed; throws UserError unless git exits with 0. */
   text(args: readonly string[], options?: GitOptions): Promise<string>;
-  /** Standard output cut at NUL; throws UserError unless git ends with 0. */
+  /** Returns standard output split at NUL; throws UserError unless git exits with 0. */
   records(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
   /** Like `records`, for output that holds file names: those that are not UTF-8 can be given back to git as they are. */
   names(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
-  /** A command that answers while it is asked. */
+  /** Opens a command that answers questions while it runs. */
   open(args: readonly string[]): Conversation;
 }
 
 /**
- * Where commands run: `variables` hold GIT_DIR and the like, `hide` are texts that no error may repeat.
- * `configuration: 'own'` is the one exception from the settings below: the person who runs this on their machine reaches
- * the server with their own git configuration, credential helpers and ssh. Only for a repository that we made ourselves.
+ * Where commands run. `variables` contain GIT_DIR and the like; no error repeats a text of `hide`. `configuration:
+ * 'own'` is the one exception from the settings below: the person who runs this on their machine reaches the server
+ * with their own git configuration, credential helpers and ssh. Only for a repository that we made ourselves.
  */
 interface GitSetup {
   readonly folder: string;
@@ -48,7 +48,7 @@ interface GitSetup {
   readonly variables?: Readonly<Record<string, string>>;
   readonly hide?: readonly string[];
   readonly configuration?: 'none' | 'own';
-  /** Called when a command takes long: removes what it could wait for in vain. */
+  /** Called when a command takes long: removes named pipes that it may wait for in vain. */
   readonly unblock?: () => Promise<unknown>;
 }
 
@@ -116,22 +116,22 @@ export function createGit(setup: GitSetup): Git {
   };
 }
 
-/** The end of what git said on standard error: at most 10 lines and 1,000 characters. */
+/** Returns the end of git's standard error: at most 10 lines and 1,000 characters. */
 export function lastWords(stderr: string): string {
   return stderr.trim().split('\n').slice(-10).join('\n').slice(-1000) || 'no message';
 }
 
-/** What the other side of a push said: a server names each rule and file in a line of its own. */
+/** Returns the remote's lines from the output of a push: a server names each rule and file in a line of its own. */
 export function remoteWords(stderr: string): string {
   return stderr.trim().split('\n').slice(-200).join('\n').slice(-16_000) || 'no message';
 }
 
 /**
- * Variables that authenticate one command at `url`. They keep the token out of arguments and files,
- * and the setting is scoped to the URL, so no other server is ever sent it.
+ * Returns variables that authenticate one command at `url`. They keep the token out of arguments and files, and the
+ * setting is scoped to the URL, so no other server is ever sent it.
  */
 export function authorization(url: string, token: string): Record<string, string> {
-  // A person's own repository on this machine.
+  // An absolute path is a person's own repository on this machine.
   if (isAbsolute(url)) return { GIT_ALLOW_PROTOCOL: 'file' };
   if (token === '') return { GIT_ALLOW_PROTOCOL: 'http:https' };
   return {
@@ -142,33 +142,33 @@ export function authorization(url: string, token: string): Record<string, string
   };
 }
 
-/** The header that a token gives; actions/checkout writes the very same. */
+/** Returns the header for a token, exactly as actions/checkout writes it. */
 function authorizationHeader(token: string): string {
   return `AUTHORIZATION: basic ${basicCredentials(token)}`;
 }
 
-/** The user name is the one that GitHub documents for tokens of apps. */
+/** Returns basic credentials with the user name that GitHub documents for tokens of apps. */
 export function basicCredentials(token: string): string {
   return Buffer.from(`x-access-token:${token}`).toString('base64');
 }
 
-/** A whole history may have to come. */
+/** Maximum time of a network command, in ms: it may transfer a whole history. */
 const NETWORK_TIMEOUT_MS = 10 * MINUTE_MS;
 
 const NETWORK_COMMANDS: ReadonlySet<string> = new Set(['fetch', 'push', 'ls-remote']);
 
-/** What takes longer waits for something: a named pipe in a file's place, say. */
+/** Maximum time of a local command, in ms; a slower one is blocked, for example by a named pipe in place of a file. */
 const LOCAL_TIMEOUT_MS = MINUTE_MS;
 
-/** Most commands are done in a hundredth of it. */
+/** Time in ms after which a command is slow; most take a hundredth of it. */
 const SLOW_MS = 2_000;
 
-/** What git gets to clean up after it was asked to end, in ms. */
+/** Time in ms for git to clean up after SIGTERM. */
 const GRACE_MS = 200;
 
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 
-/** Everything in a repository's config or attributes that names a program, a server or another file, put out of action. */
+/** Disables everything in a repository's config or attributes that names a program, a server or another file. */
 const fixedSettings = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -207,7 +207,7 @@ const fixedVariables = {
   GIT_PAGER: 'cat',
 };
 
-/** The part of `fixedSettings` that takes nothing from a person who reaches a server with a repository of ours. */
+/** The part of `fixedSettings` that does not restrict a person who reaches a server with one of our repositories. */
 const ownSettings = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -217,10 +217,13 @@ const ownSettings = [
   'protocol.ext.allow=never',
 ].flatMap((setting) => ['-c', setting]);
 
-/** Nobody is there to answer a question, and what git says is read by us. */
+/** Nobody is there to answer a prompt, and this program parses git's output. */
 const ownVariables = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'false', GIT_PAGER: 'cat' };
 
-/** What a hook or a wrapper of git may have set for another repository (`git rev-parse --local-env-vars`, without the person's settings). */
+/**
+ * Variables that a hook or a wrapper of git may have set for another repository (`git rev-parse --local-env-vars`,
+ * without the person's settings).
+ */
 const repositoryVariables: ReadonlySet<string> = new Set([
   'GIT_ALTERNATE_OBJECT_DIRECTORIES',
   'GIT_OBJECT_DIRECTORY',
@@ -245,7 +248,7 @@ function withoutRepository(env: NodeJS.ProcessEnv): Record<string, string> {
   );
 }
 
-/** What a self-hosted runner needs to reach its server, and nothing that could carry a token. */
+/** Variables that a self-hosted runner needs to reach its server, none of which could carry a token. */
 const keptVariables = [
   'HOME',
   'TMPDIR',
@@ -266,10 +269,10 @@ function keep(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(keptVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }
 
-/** What the options that are used here need. */
+/** The oldest version with all options that are used here. */
 const OLDEST_GIT = [2, 38] as const;
 
-/** What is wrong with a git that names itself so (`git version 2.34.1`); null: nothing, or it cannot be told. */
+/** Returns the problem of a git that names itself so (`git version 2.34.1`), or null if there is none or the version is unreadable. */
 export function versionProblem(named: string): string | null {
   const [, major = '', minor = ''] = /^git version (\d+)\.(\d+)/.exec(named) ?? [];
   const [oldestMajor, oldestMinor] = OLDEST_GIT;
@@ -279,12 +282,12 @@ export function versionProblem(named: string): string | null {
     : `The runner has ${named.trim()}, which is too old. Install git ${OLDEST_GIT.join('.')} or newer.`;
 }
 
-/** Whether there is a git to ask. */
+/** Tells whether git is installed. */
 export function hasGit(env: NodeJS.ProcessEnv): boolean {
   return trustedProgram('git', env) !== null;
 }
 
-/** Absolute path of git. Throws a UserError where there is none, or where it was changed since it was found. */
+/** Returns the absolute path of git. Throws a UserError if there is none, or if it was changed since it was found. */
 function findGit(env: NodeJS.ProcessEnv): string {
   const found = trustedProgram('git', env);
   if (found === null)
@@ -295,12 +298,12 @@ function findGit(env: NodeJS.ProcessEnv): string {
   return found;
 }
 
-/** Continues a sentence whose subject is git. */
+/** Returns the end of a sentence whose subject is git. */
 function whyEnded(end: CollectedEnd, timeoutMs: number): string {
   return end.kind === 'timeout' ? `took too long (more than ${String(timeoutMs / 1000)} s)` : describeCollected(end);
 }
 
-/** Names that are not UTF-8 become their own bytes again. */
+/** Returns the input as bytes; names that are not UTF-8 become their own bytes again. */
 function inputOf(input: GitOptions['input']): string | Buffer | Readable {
   return typeof input === 'string' && !input.isWellFormed() ? encodeNames(input) : (input ?? '');
 }
@@ -318,13 +321,16 @@ function hidden(text: string, secrets: readonly string[]): string {
 export interface BareRepositoryOptions extends Pick<GitSetup, 'env' | 'hide' | 'configuration' | 'unblock'> {
   /** A folder outside of the checkout. */
   readonly workFolder: string;
-  /** A folder of objects that can be read as well, and a list of the commits in it whose past is not there. */
+  /** Another folder of objects to read from, and a list of its commits whose past is missing. */
   readonly borrow?: { readonly objects: string; readonly shallow: string } | null;
   /** A folder in which the objects outlive the repository. */
   readonly keepObjectsIn?: string;
 }
 
-/** A bare repository that exists for one call: config, hooks and refs in it are ours alone. Made by hand: `git init` would copy templates. */
+/**
+ * Runs `body` in a temporary bare repository whose config, hooks and refs are ours alone. It is made by hand, because
+ * `git init` would copy templates.
+ */
 export async function withBareRepository<T>(
   { workFolder, borrow = null, keepObjectsIn, ...setup }: BareRepositoryOptions,
   body: (git: Git, gitFolder: string) => Promise<T>,

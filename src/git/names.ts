@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 
 /**
- * File names as git prints them are bytes. In texts a byte that is not part of UTF-8 is a lone surrogate (U+DC80 to
- * U+DCFF, the low half of which is the byte), so that every name can be written back as it was.
+ * Decodes file names, which git prints as bytes. A byte that is not part of UTF-8 becomes a lone surrogate (U+DC80 to
+ * U+DCFF, the low half of which is the byte), so that every name can be written back unchanged.
  */
 export function decodeNames(bytes: Buffer): string {
   const text = bytes.toString();
   return text.includes('\u{FFFD}') ? decodeByByte(bytes) : text;
 }
 
-/** The bytes of a text that `decodeNames` may have made. */
+/** Returns the bytes of a text that `decodeNames` may have made. */
 export function encodeNames(text: string): Buffer {
   if (text.isWellFormed()) return Buffer.from(text);
   const parts = text.split(/([\uDC80-\uDCFF])/u);
@@ -18,7 +18,7 @@ export function encodeNames(text: string): Buffer {
   );
 }
 
-/** A name for people, and for everything that takes nothing but Unicode. */
+/** Returns a name for people, and for everything that accepts only Unicode. */
 export function shownName(name: string): string {
   return name.toWellFormed();
 }
@@ -40,7 +40,7 @@ function decodeByByte(bytes: Buffer): string {
   return parts.join('');
 }
 
-/** Bytes of the character that begins with this one; 0: none does. */
+/** Returns the number of bytes of the character that begins with this byte, or 0 if none does. */
 function lengthOf(first: number): number {
   if (first < 0x80) return 1;
   if (first < 0xc2) return 0;

@@ -5,7 +5,10 @@ import type { Conversation } from './conversation.ts';
 import type { Git } from './git.ts';
 import { LOST_COMMITS } from './refusal.ts';
 
-/** One path that differs between two trees. Modes are octal texts; `000000` and null: the path is not there. Line counts are null for binary files. */
+/**
+ * One path that differs between two trees. Modes are octal texts; `000000` and null mean that the path is absent. Line
+ * counts are null for binary files.
+ */
 export interface Change {
   readonly path: string;
   readonly oldMode: string;
@@ -16,10 +19,10 @@ export interface Change {
   readonly deletions: number | null;
 }
 
-/** Trees of commits that were asked for, in each repository: a commit's never changes. */
+/** Trees of known commits by repository: a commit's tree never changes. */
 const knownTrees = new WeakMap<Git, Map<ObjectId, ObjectId>>();
 
-/** The tree of a commit; null when the commit is not there. */
+/** Returns the tree of a commit, or null if the commit is missing. */
 export async function treeOf(git: Git, commit: ObjectId): Promise<ObjectId | null> {
   const known = knownTrees.get(git) ?? new Map<ObjectId, ObjectId>();
   const before = known.get(commit);
@@ -42,13 +45,13 @@ const diffOptions = [
   '--ignore-submodules=none',
 ];
 
-/** What differs between two trees, in the order of paths. */
+/** Returns the differences between two trees, in the order of paths. */
 export async function changesBetween(git: Git, before: ObjectId, after: ObjectId): Promise<readonly Change[]> {
   if (before === after) return [];
   return parseChanges(await git.names(['diff-tree', ...diffOptions, before, after]));
 }
 
-/** What each of `commits` changed against its parent, all in one list. */
+/** Returns the changes of each of `commits` against its parent, all in one list. */
 export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): Promise<readonly Change[]> {
   if (commits.length === 0) return [];
   return parseChanges(
@@ -58,7 +61,7 @@ export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): 
   );
 }
 
-/** What each of `commits` changed against its parent. */
+/** Returns the changes of each of `commits` against its parent. */
 export async function changesOfEach(
   git: Git,
   commits: readonly ObjectId[],
@@ -71,7 +74,7 @@ export async function changesOfEach(
   const found = new Map<ObjectId, string[]>();
   let current: string[] = [];
   for (const [i, record] of records.entries()) {
-    // A path may look like anything, but stands behind its raw line.
+    // A path may look like a commit id, but it follows its raw line.
     const isPath = /^:\d+ \d+ [0-9a-f]+ [0-9a-f]+ [A-Z]/.test(records[i - 1] ?? '');
     if (!isPath && isCommit.has(record)) found.set(record, (current = []));
     else current.push(record);
@@ -79,7 +82,7 @@ export async function changesOfEach(
   return new Map([...found].map(([commit, own]) => [commit, parseChanges(own)]));
 }
 
-/** The raw lines of a commit come before its line counts; a path that several commits change has one of each per commit. */
+/** Parses the raw lines of a commit, which come before its line counts; a path that several commits change has one of each per commit. */
 function parseChanges(records: readonly string[]): readonly Change[] {
   const changes: Change[] = [];
   let counted = 0;
@@ -116,18 +119,21 @@ function numberOrNull(count: string): number | null {
   return count === '-' ? null : Number(count);
 }
 
-/** Reads objects through one git that stays open. */
+/** Reads objects through one git process that stays open. */
 export interface Objects {
-  /** Sizes in bytes; one that is missing has none. */
+  /** Returns sizes in bytes; missing objects are left out. */
   sizesOf(ids: readonly ObjectId[]): Promise<ReadonlyMap<ObjectId, number>>;
-  /** Calls `visit` with the content of each object, reading at most about 32 MiB at a time. What is not what its id says is an error: git itself does not look. */
+  /**
+   * Calls `visit` with the content of each object, reading at most about 32 MiB at a time. Throws if a content does not
+   * match its id, which git itself does not check.
+   */
   each(
     sizes: ReadonlyMap<ObjectId, number>,
     visit: (id: ObjectId, content: Buffer) => Promise<void> | void,
   ): Promise<void>;
-  /** The tree of a commit; null when the commit is not there. */
+  /** Returns the tree of a commit, or null if the commit is missing. */
   treeOf(commit: ObjectId): Promise<ObjectId | null>;
-  /** Like `changesBetween`; each pair is compared once. */
+  /** Works like `changesBetween`; each pair is compared once. */
   changesBetween(before: ObjectId, after: ObjectId): Promise<readonly Change[]>;
 }
 
@@ -137,7 +143,7 @@ export async function withObjects<T>(git: Git, body: (objects: Objects) => Promi
   let last: Promise<unknown> = Promise.resolve();
   const compared = new Map<string, Promise<readonly Change[]>>();
 
-  /** One question at a time: the answers come in a row. */
+  /** Asks one question at a time: the answers come in order. */
   function ask<A>(questions: readonly string[], read: (answers: Conversation) => Promise<A>): Promise<A> {
     const answer = last.then(() => {
       open ??= git.open(['cat-file', '--batch-command', '--buffer']);
@@ -194,7 +200,7 @@ interface Info {
   readonly size: number;
 }
 
-/** Null: git has no such object. */
+/** Parses a line of sizes; returns null if git does not have the object. */
 function infoIn(line: string | null): Info | null {
   if (line === null) throw unreadable();
   const [, id = '', type = '', size = ''] = /^([0-9a-f]+) ([a-z]+) (\d+)$/.exec(line) ?? [];
@@ -205,7 +211,7 @@ async function readContents(answers: Conversation, ids: readonly ObjectId[]): Pr
   const contents: Buffer[] = [];
   for (const id of ids) {
     const info = infoIn(await answers.line());
-    // With the line feed behind it.
+    // The extra byte is the line feed behind the content.
     const content = info === null ? null : (await answers.bytes(info.size + 1))?.subarray(0, info.size);
     if (info === null || content == null) throw unreadable();
     if (idOf(info.type, content, id.length) !== id) throw new UserError('infrastructure', LOST_COMMITS);
@@ -218,7 +224,7 @@ function unreadable(): UserError {
   return new UserError('infrastructure', 'git could not read objects from the repository; it may be damaged.');
 }
 
-/** A commit object. `text` is all of it: header and message. */
+/** A commit object. `text` is header and message. */
 export interface Commit {
   readonly id: ObjectId;
   readonly tree: ObjectId;
@@ -227,23 +233,23 @@ export interface Commit {
   readonly text: string;
 }
 
-/** Reads commits, in their order; those that are missing are left out. */
+/** Reads commits in the given order; missing ones are left out. */
 export async function commitsOf(objects: Objects, ids: readonly ObjectId[]): Promise<readonly Commit[]> {
   const commits: Commit[] = [];
   await objects.each(await objects.sizesOf(ids), (id, content) => void commits.push(parseCommit(id, content)));
   return commits;
 }
 
-/** A row of commits: those behind `since` up to `tip`, if they are not more than `most`. */
+/** A chain of commits from `since` (exclusive) to `tip`, at most `most` of them. */
 interface Chain {
   readonly since: ObjectId;
   readonly tip: ObjectId;
   readonly most: number;
-  /** Whether a commit may have this one as its second parent. */
+  /** Tells whether a commit may have this one as its second parent. */
   readonly mayMerge: (merged: ObjectId) => boolean;
 }
 
-/** The commits of a chain, oldest first, when each is the only child of the one before; null: they are no such chain, or too many. */
+/** Returns the commits of a chain, oldest first, if each is the only child of the one before; null if they are not a chain or too many. */
 export async function chainBetween(
   objects: Objects,
   { since, tip, most, mayMerge }: Chain,
@@ -260,7 +266,7 @@ export async function chainBetween(
   return chain.reverse();
 }
 
-/** As git reads it: the tree, then the parents; a line of that name further down is none. The message begins behind the first empty line. */
+/** Parses a commit as git does: the tree, then the parents; later lines of that name do not count. The message begins behind the first empty line. */
 function parseCommit(id: ObjectId, content: Buffer): Commit {
   const text = content.toString();
   const [header = '', tree = '', parents = ''] = /^tree ([0-9a-f]+)\n((?:parent [0-9a-f]+\n)*)/.exec(text) ?? [];
@@ -274,7 +280,7 @@ function parseCommit(id: ObjectId, content: Buffer): Commit {
   };
 }
 
-/** The id that git gives an object; 40 hex digits are SHA-1, 64 SHA-256. */
+/** Returns the id that git gives an object; 40 hex digits are SHA-1, 64 SHA-256. */
 function idOf(type: string, content: Buffer, digits: number): ObjectId {
   return createHash(digits === 64 ? 'sha256' : 'sha1')
     .update(`${type} ${String(content.length)}\0`)
@@ -296,7 +302,7 @@ function inPortions(sizes: ReadonlyMap<ObjectId, number>, limit: number): readon
   return portions;
 }
 
-/** Writes the tree that has `base`'s entries except for `changes`. Only what is listed gets in, whatever else the work tree holds. */
+/** Writes the tree of `base` with `changes` applied. Only listed paths change, whatever else the work tree contains. */
 export async function treeWith(
   git: Git,
   indexFile: string,
@@ -315,7 +321,7 @@ export async function treeWith(
   return await git.text(['write-tree'], { variables });
 }
 
-/** One record for `update-index -z --index-info`; mode `0` removes the path. */
+/** Returns one record for `update-index -z --index-info`; mode `0` removes the path. */
 export function indexLine(mode: string, id: ObjectId, path: string): string {
   return `${mode} ${id}\t${path}\0`;
 }

@@ -2,16 +2,16 @@ import { constants, type Dirent } from 'node:fs';
 import { lstat, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where named pipes are looked for: everywhere in a git directory, or in a work tree where git reads files for itself. */
+/** A place to search for named pipes: a whole git directory, or a work tree at the paths that git itself reads. */
 export interface PipePlace {
   readonly kind: 'git-directory' | 'work-tree';
   readonly folder: string;
 }
 
-/** What git reads in a work tree, in whatever folder. Other pipes are the project's own. */
+/** Files that git reads in any folder of a work tree. Other pipes belong to the project. */
 const READ_BY_GIT: ReadonlySet<string> = new Set(['.git', '.gitignore', '.gitattributes']);
 
-/** Removes named pipes that stand where git reads files; whoever waits for one reads an empty file. Returns their paths. */
+/** Removes named pipes at paths where git reads files; a process that waits for one reads an empty file. Returns their paths. */
 export async function removePipes(places: readonly PipePlace[]): Promise<readonly string[]> {
   const removed: string[] = [];
 
@@ -33,7 +33,7 @@ async function isPipe(entry: Dirent, path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isFIFO() === true;
 }
 
-/** Opened for both, a pipe lets everybody go on who waits for its other end, and they find it empty. */
+/** Removes a pipe after opening it for both directions, so that every process waiting for its other end continues and finds it empty. */
 async function removePipe(path: string): Promise<boolean> {
   const pipe = await open(path, constants.O_RDWR | constants.O_NONBLOCK).catch(() => null);
   try {
@@ -46,7 +46,7 @@ async function removePipe(path: string): Promise<boolean> {
   }
 }
 
-/** Removes whatever stands at a path; who waits there for the other end of a pipe goes on. */
+/** Removes anything at a path; a process that waits there for the other end of a pipe continues. */
 export async function removeAsPipe(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found === null) return;

@@ -1,6 +1,6 @@
 import { withoutAddresses } from '../core/refusals/refusal.ts';
 
-/** What to do about a remote that could not be read: a sentence. */
+/** Returns what to do about a remote that could not be read, as a sentence. */
 export function adviceOnReading(words: string): string {
   if (isExpired(words)) return EXPIRED;
   return /(returned error:|HTTP) 40[134]\b|could not read Username|authentication failed|not found/i.test(
@@ -10,17 +10,17 @@ export function adviceOnReading(words: string): string {
     : 'Check that the server can be reached.';
 }
 
-/** What people read when the server takes the token no more: what a job's or an App's token may do does not matter then. */
+/** The message when the server no longer accepts the token; what a job's or an App's token may do does not matter then. */
 export const EXPIRED =
   "The token is not accepted: it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step, and keep `max-minutes` below 60 minus what comes before. `${{ github.token }}` ends with its job.";
 
-/** True if git's words are about a token that the server does not know, as opposed to one that may not do this. */
+/** Returns true if git's words are about a token that the server does not know, as opposed to one without the permission. */
 export function isExpired(words: string): boolean {
   return /(returned error:|HTTP) 401\b|bad credentials|invalid (username|credentials)|authentication failed|could not read (Username|Password)/i.test(
     withoutAddresses(words),
   );
 }
 
-/** The end of commits that are not in the run's own folder any more: nobody else is to blame and nothing can be done. */
+/** The end of a message about commits that are no longer in the run's own folder: nobody else is to blame and nothing can be done. */
 export const LOST_COMMITS =
   "The commits of this run are no longer in the run's own folder: the agent or another program on this machine removed or damaged it. What was pushed before is safe on the branch; re-run the workflow.";

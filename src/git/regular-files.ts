@@ -3,17 +3,17 @@ import { constants } from 'node:fs';
 import { chmod, open, realpath, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A file as it was read; `mtimeMs` and `mode` (permissions only) are those of the bytes. */
+/** A file as it was read; `mtimeMs` and `mode` (permissions only) belong to the same bytes. */
 interface RegularFile {
   readonly bytes: Buffer;
   readonly mode: number;
   readonly mtimeMs: number;
 }
 
-/** No file of a git directory that is read here is larger. */
+/** Maximum size of a file of a git directory that is read, in bytes. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 
-/** What stands at `path`; null where there is no regular file of a sensible size. A named pipe is not waited for, a link not followed. */
+/** Returns the file at `path`, or null if it is not a regular file or too large. Never waits for a named pipe, and does not follow links. */
 export async function readRegular(path: string, maxBytes = MAX_BYTES): Promise<RegularFile | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
@@ -26,13 +26,13 @@ export async function readRegular(path: string, maxBytes = MAX_BYTES): Promise<R
   }
 }
 
-/** Like `readRegular`, of what a link leads to: for files of the job's own steps, before an agent could touch them. */
+/** Works like `readRegular` but follows links: for files of the job's own steps, before an agent could touch them. */
 export async function readLinked(path: string): Promise<RegularFile | null> {
   const real = await realpath(path).catch(() => null);
   return real === null ? null : readRegular(real);
 }
 
-/** Puts a new file in the place of whatever stands at `path`: it is never opened, and never seen half written. */
+/** Replaces anything at `path` with a new file: the old one is never opened, and the new one is never seen half written. */
 export async function writeRegular(
   path: string,
   content: string | Buffer,
@@ -44,7 +44,7 @@ export async function writeRegular(
     if (mode !== undefined) await chmod(fresh, mode);
     if (seconds !== undefined) await utimes(fresh, seconds, seconds);
     await rename(fresh, path).catch(async () => {
-      // A folder cannot be replaced by a file.
+      // A file cannot replace a folder.
       await rm(path, { recursive: true, force: true });
       await rename(fresh, path);
     });
@@ -54,12 +54,15 @@ export async function writeRegular(
   }
 }
 
-/** What versions up to November 2026 wrote at the end of a checkout's settings while their agent worked. */
+/** The lines that versions up to November 2026 wrote at the end of a checkout's settings while their agent worked. */
 const LEFT = '\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
-/** Removes from a checkout what a run left in its settings whose machine went down: git and actions/checkout stumble over a second value. Never throws. */
+/**
+ * Removes settings from a checkout that a run left there when its machine went down: git and actions/checkout reject a
+ * second value. Never throws.
+ */
 export async function removeLeftSettings(checkout: string): Promise<void> {
   const path = join(checkout, '.git', 'config');
   const found = await readRegular(path, MAX_SETTINGS_BYTES).catch(() => null);

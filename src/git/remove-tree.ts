@@ -1,6 +1,6 @@
 import { chmod, lstat, readdir, rm } from 'node:fs/promises';
 
-/** Removes whatever stands at `path`, folders that were closed as well. No link is followed. */
+/** Removes anything at `path`, including inaccessible folders. Links are not followed. */
 export async function removeTree(path: string | Buffer): Promise<void> {
   const remove = (): Promise<void> => rm(path, { recursive: true, force: true, maxRetries: 3 });
   await remove().catch(async () => {
@@ -17,7 +17,7 @@ async function openFolders(path: string | Buffer): Promise<void> {
     if (entry.isDirectory()) await openFolders(within(path, entry.name));
 }
 
-/** Names are bytes: one that is not UTF-8 is a folder like any other. */
+/** Returns the path of an entry as bytes: a name may not be UTF-8. */
 function within(folder: string | Buffer, name: Buffer): Buffer {
   return Buffer.concat([Buffer.from(folder), Buffer.from('/'), name]);
 }

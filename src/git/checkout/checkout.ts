@@ -46,16 +46,19 @@ import { addAsFound, type AsFound } from './tree/found/as-found.ts';
 import { contentOf, createExchange, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/local-side.ts';
 import { type RefusedFile, reviewBranch, withRefusedFiles } from '../inspection/review.ts';
 
-/** The checkout, and what only those need who wire it. */
+/** The checkout, with the functions that only the wiring needs. */
 export interface Checkout extends Repository {
-  /** Text files of the tree that the agent works in; of the checkout, while none is laid. `filesOf`: those below a folder, which this process reads. */
+  /**
+   * Returns the text files of the tree that the agent works in, or of the checkout while no tree is laid. `filesOf`
+   * returns the files below a folder that this process reads.
+   */
   files(filesOf: (top: string) => WorkTreeFiles): WorkTreeFiles;
 }
 
-/** More work beside the work tree is not looked into. */
+/** Maximum number of places beside the work tree that are searched for work. */
 const MOST_ASKED = 10;
 
-/** The checkout behind the port Repository. Nothing is read or written before the first call. */
+/** Creates the checkout behind the port Repository. Nothing is read or written before the first call. */
 export function createRepository(options: RepositoryOptions): Checkout {
   if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
   const { workingDirectory } = options;
@@ -63,28 +66,31 @@ export function createRepository(options: RepositoryOptions): Checkout {
   const opened = once(() => openCheckout(options));
   let lane: Lane | null = null;
   let lastRead: LastRead | null = null;
-  /** The trees on both sides of the last commit, and what differs: evidence mostly asks for the same again. */
+  /** The trees before and after the last commit, and their changes: evidence mostly asks for this pair again. */
   let committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly Change[] } | null =
     null;
   let withheld: WithheldPaths = new Map();
-  /** The work tree in which these files lay as they were withheld; null: none were yet. */
+  /** The work tree in which the withheld files were when they were withheld; null while no file was withheld. */
   let withheldIn: ObjectId | null = null;
-  /** What of the work tree is nobody's work, and counts as its commit has it while it stays so. */
+  /** The paths that differ from their commit through nobody's change; they count as unchanged while they stay as found. */
   let asFound: readonly AsFound[] = [];
-  /** The newest review, and the commits that it is of. */
+  /** The newest review, and the commits that it covers. */
   let reviewed: { readonly of: string; readonly review: Review } | null = null;
-  /** What the server did not take of the lane that is open. */
+  /** The files that the server refused for the open lane. */
   const refusedFiles = new Map<string, RefusedFile>();
-  /** null: none is to be finished. */
+  /** The merge that is not finished; null if there is no such merge. */
   let merge: OpenMerge | null = null;
-  /** Work beside the work tree: what was known after the last iteration (null: nothing was looked at yet), and what of it is not in the work tree yet. */
+  /**
+   * Work beside the work tree: `known` after the last iteration (null before the first look), and `standing`, which the
+   * work tree does not contain yet.
+   */
   let beside: { readonly known: readonly BesideWork[] | null; readonly standing: readonly BesideWork[] } = {
     known: null,
     standing: [],
   };
-  /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
+  /** Set when a lane is open: from then on, content is never read through the checkout's own objects. */
   let quarantined: Quarantined | null = null;
-  /** The tree that the agent works in; null: none is laid. */
+  /** The tree that the agent works in; null while no tree is laid. */
   let tree: WorkTree | null = null;
   const credentials = once(async () => {
     const found = await findCredentials((await needOpened()).workspace, options);
@@ -110,12 +116,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
     if (quarantined === null || lane === null) throw new Error('snapshot() before openLane()');
     const { side } = quarantined;
     const { head, beside: found, ...content } = await side.read(lane.tip, asFound);
-    // What was there before the agent worked is not its work.
+    // Work that existed before the agent began is not its work.
     beside = { ...beside, known: beside.known ?? found };
     return { head, beside: found, content: contentOf(content, await side.withoutNotes(content.tree)) };
   }
 
-  /** The content that evidence is taken from: without notes, and without what is withheld, which nobody will get to see. */
+  /** Returns the content that evidence is taken from: without notes and without withheld files, which are never published. */
   async function measured(content: WorkTreeContent): Promise<ObjectId> {
     if (withheld.size === 0 || lane === null || quarantined === null) return content.evidence;
     const { quarantine, committer, side } = quarantined;
@@ -129,7 +135,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     return await side.withoutNotes(tree);
   }
 
-  /** Lays what merging changes over the work tree as it was read; `only`: these files of it, null: all. */
+  /** Lays the changes of a merge over the work tree as it was read. `only` limits them to these files; null lays all. */
   async function layMerge(begun: OpenMerge, on: ObjectId, only: readonly string[] | null): Promise<void> {
     if (quarantined === null) throw new Error('layMerge() before openLane()');
     const { quarantine, side } = quarantined;
@@ -140,7 +146,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     await putBackTo(side, wanted);
   }
 
-  /** Makes the work tree what `wanted` says. What cannot be put back is nobody's work from now on. */
+  /** Makes the work tree equal to `wanted`. Paths that cannot be put back count as unchanged from now on. */
   async function putBackTo(side: WorkTreeSide, wanted: ObjectId): Promise<readonly string[]> {
     const { paths, left } = await side.putBack(wanted, asFound);
     if (left.length > 0) {
@@ -153,7 +159,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     return paths.map(shownName);
   }
 
-  /** What the agent did beside the work tree, so that it is not lost: never a reason to end a run. */
+  /** Saves what the agent did beside the work tree, so that it is not lost. A failure never ends a run. */
   async function lookBeside(
     { head, content, beside: found }: Pick<LastRead, 'head' | 'content' | 'beside'>,
     tip: ObjectId,
@@ -184,7 +190,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     return tree;
   }
 
-  /** What judges and commits by way of a quarantine. */
+  /** Returns what judges and commits through a quarantine. */
   function over(quarantine: Quarantine): Pick<Quarantined, 'quarantine' | 'committer'> {
     const inspection = withRefusedFiles(createInspection(quarantine.git, options.rules), refusedFiles);
     const { identity } = options;
@@ -205,7 +211,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
         options.log.warning(
           'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, and no others. Remove `sparse-checkout` if they need more.',
         );
-      // A branch may lack a folder that the base has had since.
+      // A branch may lack a folder that was added to the base later.
       await checkFolderOf(repository.git, started.lane, workingDirectory);
       ({ lane } = started);
       withheld = new Map();
@@ -254,7 +260,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { quarantine, committer, side } = quarantined;
       await quarantine.seal();
       const known = lane.tip;
-      // What was measured is what is committed: an agent's process that is still there may move HEAD meanwhile.
+      // The commit contains what was measured: an agent's process that still runs may move HEAD in the meantime.
       const read = lastRead?.tree === iteration.after.tree ? lastRead : await readContent();
       const { head, content: now } = read;
       const found = await lookBeside(read, known);
@@ -344,7 +350,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       );
       for (const { path, why, whatever } of refused)
         refusedFiles.set(path, { why, content: whatever ? null : (contents.get(path) ?? null) });
-      // A merge that was made and is not taken is not the lane's.
+      // A merge that was made but not accepted is not part of the lane.
       merge = null;
       committed = null;
       lane = { ...lane, tip: head };
@@ -356,7 +362,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       }
       lastRead = null;
       await side.leavePlainCheckout({ ...lane, has: [before], hasIndex: false });
-      // What a verification leaves behind is measured against this.
+      // The files that a verification leaves behind are measured against this snapshot.
       await snapshot();
     },
 
@@ -455,11 +461,11 @@ export function createRepository(options: RepositoryOptions): Checkout {
     },
   };
 
-  /** Nobody works in the tree any more. The checkout, which was only read until now, becomes what is published. */
+  /** Publishes the checkout, which was only read until now, instead of the tree, in which nobody works any longer. */
   async function leaveTree(): Promise<void> {
     await tree?.leave();
     tree = null;
-    // The quarantine over the tree has no folder to run git in any more.
+    // The quarantine over the tree no longer has a folder to run git in.
     if (quarantined !== null) quarantined = { ...quarantined, ...over(quarantined.apart), side: noSide };
     if (quarantined === null || lane === null) return;
     await moveToTip(quarantined, lane).catch((error: unknown) => {
@@ -481,7 +487,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
   }
 }
 
-/** The work tree as it was read last. `tree`: what evidence is taken from; `head`: the HEAD beside it, null: none that can be had. */
+/** The work tree as it was read last. `tree` is what evidence is taken from; `head` is its HEAD, or null if that cannot be read. */
 interface LastRead {
   readonly content: WorkTreeContent;
   readonly tree: ObjectId;
@@ -490,18 +496,18 @@ interface LastRead {
 }
 
 interface Quarantined extends TreesOfLane {
-  /** Over the tree, where this process may work in it. */
+  /** Bound to the tree if this process may work in it. */
   readonly quarantine: Quarantine;
   readonly trees: LaneTrees;
   /** Commits of the lane that the server has. */
   readonly published: readonly ObjectId[];
-  /** Where the lane left the base branch. */
+  /** The commit at which the lane left the base branch. */
   readonly fork: ObjectId;
   readonly committer: Committer;
   readonly side: WorkTreeSide;
 }
 
-/** The contents of files of a commit, by path. */
+/** Returns the contents of files of a commit, by path. */
 async function contentsOf(
   git: Git,
   commit: ObjectId,

@@ -25,25 +25,28 @@ export interface Identity {
   readonly email: string;
 }
 
-/** What a commit is made of: `tip` is the lane's last commit that we made or checked, and its tree; `head` is where the agent left HEAD (null: nowhere). */
+/**
+ * The content that a commit is made of. `tip` is the lane's last commit that this program made or checked, with its
+ * tree; `head` is where the agent left HEAD (null: on no commit).
+ */
 export interface IterationContent {
   readonly tip: { readonly commit: ObjectId; readonly tree: ObjectId };
   readonly head: ObjectId | null;
   readonly now: WorkTreeContent;
-  /** What of the work tree counts as its commit has it. */
+  /** The paths of the work tree that count as unchanged. */
   readonly asFound: readonly AsFound[];
-  /** What was withheld before this iteration, and the work tree in which it lay then (null: nothing was). */
+  /** The files withheld before this iteration, and the work tree that contained them (null: no file was withheld). */
   readonly withheldBefore: { readonly paths: WithheldPaths; readonly tree: ObjectId | null };
   readonly iteration: IterationCommit;
 }
 
-/** Paths of the work tree that are kept out of the branch, and why. */
+/** Paths of the work tree that are kept out of the branch, with the reason for each. */
 export type WithheldPaths = ReadonlyMap<string, string>;
 
-/** The commits of an iteration, the tree that they end in, and what stayed behind in the work tree. */
+/** The commits of an iteration, the tree that they end in, and the files that stayed behind in the work tree. */
 export interface MadeCommits extends Pick<CommittedIteration, 'head' | 'commit' | 'withheld' | 'lookAt'> {
   readonly tree: ObjectId;
-  /** From the tree of the tip to this one. */
+  /** The changes from the tip's tree to this one. */
   readonly changes: readonly Change[];
   readonly withheldPaths: WithheldPaths;
 }
@@ -52,14 +55,17 @@ export interface Committer {
   readonly repository: PrivateRepository;
   readonly inspection: Inspection;
   readonly identity: Identity;
-  /** The working directory: what is changed outside of it is shown to reviewers. */
+  /** The working directory: changes outside of it are shown to reviewers. */
   readonly folder: Folder;
 }
 
-/** More commits than this in one iteration are taken together as one: each is made again by a process of its own. */
+/** Maximum number of commits of one iteration that are kept apart; more are folded into one, since each takes a process to make again. */
 const MOST_COMMITS = 100;
 
-/** Makes the commits of an iteration on top of `tip`, the last with `tree`, none of them the agent's; refs and the workspace's index are not touched. */
+/**
+ * Makes the commits of an iteration on top of `tip`; the last has `tree`. None of the agent's own commit objects is
+ * used, and refs and the workspace's index are not touched.
+ */
 export async function commitIteration(
   committer: Committer,
   objects: Objects,
@@ -105,7 +111,7 @@ export async function commitIteration(
   };
 }
 
-/** Makes a commit of these files on top of `tip`; none where one of them must not be published. */
+/** Makes a commit of these files on top of `tip`, or no commit if one of them must not be published. */
 export async function commitTextsOn(
   committer: Committer,
   objects: Objects,
@@ -131,14 +137,14 @@ export async function commitTextsOn(
   return { head, withheld: [] };
 }
 
-/** Which of these files can be run: new content leaves that as it is. */
+/** Tells which of these files are executable: new content does not change that. */
 async function programsAmong(git: Git, tree: ObjectId, paths: readonly string[]): Promise<(path: string) => boolean> {
   const listed = await git.records(['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', tree, '--', ...paths]);
   const programs = new Set(listed.flatMap((entry) => /^100755 blob [0-9a-f]+\t([^]*)$/.exec(entry)?.[1] ?? []));
   return (path) => programs.has(path);
 }
 
-/** The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch, a rewritten past. */
+/** The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch or a rewritten past. */
 type OwnCommits =
   | { readonly kind: 'chain'; readonly commits: readonly Commit[] }
   | { readonly kind: 'tangle'; readonly commits: readonly ObjectId[] };
@@ -160,7 +166,7 @@ async function ownCommits(
     : { kind: 'tangle', commits: commits.slice(-MOST_COMMITS) };
 }
 
-/** The same commits without what `git add` alone changed. */
+/** Returns the commits without the changes that only `git add` made. */
 async function countedCommits(
   { repository }: Committer,
   objects: Objects,
@@ -182,7 +188,7 @@ async function countedCommits(
   return { kind: 'chain', commits };
 }
 
-/** Commits of the same contents in the same order, with our words, author and trailers; those that change nothing are left out. */
+/** Makes the commits again with the same contents and order, but with our words, author and trailers; empty commits are left out. */
 async function remake(
   committer: Committer,
   { tip, commits, iteration }: Pick<IterationContent, 'tip' | 'iteration'> & { readonly commits: readonly Commit[] },
@@ -198,7 +204,7 @@ async function remake(
 
 const noObjections: ReadonlyMap<string, string> = new Map();
 
-/** What must not be published in any of the commits, also where a later one removes it again. */
+/** Returns what must not be published in any of the commits, even if a later commit removes it again. */
 async function objectionsTo(
   { repository, inspection }: Committer,
   objects: Objects,
@@ -221,7 +227,7 @@ async function objectionsTo(
   return objections;
 }
 
-/** The work tree's tree without what must not be published, which stays as it is in `base`. */
+/** Returns the work tree's tree in which every file that must not be published is as in `base`. */
 export async function publishableTree(
   { repository, inspection }: Committer,
   objects: Objects,
@@ -242,7 +248,7 @@ async function subjectsOf(objects: Objects, { kind, commits }: OwnCommits): Prom
   return named.map(({ message }) => message.split('\n', 1)[0] ?? '');
 }
 
-/** Names the commits that were folded into one; a subject that must not be published itself is not repeated. */
+/** Adds the subjects of the commits that were folded into one, except those that must not be published. */
 export async function messageWithSubjects(
   { inspection }: Committer,
   message: string,
@@ -255,7 +261,7 @@ export async function messageWithSubjects(
   return `${message.trimEnd()}\n\nMade of these commits of the agent:\n${named.map((subject) => `- ${subject}`).join('\n')}`;
 }
 
-/** `git interpret-trailers` would run commands that a config names, so the trailers are put together here. */
+/** Appends the trailers without `git interpret-trailers`, which would run commands that a config names. */
 export function withTrailers(message: string, trailers: Readonly<Record<string, string>>): string {
   const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value.replace(/\s+/g, ' ').trim()}`);
   return [message.replaceAll('\0', '').trim(), ...(lines.length > 0 ? [lines.join('\n')] : [])].join('\n\n') + '\n';
@@ -289,7 +295,8 @@ export async function withheldOf(
   const changedSince = async (tree: ObjectId): Promise<ReadonlySet<string>> =>
     new Set((await objects.changesBetween(tree, now.tree)).map((change) => change.path));
   const before = iteration.before.tree;
-  // What evidence is taken from lacks what was withheld before: there it would count as changed each time.
+  // Evidence is measured without the files that were withheld before; compared with it, they would count as changed
+  // each time.
   const [changed, changedAgain] = [await changedSince(before), await changedSince(withheldBefore.tree ?? before)];
   const left = [...found.withheld].filter(([path]) =>
     (withheldBefore.paths.has(path) ? changedAgain : changed).has(path),

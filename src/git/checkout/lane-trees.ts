@@ -21,10 +21,10 @@ import { copyIndex, readConfig, type Workspace, workspaceAt } from './workspace.
 
 const MOST_FILES_NAMED = 200;
 
-/** A lane as it was opened. */
+/** The state of a lane when it was opened. */
 export interface TreesOfLane {
   readonly branch: string;
-  /** Its newest commit then. */
+  /** Its newest commit at that time. */
   readonly start: ObjectId;
   /** Tip of the base branch. */
   readonly base: { readonly branch: string; readonly commit: ObjectId };
@@ -32,28 +32,28 @@ export interface TreesOfLane {
   readonly apart: Quarantine;
 }
 
-/** The tree that the agent works in, and who works there for us. */
+/** The tree that the agent works in, and the side that works there for us. */
 export interface WorkTree {
   readonly top: string;
   readonly side: WorkTreeSide;
   /** Bound to the tree if this process may work in it. */
   readonly quarantine: Quarantine;
-  /** Files that git lays differently from the commit (line ends, filters), which are nobody's work. */
+  /** Files that git writes differently from the commit (line ends, filters); they count as unchanged. */
   readonly asFound: readonly AsFound[];
-  /** null: this process reads its files. */
+  /** Reads its files; null if this process does. */
   readonly files: WorkTreeFiles | null;
-  /** Ends what runs there; it may go then. Throws UserError where somebody is left. */
+  /** Ends the processes that run in the tree, so that it may be removed. Throws UserError if some cannot be ended. */
   leave(): Promise<void>;
 }
 
-/** Lays the trees in which code of a lane runs, and gives them to the room, if there is one. */
+/** Lays the trees in which a lane's code runs, and gives them to the agent's sandbox, if there is one. */
 export interface LaneTrees {
   layWork(signal: AbortSignal): Promise<WorkTree>;
   /** See Repository.layClean. */
   layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
 }
 
-/** From SIGTERM to SIGKILL for what an agent left running. */
+/** Time in ms from SIGTERM to SIGKILL for processes that an agent left running. */
 const GRACE_MS = 500;
 
 export function createLaneTrees(
@@ -71,7 +71,7 @@ export function createLaneTrees(
 ): LaneTrees {
   const { workFolder, workingDirectory: folder, env, log } = options;
   const { branch, start, base, apart } = lane;
-  /** Objects lent to the room. */
+  /** Objects lent to the agent's sandbox. */
   let lent: Promise<Inbox> | null = null;
 
   async function lay(
@@ -89,7 +89,7 @@ export function createLaneTrees(
     return { ...workspaceAt({ top, ...place }, { env, log, borrowed: [apart.folder] }), shallow: checkout.shallow };
   }
 
-  /** Folders of objects in which a tree finds the commit. */
+  /** Returns the folders of objects in which a tree finds the commit. */
   async function objectsFor(given: RepositoryRoom | null, commit: ObjectId): Promise<readonly string[]> {
     if (given === null) return ownObjects();
     const { lend, objects } = await (lent ??= lendToRoom(given, apart, { tip: start, checkout }));
@@ -147,7 +147,7 @@ export function createLaneTrees(
 
     async layClean(commit, signal) {
       const given = await roomOf();
-      // The base is as the job checks it out; in the lane, what was worked on since is there as well.
+      // The base contains only what the job checked out; the lane also contains what was worked on since.
       const sparseSince = base.commit === commit ? commit : start;
       const { top } = await lay(given, { kind: 'clean', commit, branch: null, sparseSince }, signal);
       await given?.room.give(top);
@@ -156,7 +156,7 @@ export function createLaneTrees(
   };
 }
 
-/** What changed from one snapshot to the next. `known`: what differs between their trees, where that is known. */
+/** Returns what changed from one snapshot to the next. `known` is the list of changes between their trees, if it is already known. */
 export async function changeBetween(
   git: Git,
   {

@@ -22,51 +22,55 @@ import {
 import type { RepositoryRoom } from './tree/room-tree.ts';
 import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, type Workspace } from './workspace.ts';
 
-/** Which checkout is opened, and with what. */
+/** The checkout to open, and what it needs. */
 export interface OpenOptions {
-  /** A folder of the checkout. */
+  /** A folder in the checkout. */
   readonly folder: string;
-  /** Where branches are fetched from: an HTTP(S) URL without user name or password. An empty token sends none. */
+  /** The server that branches are fetched from: an HTTP(S) URL without user name or password. An empty token sends none. */
   readonly remote: { readonly url: string; readonly token: string };
-  /** A folder outside of the checkout for this program's own files; the same one in `post`. */
+  /** A folder outside of the checkout for this program's own files; `post` uses the same one. */
   readonly workFolder: string;
-  /** In which task files and notes are; paths of the port's texts are relative to it. */
+  /** The folder of task files and notes; paths of the port's texts are relative to it. */
   readonly workingDirectory: Folder;
-  /** Of this process; git gets PATH, HOME and proxy settings of it. */
+  /** The environment of this process; git gets PATH, HOME and proxy settings from it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** What a repository is made of. */
+/** The options of a repository. */
 export interface RepositoryOptions extends OpenOptions {
-  /** The token is one of its secret values. */
+  /** Publishing rules, whose secret values include the token. */
   readonly rules: PublishingRules;
   /** Author of the loop's commits. */
   readonly identity: Identity;
-  /** Called with the credentials that are found in the checkout: nothing may show them, and `rules` name them from then on. */
+  /** Called with the credentials found in the checkout: from then on, they must never be shown, and `rules` include them. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
-  /** Where the lane's code runs as a user of its own, asked for when it is needed; null: nothing isolates it. */
+  /** Returns the sandbox in which the lane's code runs as a user of its own, or null without isolation. Called when it is needed. */
   readonly room: () => Promise<RepositoryRoom | null>;
 }
 
-/** A checkout as the job made it. */
+/** The checkout as the job made it. */
 export interface Opened {
   readonly workspace: Workspace;
-  /** Over the checkout's own objects: what the job checked out, until an agent could touch it. */
+  /** Bound to the checkout's own objects: what the job checked out, before an agent could touch it. */
   readonly repository: OwnRepository;
-  /** The commit that the job checked out; null: there is none yet. */
+  /** The commit that the job checked out; null if the branch has no commit yet. */
   readonly startHead: ObjectId | null;
-  /** Why commits or files that the checkout lacks could not be fetched; null: none are missing. */
+  /** Why commits or files that the checkout lacks could not be fetched; null if none are missing. */
   readonly stillShallow: string | null;
 }
 
-/** The branch that is worked on; `tip` is kept here because the agent can move every ref of the workspace. */
+/** The branch of a lane. `tip` is kept here because the agent can move every ref of the workspace. */
 export interface Lane {
   readonly branch: string;
   readonly tip: ObjectId;
 }
 
-/** A lane whose commits are here; `base`: tip of the base branch; `fork`: where the lane left it; `roots`: these two, and all commits of the base branch that the lane's build on; `published`: commits that the server has. */
+/**
+ * A lane whose commits are here. `base` is the tip of the base branch, `fork` the commit at which the lane left it;
+ * `roots` are both of these and all commits of the base branch that the lane builds on; `published` are commits that
+ * the server has.
+ */
 interface StartedLane {
   readonly lane: Lane;
   readonly base: ObjectId;
@@ -76,11 +80,11 @@ interface StartedLane {
   readonly answer: OpenedLane;
 }
 
-/** Where branches are fetched from; `variables` authenticate at `url`. */
+/** The server that branches are fetched from; `variables` authenticate at `url`. */
 interface BranchSource {
   readonly workspace: Workspace;
   readonly repository: PrivateRepository;
-  /** The commit that the job checked out; null: there is none yet. */
+  /** The commit that the job checked out; null if the branch has no commit yet. */
   readonly startHead: ObjectId | null;
   readonly url: string;
   readonly variables: Readonly<Record<string, string>>;
@@ -135,7 +139,10 @@ async function needTree({ repository, workspace }: LaneSource, commit: ObjectId)
   return tree;
 }
 
-/** Returns where the work begins on a merged branch that cannot be deleted: the base if it builds on the branch, else (after a squash or rebase) a merge of both with the content of the base. */
+/**
+ * Returns the commit to start from when a merged branch cannot be deleted: the base if it builds on the branch, else
+ * (after a squash or rebase) a merge of both with the content of the base.
+ */
 async function beginOn(
   { repository: { git }, identity: { name, email } }: LaneSource,
   { base, merged }: { readonly base: ObjectId; readonly merged: ObjectId },
@@ -152,7 +159,7 @@ async function beginOn(
   });
 }
 
-/** How many commits the lane has that the base branch lacks, and those of the base that they build on: several, where it was merged. */
+/** Returns how many commits the lane has that the base branch lacks, and the base commits that they build on: several if the base was merged. */
 async function commitsOfLane(
   git: Git,
   { base, tip }: { readonly base: ObjectId; readonly tip: ObjectId },
@@ -174,7 +181,7 @@ export async function fetchLane(
   if ((await treeOf(source.repository.git, head)) === null) throw moved(branch, head, tip);
 }
 
-/** What is there already need not be fetched again. */
+/** Keeps the start commit reachable, so that it need not be fetched again. */
 async function keepStart({ repository, startHead }: BranchSource): Promise<void> {
   if (startHead !== null) await writeRegular(join(repository.folder, 'refs', 'ralph', 'start'), `${startHead}\n`);
 }
@@ -194,7 +201,7 @@ function checkName(name: string): void {
     );
 }
 
-/** The tip of a branch, or the commit of it that is `known`: that one is fetched only where the checkout lacks it. */
+/** Returns the tip of a branch, or `known`, a commit of it that is fetched only if the checkout lacks it. */
 async function commitOf(
   source: BranchSource,
   branch: Parameters<typeof fetchBranch>[1],
@@ -212,7 +219,7 @@ async function commitOf(
   return known;
 }
 
-/** By URL and with a header of this one command: what the workspace's config says about remotes is not asked. */
+/** Fetches by URL and with a header for this one command: the remotes in the workspace's config are not used. */
 async function fetchBranch(
   { repository, url, variables }: BranchSource,
   { branch, ref, what }: { branch: string; ref: string; what: string },
@@ -260,8 +267,8 @@ async function keepUnpublished(
 }
 
 /**
- * Moves the checkout, which nobody has touched, to a commit of the lane, with the branch checked out. A branch of that name
- * is replaced; commits that only it has stay reachable under refs/ralph/backup/. Throws UserError where files are in the way.
+ * Moves the untouched checkout to a commit of the lane, with the branch checked out. A branch of that name is replaced;
+ * commits that only it has stay reachable under refs/ralph/backup/. Throws UserError if files are in the way.
  */
 export async function moveCheckout(
   { workspace, repository }: Pick<BranchSource, 'workspace' | 'repository'>,
@@ -289,7 +296,7 @@ export async function moveCheckout(
   });
 }
 
-/** Opens the checkout and completes its history; or git's words why there is none. */
+/** Opens the checkout and completes its history, or returns git's words if the folder is not a checkout. */
 export async function openCheckout({
   folder,
   workFolder,
@@ -310,26 +317,26 @@ export async function openCheckout({
   return { workspace, repository, startHead, stillShallow };
 }
 
-/** What a person is told of a folder that is no checkout; `why`: git's words. */
+/** Returns the message for a folder that is not a checkout; `why` contains git's words. */
 export function notAWorkTree(folder: string, why: string): string {
   return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout before this action, with "fetch-depth: 0" and without "path:".`;
 }
 
 /**
- * Fetches what a checkout lacks: the older commits of a shallow one, without which nobody can say where a branch left the
- * base, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the server. Goes through our
- * own git directory, as each fetch does. Returns why it could not; null: nothing is missing any more.
+ * Fetches what a checkout lacks: the older commits of a shallow one, without which the point where a branch left the
+ * base is unknown, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the server.
+ * Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is missing any longer.
  */
 async function deepen({ workspace, repository, url, variables }: BranchSource): Promise<string | null> {
   const theirs = join(workspace.commonFolder, 'shallow');
   const missing = await readLinked(theirs);
-  // Its own settings say that git fetches the content of files only when it is asked for.
+  // A partial clone's own settings say that git fetches the content of files only on demand.
   const isPartial = /promisor|partialclone/i.test((await readConfig(workspace))?.toString() ?? '');
   if (missing === null && !isPartial) return null;
   const branch = await branchOf(workspace);
   if (branch === null) return 'it is not on a branch';
   await repository.seal();
-  // The server sends no files of a commit that we claim to have.
+  // The server does not send the files of a commit that the fetch claims to have.
   if (missing !== null && !isPartial) await writeRegular(join(repository.folder, 'shallow'), missing.bytes.toString());
   const fetched = await repository.git.answer(
     [

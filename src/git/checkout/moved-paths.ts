@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { movedPath, movedText, namesPaths, type MovedFolder } from '../../core/clean-clone/searched-upward.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 
-/** Longer than any script that a package manager writes to start a program. */
+/** Maximum size of a text to rewrite: longer than any script that a package manager writes to start a program. */
 const LARGEST_TEXT_BYTES = 256 * 1024;
-/** Folders that are read at the same time. */
+/** Maximum number of folders that are read at the same time. */
 const AT_ONCE = 64;
 
 /**
- * In what `paths` of `folder` hold: makes absolute links and the absolute paths in small texts of known kinds that lead into
- * a folder that moved lead into its copy.
+ * Rewrites the content of `paths` in `folder`: absolute links, and absolute paths in small texts of known kinds, that
+ * lead into a moved folder lead into its copy afterwards.
  */
 export async function movePaths(
   folder: string,
@@ -27,7 +27,7 @@ export async function movePaths(
   }
 }
 
-/** Returns what is inside of it. No link is followed. */
+/** Rewrites one path and returns its entries if it is a folder. Links are not followed. */
 async function moveOne(folder: string, path: string, moves: readonly MovedFolder[]): Promise<readonly string[]> {
   const full = join(folder, path);
   const entries = await readdirOf(full);
@@ -46,7 +46,7 @@ async function moveOne(folder: string, path: string, moves: readonly MovedFolder
   return inside;
 }
 
-/** null: it is no folder. */
+/** Returns the entries of a folder, or null for anything else. */
 async function readdirOf(path: string): Promise<readonly Dirent[] | null> {
   const found = await lstat(path).catch(() => null);
   return found?.isDirectory() === true ? await readdir(path, { withFileTypes: true }) : null;

@@ -2,7 +2,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readRegular } from '../regular-files.ts';
 
-/** Whether one of the paths may be in the checkout that `folder` is in, as far as the disk shows: to ask git takes many times as long. */
+/** Tells from the disk alone whether the checkout around `folder` may have one of the paths: asking git takes many times as long. */
 export async function mayHave(folder: string, paths: readonly string[]): Promise<boolean> {
   const top = await topOf(folder);
   if (top === null) return false;
@@ -17,7 +17,7 @@ export async function mayHave(folder: string, paths: readonly string[]): Promise
   return found.includes(true);
 }
 
-/** The closest folder upwards that has a `.git`; null: there is none. */
+/** Returns the closest folder upwards that has a `.git`, or null if there is none. */
 export async function topOf(folder: string): Promise<string | null> {
   if (
     await lstat(join(folder, '.git')).then(
@@ -29,18 +29,21 @@ export async function topOf(folder: string): Promise<string | null> {
   return dirname(folder) === folder ? null : topOf(dirname(folder));
 }
 
-/** Which files of the base branch are asked for, and of which checkout. */
+/** A question about files of the base branch, and the checkout to ask. */
 export interface BaseOnDisk {
-  /** A folder of the checkout. */
+  /** A folder in the checkout. */
   readonly folder: string;
   readonly paths: readonly string[];
-  /** null: not known; then any branch counts that is not one of ours. */
+  /** The base branch; if null (unknown), every branch counts that is not a Ralph branch. */
   readonly baseBranch: string | null;
-  /** What the names of our own branches begin with. */
+  /** The prefix of Ralph's branches. */
   readonly branchPrefix: string;
 }
 
-/** Whether the base branch may have one of the files, as far as the disk shows: where the base branch or no branch is checked out, it shows all. */
+/**
+ * Tells from the disk alone whether the base branch may have one of the files: with the base branch or no branch
+ * checked out, the disk shows all of them.
+ */
 export async function baseMayHave({ folder, paths, ...wanted }: BaseOnDisk): Promise<boolean> {
   if (await mayHave(folder, paths)) return true;
   const top = await topOf(folder);
@@ -50,7 +53,7 @@ export async function baseMayHave({ folder, paths, ...wanted }: BaseOnDisk): Pro
   return branch !== undefined && !isBase(branch, wanted);
 }
 
-/** Whether a branch is the base branch. */
+/** Tells whether a branch is the base branch. */
 export function isBase(
   branch: string,
   { baseBranch, branchPrefix }: Pick<BaseOnDisk, 'baseBranch' | 'branchPrefix'>,

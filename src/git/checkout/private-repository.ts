@@ -9,9 +9,9 @@ import { readLinked, writeRegular } from '../regular-files.ts';
 import { copyIndex, headOf, type Workspace } from './workspace.ts';
 
 /**
- * A git directory of our own over the workspace's files and objects. Everything that reads content goes through it,
- * so the config, hooks, replaced objects, grafts and index flags that an agent may leave in `.git` are simply not seen.
- * Consequence: content filters (git-lfs) do not run; files they apply to are left as they are and never committed.
+ * A git directory of our own over the workspace's files and objects. All content is read through it, so config, hooks,
+ * replaced objects, grafts and index flags that an agent may leave in `.git` have no effect. Consequence: content
+ * filters (git-lfs) do not run; files they apply to are left as they are and never committed.
  */
 export interface PrivateRepository {
   readonly git: Git;
@@ -21,21 +21,21 @@ export interface PrivateRepository {
   readonly indexFile: string;
   /** Writes config and excludes again: the agent runs as the same user and could have found them. Call before each use. */
   seal(): Promise<void>;
-  /** Runs `body` with the path of an index that exists only so long; it begins as a copy of `indexFile`, or with nothing. */
+  /** Runs `body` with the path of a temporary index that begins as a copy of `indexFile` or empty. */
   withIndex<T>(begin: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T>;
 }
 
-/** What every git directory of ours over the workspace has in common. `hide`: texts that no error may repeat. */
+/** The setup that all our git directories over the workspace share. No error repeats a text of `hide`. */
 export interface OwnSetup {
   readonly env: NodeJS.ProcessEnv;
   readonly hide: readonly string[];
   readonly config: string;
   readonly excludes: string;
-  /** Patterns of a sparse checkout; null: all files are checked out. */
+  /** Patterns of a sparse checkout; null if all files are checked out. */
   readonly sparse: string | null;
 }
 
-/** `objects`: where its objects are; `borrowed`: where others are that it can read, null: nowhere; `shallow`: commits whose past is not there. */
+/** `objects` is the folder of its objects; `borrowed` are further folders it can read, or null; `shallow` are commits whose past is missing. */
 interface OwnFolders {
   readonly folder: string;
   readonly objects: string;
@@ -43,15 +43,18 @@ interface OwnFolders {
   readonly shallow: readonly ObjectId[];
 }
 
-/** The files that a git directory of ours is for. `gitFolder` is named where its objects are lost; `removePipes` removes what git waits for in vain. */
+/**
+ * The files that one of our git directories is for. `gitFolder` is named in errors if its objects are lost;
+ * `removePipes` removes pipes on which git would wait in vain.
+ */
 export type OwnTree = Pick<Workspace, 'top' | 'gitFolder' | 'removePipes'>;
 
-/** A private repository, and what another one over the same workspace is made with. */
+/** A private repository, with the setup for making others over the same workspace. */
 export interface OwnRepository extends PrivateRepository {
   readonly setup: OwnSetup;
 }
 
-/** The one whose objects are the workspace's. Built in a new folder under `workFolder`. */
+/** Creates the repository that uses the workspace's objects, in a new folder under `workFolder`. */
 export async function createPrivateRepository(
   workspace: Workspace,
   { workFolder, env, hide }: Pick<OwnSetup, 'env' | 'hide'> & { readonly workFolder: string },
@@ -74,20 +77,20 @@ export async function createPrivateRepository(
   return repository;
 }
 
-/** How a git directory of ours over all files of the workspace is set up. */
+/** Returns the setup of our git directories over all files of the workspace. */
 export async function wholeSetup(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<OwnSetup> {
   const excludes = (await readLinked(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '';
   return { env, hide: [], config: await configText(workspace, env), sparse: null, excludes };
 }
 
-/** Builds one in `folder`, with an empty index. */
+/** Creates a repository in `folder`, with an empty index. */
 export async function createOwnRepository(tree: OwnTree, options: OwnSetup & OwnFolders): Promise<OwnRepository> {
   const repository = await layOwnRepository(tree, options);
   await repository.seal();
   return repository;
 }
 
-/** The same, of which nobody knows yet whether its objects are there. */
+/** Creates the repository without checking that its objects exist. */
 export async function layOwnRepository(
   tree: OwnTree,
   { folder, objects, borrowed, shallow, ...setup }: OwnSetup & OwnFolders,
@@ -120,7 +123,7 @@ export async function layOwnRepository(
     ]);
   }
 
-  /** What would lend this repository objects, settings or a past that are not its own. */
+  /** Entries that would give this repository foreign objects, settings or history. */
   const unwanted = [
     'commondir',
     'config.worktree',
@@ -152,7 +155,7 @@ export async function layOwnRepository(
   return { git, folder, indexFile, seal, withIndex, setup };
 }
 
-/** The workspace's index knows when each file was last looked at; where it is missing or unreadable, the work tree is read once. */
+/** Copies the workspace's index, which knows when each file was last looked at; if it is missing or unreadable, the work tree is read once. */
 async function startIndex(workspace: Workspace, git: Git, indexFile: string): Promise<void> {
   const theirs = join(workspace.gitFolder, 'index');
   await copyIndex(theirs, indexFile);
@@ -161,25 +164,25 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
   if (refreshed.exitCode === 0 || refreshed.exitCode === 1) return;
   await rm(indexFile, { force: true });
   const head = await headOf(workspace);
-  // Not simply empty: an ignored file that is tracked all the same is found by its entry only.
+  // The index cannot start empty: only its entry shows a tracked file that is also ignored.
   if (head !== null) await git.answer(['read-tree', head]);
 }
 
-/** Without an index the work tree is read anew. */
+/** Removes anything that is not a file: without an index, the work tree is read again. */
 async function removeUnlessFile(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found?.isFile() === false) await rm(path, { recursive: true, force: true });
 }
 
-/** What a git directory stands on is gone: what was not pushed cannot be saved. */
+/** Returns the error for a git directory that lost its objects: commits that were not pushed cannot be saved. */
 export function lostObjects({ gitFolder }: Pick<Workspace, 'gitFolder'>): UserError {
   return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${gitFolder}.)`);
 }
 
-/** In a section of its own: a file of settings may have several of one name. */
+/** A section of its own, which is safe: a config file may contain several of one name. */
 const SPARSE = '[core]\n\tsparseCheckout = true\n';
 
-/** Which files the job checked out, as patterns; null: all. */
+/** Returns the patterns of the files that the job checked out, or null for all. */
 async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<string | null> {
   const patterns = await readLinked(join(gitFolder, 'info', 'sparse-checkout'));
   if (patterns === null) return null;
@@ -190,7 +193,7 @@ async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<s
   return isSparse ? patterns.bytes.toString() : null;
 }
 
-/** Settings of the workspace that change what content means, not what runs. Read before any agent has run. */
+/** Returns the workspace's settings that change what content means, not what runs. Read before any agent has run. */
 async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<string> {
   const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'ignorecase', 'precomposeunicode'];
   const git = createGit({ folder: workspace.top, env, variables: { GIT_DIR: workspace.gitFolder } });

@@ -13,34 +13,38 @@ import type { Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/phrase.ts';
 
 /**
- * What may leave, out of the checkout's reach: objects, index and refs of our own, nothing borrowed. Inspection, diff,
- * evidence and push work on it alone. Content comes in by way of hashing it here, or as a pack whose every object is.
+ * Everything that may be published, out of the checkout's reach: objects, index and refs of our own, nothing borrowed.
+ * Inspection, diff, evidence and push use it alone. Content enters only by being hashed here, or as a pack in which
+ * every object is hashed.
  */
 export interface Quarantine extends PrivateRepository {
-  /** Commits whose past is not here. */
+  /** Commits whose past is missing here. */
   readonly roots: readonly ObjectId[];
-  /** Takes a pack and hashes all that is in it; false when it cannot be had. `commits`: each must be sound, and what they build on must be here. */
+  /**
+   * Takes a pack and hashes every object in it; returns false if it is unusable. For `commits`, each must be sound and
+   * build on commits that are here.
+   */
   receive(pack: Readable, of: 'commits' | 'content'): Promise<boolean>;
-  /** Keeps a commit reachable, and the one that is published next. */
+  /** Keeps a commit reachable and makes it the next one to publish. */
   keep(head: ObjectId): Promise<void>;
   /** Writes the kept commit and what it builds on down to `since` and `base` into a bundle file. */
   bundle(file: { readonly path: string; readonly since: ObjectId; readonly base: ObjectId }): Promise<void>;
-  /** The same over the files of a tree. */
+  /** Returns the same quarantine over the files of a tree. */
   over(tree: OwnTree): Promise<Quarantine>;
 }
 
-/** The ref under which the newest commit of the lane stands. */
+/** The ref of the lane's newest commit. */
 export const PUBLISHED_REF = 'refs/heads/published';
 
-/** Two gigabytes that come in parts. */
+/** Maximum time to receive a pack, in ms: enough for two gigabytes that arrive in parts. */
 const RECEIVE_MS = 3 * MINUTE_MS;
 
-/** Folder of the quarantine in the work folder of its run. */
+/** Returns the folder of the quarantine in the work folder of its run. */
 export function quarantineFolder(workFolder: string): string {
   return join(workFolder, 'quarantine');
 }
 
-/** Copies `heads` with all their files and their past down to `roots` from `checkout`. No command of it comes near the files of a tree. */
+/** Copies `heads` with all their files and their past down to `roots` from `checkout`. None of its commands touches the files of a tree. */
 export async function createQuarantine(
   workspace: Workspace,
   checkout: OwnRepository,
@@ -57,7 +61,7 @@ export async function createQuarantine(
     ['pack-objects', '--quiet', '--revs', '--shallow', '--window=0', join(objects, 'pack', 'pack')],
     {
       input: [...roots.map((root) => `--shallow ${root}`), ...given, ''].join('\n'),
-      // git writes a pack where its own objects are before it gives it its name.
+      // git writes a pack next to its own objects before renaming it.
       variables: {
         GIT_OBJECT_DIRECTORY: objects,
         GIT_ALTERNATE_OBJECT_DIRECTORIES: join(workspace.commonFolder, 'objects'),
@@ -93,7 +97,7 @@ function quarantineOf(own: PrivateRepository, { roots, over }: Pick<Quarantine, 
     roots,
     receive: async (input, of) => {
       await own.seal();
-      // What git finds fault with in a file's content (a `.gitmodules`, say) is no reason to lose all the others.
+      // A file whose content git objects to (a `.gitmodules`, for example) must not cost all other files.
       const how = of === 'commits' ? ['--strict'] : [];
       const taken = await git.answer(
         ['index-pack', ...how, '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],

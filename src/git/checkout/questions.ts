@@ -14,14 +14,14 @@ import type { PrivateRepository } from './private-repository.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { branchOf, operationInProgress, type Workspace } from './workspace.ts';
 
-/** The checkout that is asked about. */
+/** The checkout that is read. */
 interface Asked {
   readonly opened: () => Promise<Opened | { readonly why: string }>;
-  /** Throws where it is not a checkout. */
+  /** Returns the opened checkout; throws if the folder is not a checkout. */
   readonly needOpened: () => Promise<Opened>;
 }
 
-/** What the gate asks of the checkout before a lane is worked on. */
+/** Creates the questions that the gate has about the checkout before a lane is worked on. */
 export function createQuestions(
   options: OpenOptions,
   { opened, needOpened }: Asked,
@@ -54,7 +54,7 @@ export function createQuestions(
     async readTexts(asked, wanted) {
       const paths = asked.map((path) => fromRoot(workingDirectory, path));
       const top = wanted === null ? await topOf(folder) : null;
-      // Where it is missing there are no tasks, which must not look as if there was nothing to do.
+      // A missing folder has no tasks, which must not look as if there was nothing to do.
       if (top !== null) await checkWorkingDirectory(top, workingDirectory);
       if (wanted === null && !(await mayHave(folder, paths)))
         return { base: {}, lane: null, fork: null, unread: {}, links: {} };
@@ -86,13 +86,13 @@ export function createQuestions(
   };
 }
 
-/** The newest commit that both have; null: none is known. */
+/** Returns the newest commit that both have, or null if none is known. */
 async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectId | null> {
   const { exitCode, stdout } = await git.answer(['merge-base', one, other]);
   return exitCode === 0 ? stdout.toString().trim() : null;
 }
 
-/** Everything about a found work tree that stands in the way of a run; `stillShallow`: why its history could not be completed, null: it is complete. */
+/** Returns everything about a work tree that prevents a run. `stillShallow` is why its history could not be completed, or null. */
 async function problemsOf(
   workspace: Workspace,
   {
@@ -134,7 +134,7 @@ async function dirtyPaths(
 ): Promise<readonly string[]> {
   const { tree } = await readWorkTree(repository, workspace, plainReading);
   const changed = (await changesBetween(repository.git, head, tree)).map((change) => change.path);
-  // Where a filter (git-lfs) made the file, it may differ from what is committed without anybody having changed it.
+  // A file made by a filter (git-lfs) may differ from its commit although nobody changed it.
   const unlike = changed.length === 0 ? [] : await unfiltered(repository, changed);
   const dirty = unlike.length === 0 ? [] : await changedByHand(workspace, repository, { head, paths: unlike });
   if (dirty.length === 0) return [];
@@ -143,7 +143,10 @@ async function dirtyPaths(
   ];
 }
 
-/** Those that are not what git makes of the commit in this checkout: a fresh clone may well be "modified" (line ends, `ident`, encodings). */
+/**
+ * Returns the paths that differ from what git makes of the commit in this checkout: a fresh clone may well be
+ * "modified" (line ends, `ident`, encodings).
+ */
 async function changedByHand(
   { top }: Workspace,
   repository: PrivateRepository,
@@ -157,14 +160,14 @@ async function changedByHand(
       input: paths.map((path) => `${path}\0`).join(''),
       variables,
     });
-    // 128: one of them is not in the commit, and what comes behind it was not laid.
+    // Exit code 128 means that a path is not in the commit and that the paths behind it were not written.
     if (![0, 1].includes(laid.exitCode)) return paths;
     const isSame = await Promise.all(paths.map((path) => areAlike(placeOf(top, path), placeOf(folder, path))));
     return paths.filter((_, at) => isSame[at] !== true);
   });
 }
 
-/** Whether two files have the same bytes, or two links the same target. */
+/** Tells whether two files have the same bytes, or two links the same target. */
 async function areAlike(one: string | Buffer, other: string | Buffer): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map((path) => lstat(path).catch(() => null)));
   if (a === null || b === null || a === undefined || b === undefined) return false;

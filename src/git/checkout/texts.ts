@@ -12,13 +12,13 @@ import { readLinked } from '../regular-files.ts';
 import { type BaseOnDisk, isBase, mayHave } from './on-disk.ts';
 import { branchOf, findWorkspace, headOf, refOf, type Workspace } from './workspace.ts';
 
-/** A longer file is no list that anybody wrote by hand. */
+/** Maximum size of a text file: nobody writes longer lists by hand. */
 const LARGEST_TEXT_BYTES = 1024 * 1024;
 
-/** A pattern may match so many files. */
+/** Maximum number of files that a pattern may match. */
 const MOST_FILES = 100;
 
-/** Plain text files of a commit, and why others of them were left out, by path: `unread` files, and `links` at a path or on the way to it. */
+/** Plain text files of a commit by path, and the paths that were left out: `unread` files, and `links` at a path or on the way to it. */
 interface CommitTexts {
   readonly texts: FileTexts;
   readonly unread: FileTexts;
@@ -27,12 +27,12 @@ interface CommitTexts {
 
 const LINK = 'is a symbolic link, which is not followed: put a file there';
 
-/** Which files of the base branch, and of which checkout. */
+/** The files of the base branch to read, and the checkout that has them. */
 interface BaseQuestion extends BaseOnDisk {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** `unknown`: the checkout has files of these names, and not the commit of the base branch. */
+/** The texts of the base branch. `unknown`: the checkout has files of these names but lacks the commit of the base branch. */
 export type BaseTexts =
   | { readonly kind: 'texts'; readonly read: Pick<CommitTexts, 'texts' | 'unread'> }
   | { readonly kind: 'unknown' };
@@ -51,7 +51,7 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
   try {
     const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes.toString() ?? '';
     const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow };
-    // By way of a repository of our own, whatever the checkout's config says.
+    // A repository of our own ignores the checkout's config.
     const { texts, unread, links } = await withBareRepository({ workFolder, env, borrow }, (git) =>
       textsOf(git, commit, paths),
     );
@@ -62,14 +62,17 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
   }
 }
 
-/** The tip of the base branch as the checkout knows it; null: it does not. */
+/** Returns the tip of the base branch as the checkout knows it, or null if it does not. */
 async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise<ObjectId | null> {
   const branch = await branchOf(workspace);
   if (branch !== null && isBase(branch, question)) return headOf(workspace);
   return question.baseBranch === null ? null : refOf(workspace, `refs/remotes/origin/${question.baseBranch}`);
 }
 
-/** Reads files of a commit from its objects: no filter runs, and a link is not followed. `*` in a path stays within its folder, `**` at its end is all below it. */
+/**
+ * Reads files of a commit from its objects: no filter runs, and links are not followed. `*` in a path stays within its
+ * folder, `**` at its end matches everything below it.
+ */
 export async function textsOf(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
   const { files: listed, links } = await entriesOf(git, commit, paths);
   const texts = new Map<ObjectId, string>();
@@ -95,7 +98,7 @@ export async function textsOf(git: Git, commit: ObjectId, paths: readonly string
   };
 }
 
-/** What the paths name: object ids of regular files by path, and links. */
+/** Returns what the paths name: object ids of regular files by path, and links. */
 async function entriesOf(
   git: Git,
   commit: ObjectId,
@@ -103,10 +106,10 @@ async function entriesOf(
 ): Promise<{ readonly files: ReadonlyMap<string, ObjectId>; readonly links: readonly string[] }> {
   if (paths.length === 0) return { files: new Map(), links: [] };
   const isWanted = matcher(paths);
-  // `ls-tree` knows no patterns: of one, the whole folder is listed.
+  // `ls-tree` does not support patterns, so the whole folder of a pattern is listed.
   const asked = paths.map((path) => (path.includes('*') ? `${posix.dirname(path)}/` : path));
   const below = paths.some((path) => path.endsWith('/**')) ? ['-r'] : [];
-  // Asked for with all below them, folders on the way could be the whole repository.
+  // With everything below the paths listed, folders on the way could be the whole repository.
   const onTheWay = below.length > 0 ? new Set<string>() : new Set(paths.flatMap(foldersAbove));
   const records = await git.records([
     ...['ls-tree', ...below, '-z', '--full-tree', commit, '--'],
@@ -124,7 +127,7 @@ async function entriesOf(
   };
 }
 
-/** Which of the names a commit has; those of folders end with a slash, and `*` stands for any part of the last name. */
+/** Returns the names that a commit has; those of folders end with a slash, and `*` matches any part of the last name. */
 export async function namesIn(git: Git, commit: ObjectId, names: readonly string[]): Promise<readonly string[]> {
   const isWanted = matcher(names);
   const asked = names.map((name) => (name.includes('*') ? `${posix.dirname(name)}/` : name.replace(/\/$/, '')));
@@ -136,13 +139,16 @@ export async function namesIn(git: Git, commit: ObjectId, names: readonly string
   return found.filter(isWanted).slice(0, MOST_FILES);
 }
 
-/** `a` and `a/b` of `a/b/c`. */
+/** Returns `a` and `a/b` for `a/b/c`. */
 function foldersAbove(path: string): readonly string[] {
   const above = posix.dirname(path);
   return above === '.' ? [] : [...foldersAbove(above), above];
 }
 
-/** Why the input working-directory cannot be used in the checkout in `top`, as a sentence for a person; null: it can. Only folders of the repository itself can: nothing of it is reached through a link. */
+/**
+ * Returns why the input working-directory cannot be used in the checkout at `top`, as a sentence for a person, or null
+ * if it can. Only folders of the repository itself are allowed, never through a link.
+ */
 export async function workingDirectoryProblem(top: string, folder: Folder): Promise<string | null> {
   if (folder === '') return null;
   const steps = folder.split('/');
@@ -158,13 +164,13 @@ export async function workingDirectoryProblem(top: string, folder: Folder): Prom
   return null;
 }
 
-/** Throws a UserError where the folder cannot be used. */
+/** Throws a UserError if the folder cannot be used. */
 export async function checkWorkingDirectory(top: string, folder: Folder): Promise<void> {
   const problem = await workingDirectoryProblem(top, folder);
   if (problem !== null) throw new UserError('configuration', problem);
 }
 
-/** Throws a UserError where a commit of a branch does not have the folder. */
+/** Throws a UserError if a commit of a branch does not have the folder. */
 export async function checkFolderOf(
   git: Git,
   { branch, tip }: { readonly branch: string; readonly tip: string },

@@ -7,7 +7,7 @@ import { createGit, type Git } from '../git.ts';
 import { removePipes } from '../pipes.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 
-/** Where a checkout is; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree only. */
+/** The place of a checkout; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree only. */
 export interface WorkspacePlace {
   readonly top: string;
   readonly gitFolder: string;
@@ -20,18 +20,18 @@ export interface Workspace extends WorkspacePlace {
   readonly shallow: boolean;
   /** Runs git on the workspace's own git directory. Its config may be hostile, so this is for refs only: no objects, no index, no work tree. */
   readonly git: Git;
-  /** Removes named pipes that stand where git reads files, here and in other git directories over it. */
+  /** Removes named pipes at paths where git reads files, here and in other git directories over the workspace. */
   removePipes(gitDirectories: readonly string[]): Promise<void>;
 }
 
 interface WorkspaceOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Pick<Log, 'warning'>;
-  /** Git directories whose objects it finds its own in. */
+  /** Git directories from which it also reads objects. */
   readonly borrowed?: readonly string[];
 }
 
-/** Finds the work tree that `folder` is in; or git's words why it cannot. */
+/** Finds the work tree around `folder`, or returns git's words if there is none. */
 export async function findWorkspace(
   folder: string,
   options: WorkspaceOptions,
@@ -55,7 +55,7 @@ export async function findWorkspace(
   return { ...workspaceAt(place, options), shallow: shallow === 'true' };
 }
 
-/** The work tree that was found there before: nobody is asked, since an agent may have changed the answer. */
+/** Returns the work tree that was found there before, without running git: an agent may have changed the answer. */
 export function workspaceAt(place: WorkspacePlace, { env, log, borrowed = [] }: WorkspaceOptions): Workspace {
   const { top, gitFolder, commonFolder } = place;
   async function removeAll(gitDirectories: readonly string[]): Promise<void> {
@@ -77,7 +77,7 @@ export function workspaceAt(place: WorkspacePlace, { env, log, borrowed = [] }: 
   };
 }
 
-/** The commit id that HEAD names, without a look at the object; null when there is none. */
+/** Returns the commit id that HEAD names without reading the object, or null if HEAD names none. */
 export async function headOf(workspace: Workspace): Promise<ObjectId | null> {
   return await refOf(workspace, 'HEAD');
 }
@@ -93,7 +93,7 @@ export async function refOf(workspace: Pick<Workspace, 'git'>, ref: string): Pro
   return exitCode === 0 ? stdout.toString().trim() : null;
 }
 
-/** The branch that HEAD is on; null when HEAD is detached. */
+/** Returns the branch that HEAD is on, or null if HEAD is detached. */
 export async function branchOf(workspace: Workspace): Promise<string | null> {
   const { exitCode, stdout } = await workspace.git.answer(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   return exitCode === 0 ? stdout.toString().trim() : null;
@@ -129,8 +129,8 @@ export async function setHeadAndIndex(
 }
 
 /**
- * Copies an index. The time of the file goes along, rounded down: git compares it with those of the entries
- * to know which ones may have changed since, and a newer time would hide such changes. Where there is none, `to` is none either.
+ * Copies an index, with its file time rounded down: git compares it with those of the entries to find which may have
+ * changed since, and a newer time would hide such changes. If `from` does not exist, `to` is removed.
  */
 export async function copyIndex(from: string, to: string): Promise<void> {
   const index = await readRegular(from);
@@ -138,7 +138,7 @@ export async function copyIndex(from: string, to: string): Promise<void> {
   else await writeRegular(to, index.bytes, { seconds: Math.floor(index.mtimeMs) / 1000 });
 }
 
-/** The operation that was left half done, in git's words; null when there is none. */
+/** Returns the operation that was left half done, in git's words, or null if there is none. */
 export async function operationInProgress(workspace: Workspace): Promise<string | null> {
   for (const [name, operation] of Object.entries(operations)) {
     if (await stat(join(workspace.gitFolder, name)).catch(() => null)) return operation;
@@ -155,7 +155,7 @@ const operations = {
   BISECT_LOG: 'bisect',
 };
 
-/** Bytes of the workspace's config file; null when there is none. */
+/** Returns the bytes of the workspace's config file, or null if there is none. */
 export async function readConfig(workspace: Workspace): Promise<Buffer | null> {
   return (await readLinked(join(workspace.commonFolder, 'config')))?.bytes ?? null;
 }

@@ -1,9 +1,9 @@
 import { createGit, hasGit } from '../git.ts';
 
-/** Why the last commit does not have a file that is there. */
+/** Why the last commit lacks a file that exists. */
 export type Uncommitted = 'untracked' | 'ignored';
 
-/** Those of a folder's files that the last commit does not have, by their paths in it; empty where there is no commit to look at, or no git. */
+/** Returns those files of a folder that the last commit lacks, by their paths in it; empty if there is no commit or no git. */
 export async function uncommittedIn(
   folder: string,
   { paths, env }: { readonly paths: readonly string[]; readonly env: NodeJS.ProcessEnv },

@@ -6,22 +6,22 @@ import { isSecretFile, isSecretFolder } from '../../core/secrets/secret-files.ts
 import { messageOf, UserError } from '../../errors.ts';
 import type { Git } from '../git.ts';
 
-/** Something in a tree, by its path from the top; a folder comes before what is in it. */
+/** An entry of a tree, by its path from the top; a folder comes before its entries. */
 type Walked =
   | { readonly kind: 'folder' | 'file' | 'link'; readonly path: string; readonly bytes: number; readonly mode: number }
   | { readonly kind: 'pruned'; readonly path: string }
   | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
 
-/** Entries of a folder that are read at once: between two such reads, signals are heard. */
+/** Number of folder entries read at once: signals are handled between two reads. */
 const ENTRIES_AT_ONCE = 256;
 
-/** What of a person's ignored files did not come along, as paths from the top. */
+/** A person's ignored files that were not copied, as paths from the top. */
 interface LeftOut {
-  /** They hold secrets, as their names say. */
+  /** Files whose names say that they contain secrets. */
   readonly secrets: readonly string[];
-  /** More than the limits allow. */
+  /** Files beyond the limits. */
   readonly tooMuch: readonly string[];
-  /** With the reason, as words. */
+  /** Files that failed, with the reason in words. */
   readonly failed: readonly string[];
 }
 
@@ -31,24 +31,27 @@ export interface CopyAsked {
   /** The clone. */
   readonly folder: string;
   readonly limits: CopyLimits;
-  /** Files that are not copied; whoever names them says so. */
+  /** Files that are not copied; the caller reports them. */
   readonly leaveOut: readonly string[];
-  /** Ends the copying; what is there by then stays. */
+  /** Ends the copying; the files copied by then stay. */
   readonly signal: AbortSignal;
   /** Called once if it takes longer than `afterMs`, with the number of files that were looked at or copied. */
   readonly slow: { readonly afterMs: number; readonly say: (files: number) => void };
 }
 
-/** What is the run's own in the person's checkout, and what another one left: none of it belongs into the copy. */
+/** The run's own files in the person's checkout, and those left by another run: they are never copied. */
 const OURS = /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
 
-/** Measuring is bounded as well, in multiples of what may be copied. */
+/** Factor by which measuring may exceed the limits of copying. */
 const LOOKED_AT = 5;
 
-/** Files that are copied at the same time. */
+/** Maximum number of files that are copied at the same time. */
 const AT_ONCE = 16;
 
-/** Copies what git ignores in the person's checkout (installed packages, settings) into the clone, as the files themselves and not as links to them, each path of git's list as a whole or not at all. */
+/**
+ * Copies the files that git ignores in the person's checkout (installed packages, settings) into the clone, as files
+ * and not as links to them; each path of git's list as a whole or not at all.
+ */
 export async function copyIgnored(asked: CopyAsked): Promise<LeftOut> {
   const { git, top, limits, leaveOut, signal, slow } = asked;
   const isLeftOut = leftOutBeside(leaveOut);
@@ -71,7 +74,7 @@ export async function copyIgnored(asked: CopyAsked): Promise<LeftOut> {
     const { fits, tooMuch } = whatFits(measured, limits);
     return { ...(await copyAll(asked, fits, { count, isLeftOut })), tooMuch };
   } catch (error) {
-    // Without a list, or with one that is too long: the run works without these files.
+    // Without a list, or with one that is too long, the run works without these files.
     if (!(error instanceof UserError)) throw error;
     return { secrets: [], tooMuch: [], failed: [messageOf(error)] };
   } finally {
@@ -79,7 +82,7 @@ export async function copyIgnored(asked: CopyAsked): Promise<LeftOut> {
   }
 }
 
-/** Whole folders where all of it is ignored; git names what is in some of them as well, which is one thing with its folder. */
+/** Lists the ignored paths, whole folders where possible; git also names entries of some of these, which are dropped. */
 async function listIgnored(git: Git): Promise<readonly string[]> {
   const listed = await git.records(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory']);
   const folders = new Set(listed.filter((one) => one.endsWith('/')));
@@ -91,7 +94,7 @@ async function listIgnored(git: Git): Promise<readonly string[]> {
     .filter((one) => !OURS.test(one));
 }
 
-/** null: more than the limits allow. */
+/** Measures a path; returns null beyond the limits. */
 async function measure(
   from: { readonly top: string; readonly start: string },
   {
@@ -164,26 +167,26 @@ async function copyAll(
   return { secrets, failed };
 }
 
-/** Whoever owns the copy can list and remove it. */
+/** The mode with which the owner of the copy can list and remove it. */
 const OWNERS = 0o700;
 
 type IsLeftOut = (path: string, kind: 'folder' | 'file') => boolean;
 
-/** Nothing of ours in a folder that is ignored as a whole, nothing that is secret, and nothing that is named. */
+/** Returns the filter for an ignored folder: it leaves out our own files, secret files and named files. */
 function leftOutBeside(named: readonly string[]): IsLeftOut {
   const names = new Set(named);
   return (path, kind) =>
     OURS.test(path) || names.has(path) || (kind === 'folder' ? isSecretFolder(path) : isSecretFile(path));
 }
 
-/** A file of the branch that is there already stays: it is what the person committed. */
+/** Copies one entry; a file that the branch already has stays, since the person committed it. */
 async function copyOne({ kind }: Pick<Walked, 'kind'>, from: string, to: string): Promise<void> {
-  // Where the disk can share blocks, a copy costs nothing.
+  // If the disk can share blocks, a copy costs nothing.
   if (kind === 'file') await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   else await symlink(await readlink(from), to);
 }
 
-/** Makes a folder of the clone; throws where the branch has a link or a file in the place of a part of its path, since behind a link the copy would end up outside. */
+/** Makes a folder of the clone; throws if the branch has a link or a file on its path, since behind a link the copy would end up outside. */
 function makeFolders(top: string, path: string): void {
   let folder = top;
   for (const part of path === '' ? [] : path.split('/')) {
@@ -198,7 +201,10 @@ function isThere(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }
 
-/** Everything at and below a path, one after the other and without following a link; pipes, sockets and devices are skipped, and what `prune` names is not entered. Never throws for what is on the disk. */
+/**
+ * Yields every entry at and below a path without following links; pipes, sockets and devices are skipped, and folders
+ * that `prune` matches are not entered. Never throws for the content of the disk.
+ */
 async function* walk(
   { top, start }: { readonly top: string; readonly start: string },
   prune: (path: string, kind: 'folder' | 'file') => boolean,

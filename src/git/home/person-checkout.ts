@@ -7,28 +7,28 @@ import { wordsOf } from '../remote/remote-answers.ts';
 import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 
-/** A person's checkout, as it is now. Nothing here changes their files, their index or a branch that they have checked out. */
+/** A person's checkout as it is now. Nothing here changes their files, their index or a branch that they have checked out. */
 export interface PersonCheckout {
   readonly top: string;
-  /** null: HEAD is detached. */
+  /** The branch that is checked out; null if HEAD is detached. */
   readonly branch: string | null;
   /** Branches that are checked out in it or in its other work trees. */
   readonly checkedOut: readonly string[];
-  /** What is not committed: paths, at most the first thousand. */
+  /** Uncommitted paths, at most the first thousand. */
   readonly uncommitted: readonly string[];
   readonly git: Git;
 }
 
 const MAX_PATHS = 1_000;
 
-/** The checkout that a folder is in, with the person's own git. `within`: the folder, from its top. */
+/** The checkout that a folder is in, with the person's own git. `within` is the folder, relative to the top. */
 interface FoundCheckout {
   readonly top: string;
   readonly within: Folder;
   readonly git: Git;
 }
 
-/** Finds the checkout that a folder is in; throws a UserError where there is none. */
+/** Finds the checkout that a folder is in; throws a UserError if there is none. */
 export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<FoundCheckout> {
   if (!existsSync(folder)) throw new UserError('configuration', `${JSON.stringify(folder)} does not exist.`);
   const near = createGit({ folder, env, configuration: 'own' });
@@ -42,14 +42,14 @@ export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Prom
   return { top, within: prefix.replace(/\/$/, ''), git: createGit({ folder: top, env, configuration: 'own' }) };
 }
 
-/** The first line that git answers; null when it has no answer. */
+/** Returns the first line of git's answer, or null if there is no answer. */
 export async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
   const { exitCode, stdout } = await git.answer(args);
   const [line = ''] = stdout.toString().split('\n');
   return exitCode === 0 && line !== '' ? line : null;
 }
 
-/** Looks at the checkout that a folder is in; throws a UserError where there is none that can be worked from. */
+/** Reads the checkout that a folder is in; throws a UserError if there is none or a run cannot start from it. */
 export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<PersonCheckout> {
   const { top, git } = await findCheckout(folder, env);
   const old = versionProblem((await git.answer(['version'])).stdout.toString());
@@ -78,7 +78,10 @@ export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Pr
   };
 }
 
-/** Those files that are there and that git ignores, by their paths from the top, at most the first thousand; `*` in a path stands for any part of a name. */
+/**
+ * Returns those files that exist and that git ignores, by their paths from the top, at most the first thousand; `*` in
+ * a path matches any part of a name.
+ */
 export async function ignoredAmong({ git }: PersonCheckout, paths: readonly string[]): Promise<readonly string[]> {
   const patterns = paths.map((path) => `:(top,${path.includes('*') ? 'glob' : 'literal'})${path}`);
   const listed = await git.answer(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', ...patterns]);
@@ -91,12 +94,15 @@ export async function ignoredAmong({ git }: PersonCheckout, paths: readonly stri
     : [];
 }
 
-/** Whether the branch's commits are all part of the other one; false where one of them is unknown. */
+/** Tells whether a branch contains the commit; false if one of them is unknown. */
 export async function isPartOf(git: Git, commit: string, branch: string): Promise<boolean> {
   return (await git.answer(['merge-base', '--is-ancestor', commit, `refs/heads/${branch}`])).exitCode === 0;
 }
 
-/** Keeps paths out of the person's `git status` where nothing ignores them yet: in the checkout's own list, which is in no commit. Returns what was added. */
+/**
+ * Adds paths that nothing ignores yet to the checkout's own exclude list, which is never committed, so that they do not
+ * appear in the person's `git status`. Returns what was added.
+ */
 export async function ignoreLocally(
   { top, git }: PersonCheckout,
   paths: readonly string[],
@@ -110,7 +116,7 @@ export async function ignoreLocally(
   const named = (await git.text(['rev-parse', '--git-path', 'info/exclude'])).trim();
   const file = isAbsolute(named) ? named : join(top, named);
   const there = lstatSync(file, { throwIfNoEntry: false });
-  // A person's own arrangement stays as it is.
+  // Anything but a file is the person's own setup and stays as it is.
   if (there !== undefined && !there.isFile()) return [];
   const before = there === undefined ? '' : readFileSync(file, 'utf8');
   const gap = before === '' || before.endsWith('\n') ? '' : '\n';
@@ -119,12 +125,12 @@ export async function ignoreLocally(
   return listed;
 }
 
-/** Whether the checkout has a remote of this name. */
+/** Tells whether the checkout has a remote of this name. */
 export async function hasRemote({ git }: PersonCheckout, remote: string): Promise<boolean> {
   return (await git.answer(['remote', 'get-url', '--push', remote])).exitCode === 0;
 }
 
-/** Pushes a branch of the checkout to one of its remotes, with the person's own credentials, never forced; returns why not, null: it is there. */
+/** Pushes a branch of the checkout to one of its remotes, with the person's own credentials, never forced; returns why it failed, or null. */
 export async function pushToRemote({ git }: PersonCheckout, remote: string, branch: string): Promise<string | null> {
   const ref = `refs/heads/${branch}`;
   const pushed = await git.answer(['push', '--porcelain', '--no-verify', remote, `${ref}:${ref}`], {

@@ -10,7 +10,7 @@ import { readLinked } from '../regular-files.ts';
 /**
  * Lays a branch of a person's repository where a job has its checkout: the person goes on working in theirs, and a run
  * starts from what is committed. It knows that branch and no other ref, setting or remote; it finds its objects in the
- * person's repository, and writes its own ones apart. `folder` must not be there.
+ * person's repository and writes its own separately. `folder` must not exist.
  */
 export async function layStandIn({
   from,

@@ -9,14 +9,14 @@ import type { Git } from '../git.ts';
 import type { Change, Objects } from '../objects.ts';
 import { isLoopState, isProtected, leadsOut, matcher } from './protected-paths.ts';
 
-/** Of one file: so many members are tried, so much is unpacked, and what is packed in packed content. */
+/** Limits per file: members tried, bytes unpacked, and depth of packed content inside packed content. */
 const MOST_MEMBERS = 64;
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
 const DEEPEST = 2;
 
-/** A smaller member holds no secret that is worth its while. */
+/** Minimum size of a member, in bytes: a smaller one has no room for a secret. */
 const SMALLEST = 10;
 
 interface Budget {
@@ -32,41 +32,41 @@ const ZIP_ENTRY = Buffer.from('PK\u0003\u0004', 'latin1');
 
 const ZLIB_LEVELS = [0x01, 0x5e, 0x9c, 0xda];
 
-/** Node's own refuses a member that something else follows. */
+/** Unpacks gzip; zlib of Node rejects a member that is followed by something else. */
 const gunzip: Unpack = (packed, options) => {
   const flags = packed[3] ?? 0;
   let at = 10;
   if ((flags & 4) !== 0) at += 2 + packed.readUInt16LE(at);
-  // A name, and a comment.
+  // Skips a name and a comment.
   for (const flag of [8, 16]) if ((flags & flag) !== 0) at = packed.indexOf(0, at) + 1;
   if ((flags & 2) !== 0) at += 2;
   return inflateRawSync(packed.subarray(at), options);
 };
 
-/** How the marks of gzip and zlib look in base64, and what follows them, over line ends. */
+/** The magic bytes of gzip and zlib in base64 with the content behind them, across line ends. */
 const PACKED_BASE64 = /(?<![\w+/-])(?:H4sI|eJ[wxyz]|eN[o-r])[\w+/-]{12,}(?:(?:\\n|\r?\n[ \t]*)[\w+/-]+)*/g;
 
 type Search = (content: Buffer) => boolean;
 
-/** By the values: what is committed and what is pushed is searched for the same ones. */
+/** Keyed by the values: commits and pushes are searched for the same ones. */
 const searches = new Map<string, Search>();
 
-/** Contents whose answer is remembered, at most. */
+/** Maximum number of contents whose answer is cached. */
 const MOST_KNOWN = 5_000;
 
-/** What may be published (spec §10). */
+/** The rules of what may be published (spec §10). */
 export interface PublishingRules {
-  /** Globs. */
+  /** Globs of protected paths that may be published. */
   readonly allowProtectedPaths: readonly string[];
   readonly maxPatchFiles: number;
   readonly maxPatchKib: number;
-  /** Values that no commit may hold, as far as they are known now: credentials may be found during the run. */
+  /** Returns the values that no commit may contain, as known now: credentials may be found during the run. */
   readonly secretValues: () => readonly string[];
-  /** Names of the key patterns found in a text, one per place. */
+  /** Returns the names of the key patterns found in a text, one per place. */
   readonly scanner: { scan(text: string): Promise<readonly string[]> };
 }
 
-/** Judges changes: answers with the paths that must not be published, and why. `standIns`: paths whose tree entry is not their content. */
+/** Judges changes: returns the paths that must not be published, with reasons. `standIns` are paths whose tree entry is not their content. */
 type Inspect = (
   objects: Objects,
   changes: readonly Change[],
@@ -75,26 +75,29 @@ type Inspect = (
 
 export interface Inspection {
   readonly inspect: Inspect;
-  /** The same by names and modes alone, whatever they hold. */
+  /** Judges changes by names and modes alone, whatever they contain. */
   inspectPaths(changes: readonly Change[]): ReadonlyMap<string, string>;
-  /** Why a commit's own text must not be published; null when it may. */
+  /** Returns why a commit's own text must not be published, or null if it may be. */
   inspectText(text: string): Promise<string | null>;
 }
 
-/** Larger files are not searched for secrets, and what was not searched is not published. */
+/** Maximum size of a file that is searched for secrets, in bytes; a larger one is not published. */
 const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
 
-/** Larger binaries are searched for the job's own secrets only: a pattern finds nothing but chance in them. */
+/**
+ * Maximum size of a binary that is searched for key patterns, in bytes: in larger ones every match is chance. The job's
+ * own secrets are searched for regardless.
+ */
 const LARGEST_BINARY_BYTES = 1024 * 1024;
 
-/** `workTree`: git over the work tree whose attributes say which content filters apply; null: there is none. */
+/** Creates an inspection. `workTree` is git over the work tree whose attributes say which content filters apply; null if there is no work tree. */
 export function createInspection(workTree: Git | null, rules: PublishingRules): Inspection {
   const isAllowed = matcher(rules.allowProtectedPaths);
   const findsSecret = (content: Buffer): boolean => createSecretSearch(rules.secretValues())(content);
 
   async function keysIn(content: Buffer): Promise<readonly string[]> {
     if (!content.subarray(0, 8000).includes(0)) return await rules.scanner.scan(content.toString());
-    // UTF-16, as some shells write it, or a binary: what is text in it has its letters in a row then.
+    // UTF-16, as some shells write it, or a binary: without the NUL bytes, the letters of its texts are adjacent.
     return content.length > LARGEST_BINARY_BYTES
       ? []
       : await rules.scanner.scan(content.toString('latin1').replaceAll('\0', ''));
@@ -128,7 +131,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   function judgePath({ path, oldMode, newMode }: Change): string | null {
     if (!path.isWellFormed()) return 'its name is not valid UTF-8';
-    // A value that is cut over folders as well.
+    // A secret may also be split across folder names.
     if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT.secretName;
     const keys = keysByPattern(path);
     if (keys.length > 0) return `${LEFT_OUT.keyName} (${[...new Set(keys)].join(', ')})`;
@@ -139,7 +142,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     return null;
   }
 
-  /** Searches every new content, and returns the share of the patch in bytes of those that passed. */
+  /** Searches every new content, and returns the share of the patch, in bytes, of those that passed. */
   async function judgeContents(
     objects: Objects,
     changes: readonly Change[],
@@ -182,7 +185,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     return new Map([...weights].filter(([path]) => !withheld.has(path)));
   }
 
-  /** Sizes of those that are small enough to be searched. */
+  /** Returns the sizes of the objects that are small enough to be searched. */
   async function searchable(
     objects: Objects,
     ids: readonly (ObjectId | null)[],
@@ -191,7 +194,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     return new Map([...sizes].filter(([, size]) => size <= LARGEST_SEARCHED_BYTES));
   }
 
-  /** Beyond the limits, the folder with most changed files goes first (that is where generated files are), then the largest file. */
+  /** Withholds changes beyond the limits: first the folder with the most changed files (typically generated), then the largest file. */
   function judgeAmount(weights: ReadonlyMap<string, number>, withheld: Map<string, string>): void {
     let left = [...weights.keys()];
     while (left.length > rules.maxPatchFiles) {
@@ -228,7 +231,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   return { inspect, inspectPaths, inspectText };
 }
 
-/** Paths that a content filter applies to. */
+/** Returns the paths that a content filter applies to. */
 async function filteredPaths(git: Git, changes: readonly Change[]): Promise<ReadonlySet<string>> {
   if (changes.length === 0) return new Set();
   const answers = await git.names(['check-attr', '-z', '--stdin', 'filter'], {
@@ -240,7 +243,7 @@ async function filteredPaths(git: Git, changes: readonly Change[]): Promise<Read
   return paths;
 }
 
-/** New and binary files weigh what they hold, changed texts the share of their lines that is new. */
+/** Returns the weight of a change in bytes: the size of new and binary files, else the share of lines that are new. */
 function weightOf(change: Change, content: Buffer): number {
   if (change.oldId === null || change.insertions === null) return content.length;
   let lines = 1;
@@ -248,13 +251,13 @@ function weightOf(change: Change, content: Buffer): number {
   return Math.ceil(content.length * Math.min(1, change.insertions / lines));
 }
 
-/** Names that occur more often than before: a key that the file held already (in a test, say) does not lock the file. */
+/** Returns names that occur more often than before: a key that was already in the file (in a test, for example) does not block the file. */
 function newSince(before: readonly string[], after: readonly string[]): readonly string[] {
   const count = (names: readonly string[], name: string): number => names.filter((other) => other === name).length;
   return [...new Set(after)].filter((name) => count(after, name) > count(before, name));
 }
 
-/** Where a withheld change leaves an old entry in place, nothing can be put above or below that path. */
+/** Also withholds changes above or below a withheld path, whose old entry stays in place. */
 function keepNeighbours(changes: readonly Change[], withheld: Map<string, string>): void {
   const kept = changes
     .filter((change) => change.oldId !== null && withheld.has(change.path))
@@ -267,7 +270,10 @@ function keepNeighbours(changes: readonly Change[], withheld: Map<string, string
   }
 }
 
-/** Whether bytes hold one of the values: as it is, in a common spelling, or in either of them inside of what is packed in them. Each content is searched once. */
+/**
+ * Creates a search for the values in bytes: as they are, in a common spelling, or in either form inside packed content.
+ * Each content is searched once.
+ */
 export function createSecretSearch(values: readonly string[]): Search {
   const parts = [...new Set(values.flatMap(partsOf))].sort();
   if (parts.length === 0) return () => false;
@@ -284,7 +290,7 @@ function searchFor(values: readonly string[]): Search {
   return (content) => holds(content) || unpackedParts(content).some(holds);
 }
 
-/** By hash of the content, and not by its id in git: SHA-1 can be made to collide. */
+/** Caches by a hash of the content, not by its id in git: SHA-1 can be made to collide. */
 function remembering(search: Search): Search {
   const known = new Map<string, boolean>();
   return (content) => {
@@ -296,7 +302,7 @@ function remembering(search: Search): Search {
   };
 }
 
-/** What gzip, zlib and ZIP members of `content`, also those in base64, hold. Bounded: what is beyond is left out. */
+/** Returns the unpacked gzip, zlib and ZIP members of `content`, also those in base64. Content beyond the limits is left out. */
 function unpackedParts(content: Buffer): readonly Buffer[] {
   const budget: Budget = { members: MOST_MEMBERS, bytes: MOST_BYTES };
   return partsWithin(content, budget, DEEPEST);
@@ -321,7 +327,7 @@ function membersOf(content: Buffer, budget: Budget): readonly Buffer[] {
   }
   for (const level of ZLIB_LEVELS)
     for (const at of indexesOf(content, Buffer.from([0x78, level]), budget)) take(at, inflateSync);
-  // Raw deflate has no mark: it can only be the whole content.
+  // Raw deflate has no magic bytes: it can only be the whole content.
   if (parts.length === 0 && !isText(content)) take(0, inflateRawSync);
   return parts;
 }
@@ -334,7 +340,7 @@ function tryUnpack(packed: Buffer, unpack: Unpack, budget: Budget): Buffer | nul
   if (budget.members <= 0 || budget.bytes <= 0 || packed.length < SMALLEST) return null;
   budget.members -= 1;
   try {
-    // A member that is cut off holds what it holds.
+    // A truncated member is searched as far as it goes.
     const part = unpack(packed, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: budget.bytes });
     budget.bytes -= part.length;
     return part.length === 0 ? null : part;

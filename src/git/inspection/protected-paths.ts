@@ -3,7 +3,7 @@ import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
 import { fromRoot, type Folder } from '../../core/folder.ts';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 
-/** What a change of which needs a person's word: it decides what runs on GitHub or in the next agent, or who must review. */
+/** Files that need a person's permission to change: they decide what runs on GitHub or in the next agent, or who must review. */
 const protectedGlobs = [
   '.github',
   '.github/**',
@@ -21,7 +21,7 @@ const protectedGlobs = [
   '.ralph/.ralphrc',
 ];
 
-/** What loops of other Ralphs keep from run to run, in `.ralph/` or, in their first versions, at the root. */
+/** State files of other Ralph loops, in `.ralph/` or, in their first versions, at the root. */
 const STATE_OF_OTHERS: readonly string[] = [
   '.call_count',
   '.last_reset',
@@ -34,7 +34,7 @@ const STATE_OF_OTHERS: readonly string[] = [
   '.ralph_session_history',
 ];
 
-/** The loop's own files in a `.ralph/`, in whatever folder it worked; everything else there is the user's. */
+/** The loop's own files in any `.ralph/` folder; everything else there is the user's. */
 export const LOOP_STATE: readonly string[] = [
   ...['state', 'logs', 'status.json', 'journal*.jsonl', 'progress.json'],
   ...STATE_OF_OTHERS,
@@ -43,11 +43,14 @@ export const LOOP_STATE: readonly string[] = [
 const loopState = matcher([
   ...[...LOOP_STATE, 'state/**', 'logs/**'].map((name) => `**/.ralph/${name}`),
   ...STATE_OF_OTHERS,
-  // A message to the loop, which reads it and takes it away.
+  // A message to the loop, which reads and removes it.
   '**/.ralph-complete',
 ]);
 
-/** The agent's notebook and the task files, with what the loop moves out of them: published like any file, but a change of them alone is no progress. */
+/**
+ * The agent's notebook and the task files, including those that the loop creates from them: published like any file,
+ * but a change of only these is not progress.
+ */
 const agentNotes: readonly string[] = [
   '.ralph/learnings.md',
   '.ralph/learnings_archive.md',
@@ -57,24 +60,30 @@ const agentNotes: readonly string[] = [
   ...Object.values(taskFilePaths).flat(),
 ];
 
-/** Globs of the notes of a run that works in this folder. */
+/** Returns the globs of the notes of a run that works in this folder. */
 export function notesIn(folder: Folder): readonly string[] {
   return agentNotes.map((path) => fromRoot(folder, path));
 }
 
-/** True for files that are neither measured nor ever committed. */
+/** Returns true for files that are neither measured nor ever committed. */
 export function isLoopState(path: string): boolean {
   return loopState(path);
 }
 
 const isProtectedName = matcher([...protectedGlobs, '**/.git', '**/.git/**']);
 
-/** True for paths that may be published only if a glob of `allow-protected-paths` names them, in any form that some file system takes for the same. */
+/**
+ * Returns true for paths that may be published only if a glob of `allow-protected-paths` names them, in any form that
+ * some file system treats as equal.
+ */
 export function isProtected(path: string): boolean {
   return isProtectedName(path) || isProtectedName(plainestForm(path));
 }
 
-/** As the most lenient file systems compare names: without letter case, width, unseen characters, dots and blanks at the end, or a short form of `.git`. */
+/**
+ * Returns the name as the most lenient file systems compare it: without letter case, width, invisible characters,
+ * trailing dots and blanks, or a short form of `.git`.
+ */
 function plainestForm(path: string): string {
   return path
     .normalize('NFKC')
@@ -89,7 +98,7 @@ function plainestForm(path: string): string {
     .join('/');
 }
 
-/** Matches paths against globs: `*` and `?` stay within a folder, `**` does not. */
+/** Returns a matcher of paths against globs: `*` and `?` stay within a folder, `**` does not. */
 export function matcher(globs: readonly string[]): (path: string) => boolean {
   const patterns = globs.map(
     (glob) =>
@@ -109,7 +118,10 @@ function translate(piece: string): string {
   return wildcards[piece] ?? piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** True when a link at `path` could lead out of the work tree or into `.git`. Going up after going down counts: what it passes may be a link. */
+/**
+ * Returns true if a link at `path` could lead out of the work tree or into `.git`. Going up after going down counts,
+ * since the folder in between may be a link.
+ */
 export function leadsOut(path: string, target: string): boolean {
   if (target === '' || target.startsWith('/') || target.includes('\0')) return true;
   const steps = target.split('/').filter((step) => step !== '' && step !== '.');

@@ -16,13 +16,13 @@ import { shownName } from '../names.ts';
 import { type Change, changesOfEach, type Objects, withObjects } from '../objects.ts';
 import type { Inspection } from './inspection.ts';
 
-/** A file that the server refused. `content`: only while it holds this; null: whatever it holds. */
+/** A file that the server refused. `content` limits the refusal to this content; null means any content. */
 export interface RefusedFile {
   readonly why: string;
   readonly content: ObjectId | null;
 }
 
-/** More commits of a branch are not measured. */
+/** Maximum number of commits of a branch that are measured. */
 const MOST_COMMITS = 1000;
 
 /** Commits of a branch: `fork` is where it left its base, `roots` are other commits of the base that it builds on. */
@@ -32,7 +32,7 @@ interface BranchCommits {
   readonly tip: ObjectId;
 }
 
-/** All that a branch has changed; `folder`: the working directory. */
+/** Reviews all changes of a branch; `folder` is the working directory. */
 export async function reviewBranch(
   git: Git,
   { folder, ...branch }: BranchCommits & { readonly folder: Folder },
@@ -52,7 +52,7 @@ export async function reviewBranch(
   });
 }
 
-/** What the commits of each task changed; a line that a later one changes again counts again. */
+/** Returns the size of each task's commits; a line that is changed twice counts twice. */
 async function sizesByTask(git: Git, branch: BranchCommits): Promise<Review['sizes']> {
   const commits = await commitsOfTasks(git, branch);
   const changes = await changesOfEach(
@@ -80,7 +80,7 @@ interface TaskCommit {
   readonly task: TaskId;
 }
 
-/** The commits of the branch that name a task in our trailer; commits of people name none. */
+/** Returns the commits of the branch that name a task in our trailer; those by people have no such trailer. */
 async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Promise<readonly TaskCommit[]> {
   const lines = await git.text([
     'log',
@@ -98,7 +98,7 @@ async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Pr
   });
 }
 
-/** What a reviewer of what is published looks at first. */
+/** Returns the published files that a reviewer should look at first. */
 export async function lookAtOf(
   objects: Objects,
   changes: readonly Change[],
@@ -142,7 +142,7 @@ function sizeIn(sizes: ReadonlyMap<ObjectId, number>, id: ObjectId | null): numb
   return id === null ? null : (sizes.get(id) ?? null);
 }
 
-/** The inspection that leaves out as well what the server refused during this run, by path. */
+/** Returns an inspection that also withholds the files that the server refused during this run, by path. */
 export function withRefusedFiles(inspection: Inspection, refused: ReadonlyMap<string, RefusedFile>): Inspection {
   return {
     ...inspection,

@@ -5,7 +5,7 @@ import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } 
 import { writeTreeCommit } from './stored-tree.ts';
 
 export interface RefConversationsOptions extends RefNetworkOptions {
-  /** More is neither written nor read. */
+  /** Maximum size of a conversation, in bytes, for both reading and writing. */
   readonly maxBytes: number;
 }
 
@@ -14,7 +14,7 @@ type WrittenConversation = Awaited<ReturnType<Conversations['write']>>;
 
 const FILE_NAME = 'transcript';
 
-/** Each lane's conversation as a ref of a repository: a commit without a parent, so that what it replaces is gone. */
+/** Stores each lane's conversation as a ref of a repository: a commit without a parent, so that no older one is kept. */
 export function createRefConversations(options: RefConversationsOptions): Conversations {
   const { url, now, maxBytes } = options;
   const network = createRefNetwork(options);
@@ -34,7 +34,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
 
   async function fetchConversation(remote: Connection, ref: string): Promise<ReadConversation> {
     const fetched = await fetchRefs(remote, url, [ref]);
-    // What cannot be told from silence costs a conversation at most.
+    // An unclear answer counts as absent, which costs at most a conversation.
     if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return { kind: 'absent' };
     if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
     const file = `${ref}:${FILE_NAME}`;
@@ -57,7 +57,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
       parent: null,
       now: now(),
     });
-    // The state names the one that counts, so that nothing is to be compared here.
+    // The state names the valid conversation, so nothing need be compared here.
     const pushed = await remote.ask('push', [
       '--porcelain',
       '--no-verify',
@@ -77,7 +77,7 @@ function refOf(lane: LaneId): string {
   return `refs/ralph/v2/conversations/${lane}`;
 }
 
-/** Where earlier versions kept it. */
+/** Returns the ref in which earlier versions stored the conversation. */
 function earlierRefOf(lane: LaneId): string {
   return `refs/ralph/state/${lane}-transcript`;
 }

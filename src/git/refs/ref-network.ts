@@ -8,13 +8,16 @@ import { textOf } from '../../errors.ts';
 import type { Unavailable } from '../../ports/state.ts';
 import { authorization, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 
-/** `refused`: it stays so until a person changes something; `unavailable`: it may pass, or nobody knows. `why` names the cure. */
+/** `refused` lasts until a person changes something; `unavailable` may pass, or the cause is unknown. `why` names the fix. */
 interface StateRefusal {
   readonly kind: 'refused' | 'unavailable';
   readonly why: string;
 }
 
-/** What the way to the server says. Numbers are an HTTP status only in these words: connecting may have taken 403 ms, and a lane may be called `issue-429`. */
+/**
+ * The answers on the way to the server. Numbers count as an HTTP status only in these words: a connection may take 403
+ * ms, and a lane may be called `issue-429`.
+ */
 const answers: readonly {
   readonly kind: StateRefusal['kind'];
   readonly pattern: RegExp;
@@ -42,40 +45,43 @@ const answers: readonly {
 ];
 
 export interface RefNetworkOptions {
-  /** HTTP(S) URL without user name or password for a token; for a person's own access any that git takes. */
+  /** An HTTP(S) URL without user name or password for a token; for a person's own access, any URL that git accepts. */
   readonly url: string;
   readonly access: RefAccess;
-  /** A folder of this program's own, outside of the checkout; no checkout is needed. */
+  /** A folder of this program outside of the checkout; no checkout is needed. */
   readonly workFolder: string;
-  /** Of this process. With a token, git gets PATH, HOME and proxy settings of it. */
+  /** The environment of this process. With a token, git gets PATH, HOME and proxy settings from it. */
   readonly env: NodeJS.ProcessEnv;
   readonly now: () => number;
-  /** Of one network command, in ms; an operation takes twice as long at most. 10 s by default: a healthy command takes under a second. */
+  /**
+   * Maximum time of one network command, in ms; an operation takes at most twice as long. 10 s by default: a healthy
+   * command takes under a second.
+   */
   readonly timeoutMs?: number;
-  /** Pause in ms before a command whose server could not be reached is given once more; 1 s by default. */
+  /** Pause in ms before a command is repeated whose server could not be reached; 1 s by default. */
   readonly retryAfterMs?: number;
 }
 
-/** `own`: with the git configuration and credentials of the person who runs this. */
+/** How the server is reached. `own`: with the git configuration and credentials of the person who runs this. */
 type RefAccess = { readonly kind: 'token'; readonly token: string } | { readonly kind: 'own' };
 
 type Refused = { readonly kind: 'refused'; readonly why: string };
 
-/** Git in a bare repository of one operation, and the way to the server. A command that ends without an exit code was not answered in time. */
+/** git in the bare repository of one operation, connected to the server. A command without an exit code timed out. */
 export interface Connection {
   readonly git: Git;
   readonly gitFolder: string;
   ask(command: NetworkCommand, args: readonly string[]): Promise<GitAnswer>;
-  /** For what must not blindly be given twice. */
+  /** Runs a command that is not safe to repeat. */
   askOnce(command: NetworkCommand, args: readonly string[]): Promise<GitAnswer>;
 }
 
 type NetworkCommand = keyof typeof protocols;
 
-/** Version 2 fetches without listing every ref of the repository; version 0 lists in one request instead of two, and push knows no other. */
+/** Protocol versions: 2 fetches without listing every ref of the repository; 0 lists in one request instead of two, and push supports only 0. */
 const protocols = { fetch: 2, push: 0, 'ls-remote': 0 } as const;
 
-/** Objects come as a file each, whatever a person's own configuration says. */
+/** Keeps each object in a file of its own, whatever a person's configuration says. */
 const settings = [
   'fetch.unpackLimit=1000000',
   'transfer.unpackLimit=1000000',
@@ -84,27 +90,30 @@ const settings = [
 ].flatMap((setting) => ['-c', setting]);
 
 interface RefNetwork {
-  /** Outlives the operations: what was read is there when it is built on. */
+  /** A folder that outlives the operations: objects that were read are there when something is built on them. */
   readonly objectsFolder: string;
-  /** Runs `body`, bounded in time; whatever goes wrong is an answer. */
+  /** Runs `body` for a limited time; every failure becomes an answer. */
   operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable>;
-  /** Git's words about a look as an answer for a person. */
+  /** Returns git's words about a look as an answer for a person. */
   unavailable(words: string): Unavailable;
-  /** Git's words about a push: whether it is refused for good, or may pass another time. */
+  /** Returns whether git's words about a push mean a permanent refusal or a temporary failure. */
   notWritten(words: string): Refused | Unavailable;
 }
 
-/** So long a command that was not answered is not given again, in ms: each wait costs the run its limit once more, but what hung at its claim may be well at its save. */
+/**
+ * Time in ms in which a command that timed out is not repeated: each wait costs the run its limit again, but a server
+ * that hung at the claim may work at the save.
+ */
 const silenceMs = MINUTE_MS;
 
-/** The way to a repository that is used for its refs alone. */
+/** Creates the connection to a repository that is used for its refs alone. */
 export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   const { url, access, workFolder, env, now, timeoutMs = 10_000, retryAfterMs = 1_000 } = options;
   const objectsFolder = join(workFolder, 'objects');
   const isOwn = access.kind === 'own';
   const variables = isOwn ? {} : authorization(url, access.token);
   const redact = createRedactor([isOwn ? passwordOf(url) : access.token]);
-  /** When each command was last not answered. */
+  /** The instant of the last timeout of each command. */
   const silentSince = new Map<NetworkCommand, number>();
   return { objectsFolder, operation, unavailable, notWritten };
 
@@ -167,7 +176,10 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   }
 }
 
-/** Fetches refs, each without its past and with each object in a file of its own. One that does not exist is left out; where none does, git ends with 1 and no word. */
+/**
+ * Fetches refs, each without its past and with each object in a file of its own. Missing refs are left out; if all are
+ * missing, git exits with 1 and prints nothing.
+ */
 export function fetchRefs({ ask }: Connection, url: string, refs: readonly string[]): Promise<GitAnswer> {
   return ask('fetch', [
     '--quiet',
@@ -177,7 +189,7 @@ export function fetchRefs({ ask }: Connection, url: string, refs: readonly strin
     '--no-recurse-submodules',
     '--no-write-fetch-head',
     url,
-    // A ref that is named outright must exist; a pattern need not match, and these match only the one.
+    // A ref that is named outright must exist, while a pattern need not match; these patterns match only the one ref.
     ...refs.map((ref) => ref.replace('refs/ralph/', 'refs/ralph*/')).map((pattern) => `+${pattern}:${pattern}`),
   ]);
 }
@@ -186,12 +198,12 @@ function notAnswered(why: string): GitAnswer {
   return { exitCode: -1, stdout: Buffer.alloc(0), stderr: why };
 }
 
-/** A person's own URL may hold one. */
+/** Returns the password in a person's own URL, if there is one. */
 function passwordOf(url: string): string {
   return URL.canParse(url) ? new URL(url).password : '';
 }
 
-/** What git or its server said about refs that hold state, for a person. `url` carries no password. */
+/** Explains the words of git or its server about refs that hold state, for a person. `url` must not contain a password. */
 export function explainStateRefusal(
   words: string,
   { url, isOwn }: { readonly url: string; readonly isOwn: boolean },
@@ -205,7 +217,7 @@ export function explainStateRefusal(
     );
   if (/got no answer|no time is left/.test(answer))
     return passing(`the git server of ${url} does not answer: ${answer}`);
-  // A repository may be called `read-only`, and that is no refusal.
+  // A repository may be called `read-only`, which is not a refusal.
   const meant = withoutAddresses(answer.replaceAll(url, ''));
   if (refusal.rule === 'rate-limit')
     return passing(`the server limits the rate of requests: the next run tries again (git said: ${answer})`);

@@ -12,30 +12,30 @@ import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
 import { type Connection, createRefNetwork, fetchRefs, type RefNetworkOptions } from './ref-network.ts';
 import { hasObject, readCommit, writeTreeCommit } from './stored-tree.ts';
 
-/** The ref whose newest commit is the state. Git allows no ref beside refs below its name, and earlier versions kept theirs below refs/ralph/state. */
+/** The ref whose newest commit is the state. git allows no ref beside refs below its name, and earlier versions used refs below refs/ralph/state. */
 const STATE_REF = 'refs/ralph/v2/state';
 
-/** Where earlier versions kept a ref for each lane. */
+/** The prefix of the refs that earlier versions kept for each lane. */
 const EARLIER = 'refs/ralph/state/';
 
-/** A history that is longer, or began longer ago, begins again with the last state. */
+/** Maximum number of commits of a history; a longer or older one starts over with the last state. */
 const LONGEST_HISTORY = 5_000;
 
 const OLDEST_HISTORY_MS = 90 * DAY_MS;
 
-/** How long a history is, and when it began. */
+/** The length of a history, and when it began. */
 interface History {
   readonly depth: number;
   readonly since: number;
 }
 
-/** The snapshot as the tree of a commit for each update, on one ref of a repository: its log says who changed what and why. */
+/** Stores the snapshot as a tree with one commit for each update, on one ref of a repository: its log says who changed what and why. */
 export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   const { url, now } = options;
   const network = createRefNetwork(options);
-  /** Of the heads that this process has read or written. */
+  /** Histories of the heads that this process has read or written. */
   const histories = new Map<Head, History>();
-  /** Refs of earlier versions that are part of what was read last. */
+  /** Refs of earlier versions that were part of the last reading. */
   let earlier: ReadonlyMap<string, Head> = new Map();
   return { name: 'ref', read, write, carry, settle };
 
@@ -48,14 +48,14 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
         await remember(remote, known);
       }
       const fetched = await fetchRefs(remote, url, [STATE_REF]);
-      // That it does not exist is too much to conclude from silence.
+      // An empty answer is not enough to conclude that the ref does not exist.
       if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return await readEarlier(remote);
       if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
       return await readHead(remote);
     });
   }
 
-  /** Git then fetches only what changed since. */
+  /** Keeps the known head, so that git fetches only what changed since. */
   async function remember({ gitFolder }: Connection, known: Head): Promise<void> {
     if (!(await hasObject(network.objectsFolder, known))) return;
     await writeFile(join(gitFolder, 'shallow'), `${known}\n`);
@@ -64,7 +64,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
 
   async function readHead(remote: Connection): Promise<PlacedSnapshot | Unavailable> {
     const found = await readFile(join(remote.gitFolder, STATE_REF), 'utf8').catch(() => null);
-    // A ref of another name has matched the pattern.
+    // The pattern matched a ref of another name.
     if (found === null) return readEarlier(remote);
     const head = found.trim();
     try {
@@ -72,12 +72,12 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
       histories.set(head, historyOf(message, now()));
       return { kind: 'snapshot', head, snapshot: textsOf(files) };
     } catch {
-      // What a person put there is no state, and is replaced by one.
+      // A commit that a person put there is not a state and is replaced by one.
       return { kind: 'snapshot', head, snapshot: unreadableSnapshot };
     }
   }
 
-  /** What earlier versions kept, each in a ref of its own, as a snapshot that is not written yet. */
+  /** Reads the refs of earlier versions as a snapshot that is not written yet. */
   async function readEarlier(remote: Connection): Promise<PlacedSnapshot | Unavailable> {
     const listed = await list(remote, [STATE_REF, `${EARLIER}*`]);
     if (!(listed instanceof Map)) return listed;
@@ -133,7 +133,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   }: Swap): Promise<{ readonly commit: ObjectId; readonly parent: ObjectId | null }> {
     const at = now();
     const past = head === null ? undefined : histories.get(head);
-    // History begins again as well when what it would build on is unknown or not here any more.
+    // History also starts over if its parent is unknown or no longer here.
     const goesOn =
       past !== undefined &&
       head !== null &&
@@ -166,9 +166,9 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     let pushed = await once();
     for (let tries = 1; pushed.exitCode !== 0; tries += 1, pushed = await once()) {
       const words = wordsOf(pushed);
-      // Git compared before it sent anything.
+      // git compared before it sent anything.
       if (words.includes('stale info')) return { kind: 'conflict' };
-      // The push may have been taken and only the answer been lost: what counts is where the ref is.
+      // The push may have been accepted and only the answer lost: the current position of the ref decides.
       const there = await look(remote);
       if (there.kind === 'head' && there.head === commit) break;
       if (isStale(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
@@ -177,7 +177,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     return { kind: 'written', head: commit };
   }
 
-  /** Deletes the refs of earlier versions, each only where it is as it was read. A conversation stays until a newer one is kept. */
+  /** Deletes the refs of earlier versions, each only if it has not moved since it was read. A conversation stays until a newer one is kept. */
   async function settle(): Promise<void> {
     const gone = [...earlier].filter(([ref]) => isEarlierName(ref.slice(EARLIER.length)));
     earlier = new Map();
@@ -196,11 +196,11 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     return listed instanceof Map ? { kind: 'head', head: listed.get(STATE_REF) ?? null } : listed;
   }
 
-  /** Where those refs point to that exist. */
+  /** Returns where the existing refs of these patterns point to. */
   async function list(remote: Connection, patterns: readonly string[]): Promise<Map<string, Head> | Unavailable> {
     const listed = await remote.ask('ls-remote', ['--quiet', url, ...patterns]);
     if (listed.exitCode !== 0) return network.unavailable(lastWords(listed.stderr));
-    // Git takes a name for the end of a ref's name.
+    // git also matches a name with the end of a longer ref name.
     return new Map(
       parseRefs(listed.stdout)
         .filter(({ name }) => name === STATE_REF || name.startsWith(EARLIER))
@@ -213,7 +213,7 @@ const DEPTH_TRAILER = 'Ralph-Depth';
 
 const SINCE_TRAILER = 'Ralph-Since';
 
-/** As its newest commit says; a commit that does not say so was made by a person, and a history begins with the next. */
+/** Returns the history that its newest commit describes; a commit by a person does not, so the next commit starts a new history. */
 function historyOf(message: string, now: number): History {
   const depth = new RegExp(`^${DEPTH_TRAILER}: ([1-9]\\d{0,5})$`, 'm').exec(message)?.[1];
   const since = Date.parse(new RegExp(`^${SINCE_TRAILER}: (\\S+)$`, 'm').exec(message)?.[1] ?? '');
@@ -222,7 +222,7 @@ function historyOf(message: string, now: number): History {
     : { depth: Number(depth), since };
 }
 
-/** What is larger than any file of ours is not read. */
+/** Maximum size of a file that is read, in bytes: larger than any file of ours. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 function textsOf(files: ReadonlyMap<string, Buffer>): Snapshot {
@@ -231,7 +231,7 @@ function textsOf(files: ReadonlyMap<string, Buffer>): Snapshot {
   );
 }
 
-/** The lanes that have a branch which begins with `branchPrefix`, and where these branches and the state point to; one request. */
+/** Lists the lanes that have a branch beginning with `branchPrefix`, and where these branches and the state point to, in one request. */
 export async function listBranches(
   options: RefNetworkOptions,
   branchPrefix: string,

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { deflateSync, inflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
 
-/** Files of a tree by their path; folders are only between. */
+/** Files of a tree by their path; folders are implied. */
 export type FilesOf<Content> = ReadonlyMap<string, Content>;
 
-/** A commit to make of these files and of nothing else. */
+/** A commit that contains exactly these files. */
 export interface TreeCommit {
   readonly files: FilesOf<Uint8Array>;
   readonly subject: string;
@@ -18,20 +18,21 @@ export interface TreeCommit {
   readonly now: number;
 }
 
-/** More than a snapshot has, in all: what is larger is not ours. */
+/** Maximum size of a snapshot, in bytes; anything larger is not ours. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const FOLDER_MODE = '40000';
 
 /**
- * Makes a commit that holds the files; never the same one twice. Its objects are written here, those that are there already
- * not again: git commands for each update would cost more than all of this does.
+ * Makes a commit of the files, never the same one twice. Writes the missing objects directly: git commands for each
+ * update would cost more than all of this does.
  */
 export async function writeTreeCommit(objectsFolder: string, commit: TreeCommit): Promise<ObjectId> {
   const { files, subject, trailers, parent, now } = commit;
   const tree = await writeTree(objectsFolder, [...files]);
   const who = `ralph <ralph@localhost> ${String(Math.max(0, Math.floor(now / 1000)))} +0000`;
-  // Without a word of chance two machines could make the same commit at once, and both would think that theirs was taken.
+  // Without a random value, two machines could make the same commit at once, and both would believe that theirs was
+  // accepted.
   const message = `${subject}\n\n${[...trailers, `Ralph-Write: ${randomUUID()}`].join('\n')}\n`;
   const lines = [
     `tree ${tree}`,
@@ -63,7 +64,7 @@ async function writeTree(
     );
     entries.push({ mode: FOLDER_MODE, name, id });
   }
-  // Git's order: a folder as if its name ended with a slash.
+  // git's order: a folder is sorted as if its name ended with a slash.
   const keyOf = ({ mode, name }: { readonly mode: string; readonly name: string }): string =>
     mode === FOLDER_MODE ? `${name}/` : name;
   entries.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
@@ -71,7 +72,7 @@ async function writeTree(
   return await writeObject(objectsFolder, 'tree', Buffer.concat(bytes));
 }
 
-/** A commit that git fetched, with its message and those of its files that are `wanted`. Throws Error where an object is missing, or is not what it should be. */
+/** Reads a fetched commit: its message and its files that are `wanted`. Throws Error if an object is missing or invalid. */
 export async function readCommit(
   objectsFolder: string,
   id: ObjectId,
@@ -96,7 +97,7 @@ export async function readCommit(
   return { message: commit.slice(commit.indexOf('\n\n') + 2), files };
 }
 
-/** Whether a commit is there that git fetched or we wrote. */
+/** Tells whether a commit exists here that git fetched or we wrote. */
 export async function hasObject(objectsFolder: string, id: ObjectId): Promise<boolean> {
   return await access(pathOf(objectsFolder, id)).then(
     () => true,
@@ -117,7 +118,7 @@ function entriesOf(tree: Buffer): readonly { readonly mode: string; readonly nam
 
 type ObjectType = 'blob' | 'tree' | 'commit';
 
-/** Reads a loose object: what is fetched is told to be left in a file each. */
+/** Reads a loose object: fetches are configured to keep each object in a file. */
 async function readObject(objectsFolder: string, id: ObjectId, type: ObjectType): Promise<Buffer> {
   const bytes = inflateSync(await readFile(pathOf(objectsFolder, id)), { maxOutputLength: MAX_BYTES });
   const end = bytes.indexOf(0);

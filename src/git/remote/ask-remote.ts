@@ -19,24 +19,24 @@ export interface RemoteOptions {
   readonly token: string;
   /** Only branches that start with it are ever pushed. */
   readonly branchPrefix: string;
-  /** The one branch whose commits a branch may merge; null: the default branch. */
+  /** The only branch whose commits a branch may merge; null means the default branch. */
   readonly baseBranch: string | null;
-  /** The working directory, empty for the root: what is changed outside of it is shown to reviewers. */
+  /** The working directory, empty for the root: changes outside of it are shown to reviewers. */
   readonly folder: Folder;
   /** A folder outside of the checkout. */
   readonly workFolder: string;
-  /** The git directory whose commits are pushed; it may not be there yet. */
+  /** The git directory whose commits are pushed; it may not exist yet. */
   readonly quarantineFolder: string;
   readonly rules: PublishingRules;
-  /** Author of commits that are made here, and whom they may name as co-author: of those that another job hands over nothing else is taken. */
+  /** The author of commits made here, and the allowed co-authors: commits that another job hands over may name nobody else. */
   readonly identity: { readonly name: string; readonly email: string };
   readonly coAuthors: readonly string[];
-  /** Of this process; git gets PATH, HOME and proxy settings of it. */
+  /** The environment of this process; git gets PATH, HOME and proxy settings from it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** Pause in ms before a command whose server could not be reached is tried once more; 2 s by default. */
+  /** Pause in ms before a command is repeated whose server could not be reached; 2 s by default. */
   readonly retryAfterMs?: number;
-  /** Of one command that talks to the server, in ms; 2 min by default. */
+  /** Maximum time of one command that talks to the server, in ms; 2 min by default. */
   readonly commandTimeoutMs?: number;
 }
 
@@ -53,13 +53,13 @@ export function networkOf({
   return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
-/** What inspecting commits takes; the server itself is asked which commits its base branch has. */
+/** Returns what inspecting commits needs; the server itself is asked which commits its base branch has. */
 export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = networkOf(options);
   return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
 }
 
-/** What became of a push that did not succeed. */
+/** Returns the result of a push that did not succeed. */
 export function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
   const refusal = parseRefusal(wordsOf(answer));
   if (answer.exitCode === -1 || refusal.kind === 'weather')
@@ -69,7 +69,7 @@ export function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushe
 
 export type PushingOn = Parameters<Remote['pushOn']>[0];
 
-/** Why it is not even tried; null: it may be. */
+/** Returns why a push is not even tried, or null if it may be. */
 export async function outgoingProblem(
   git: Git,
   options: RemoteOptions,
@@ -78,7 +78,7 @@ export async function outgoingProblem(
   return nameProblem(options, branch) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
 }
 
-/** Why no branch of that name is ever pushed; null: it may be. */
+/** Returns why no branch of that name is ever pushed, or null if it may be. */
 export function nameProblem({ branchPrefix }: RemoteOptions, branch: string): string | null {
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
     return `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`;
@@ -100,7 +100,7 @@ interface Network {
   readonly retryAfterMs: number;
 }
 
-/** A command that may be given twice; it is when the server was not reached the first time. A refusal is final. */
+/** Runs a command that is safe to repeat, and repeats it once if the server was not reached. A refusal is final. */
 export async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
   if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;

@@ -9,38 +9,38 @@ import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readRegular } from '../regular-files.ts';
 
-/** Commits further back than this count as not published: what builds on them is inspected again. */
+/** Maximum number of published commits that are searched: what builds on older ones is inspected again. */
 const MOST_PUBLISHED = 2000;
 
-/** How the server's branches are fetched: `ask` gives a git command to the server, from the repository that it is handed. */
+/** How the server's branches are fetched: `ask` runs a git command that talks to the server, from the repository that it is given. */
 interface PublishedSource extends Pick<BareRepositoryOptions, 'workFolder' | 'env' | 'hide'> {
   readonly url: string;
   readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;
 }
 
-/** Commits further back than this are not looked for on the base branch. */
+/** Maximum number of commits of the base branch that are searched. */
 const MOST_COMMITS = 5000;
 
-/** The base branch of the server; null: its default branch. */
+/** The base branch of the server; null means its default branch. */
 interface BaseSource extends PublishedSource {
   readonly baseBranch: string | null;
 }
 
-/** A merge of the base branch, and where the branch had left it; `fork` null: it is not known. */
+/** A merge of the base branch, and the commit at which the branch had left it; `fork` is null if that is unknown. */
 interface KnownMerge {
   readonly commit: Commit;
   readonly fork: ObjectId | null;
 }
 
-/** Commits on their way out: `commit` builds on `since`, which was published before. */
+/** Commits to publish: `commit` builds on `since`, which was published before. */
 interface Outgoing {
   readonly commit: ObjectId;
   readonly since: ObjectId;
 }
 
-/** Where commits wait to be published, and what may be. */
+/** Where commits wait to be published, and the rules of publishing. */
 interface OutgoingSource {
-  /** Git directory of the quarantine; it may not be there yet. */
+  /** Git directory of the quarantine; it may not exist yet. */
   readonly quarantineFolder: string;
   /** A folder of this program's own. */
   readonly workFolder: string;
@@ -49,7 +49,7 @@ interface OutgoingSource {
   readonly hide: readonly string[];
 }
 
-/** Runs `body` in a repository of its own in which the objects of the quarantine can be read. */
+/** Runs `body` in a repository of its own that can read the objects of the quarantine. */
 export async function withPushRepository<T>(
   { quarantineFolder, workFolder, env, hide }: Omit<OutgoingSource, 'rules'>,
   body: (git: Git, gitFolder: string) => Promise<T>,
@@ -59,15 +59,15 @@ export async function withPushRepository<T>(
     () => true,
     () => false,
   );
-  // A past that were cut off where it should not be breaks the chain, which is checked.
+  // If the history is shallow where it should not be, the chain is broken, and that is checked.
   const shallow = (await readRegular(join(quarantineFolder, 'shallow')))?.bytes.toString() ?? '';
   const unblock = () => removePipes([{ kind: 'git-directory', folder: quarantineFolder }]);
   return withBareRepository({ workFolder, borrow: isThere ? { objects, shallow } : null, env, hide, unblock }, body);
 }
 
 /**
- * Copies the commits between `since` and `commit` into the repository of `git`, hashing each object anew, and inspects
- * them all: the very objects that are pushed next. Answers why they must not be, null when they may.
+ * Copies the commits between `since` and `commit` into the repository of `git`, hashing each object again, and inspects
+ * them all: these very objects are pushed next. Returns why they must not be pushed, or null if they may.
  */
 export async function inspectOutgoing(
   git: Git,
@@ -88,7 +88,8 @@ export async function inspectOutgoing(
     const merges = await knownMerges(several ?? [], since, base);
     if (typeof merges === 'string') return merges;
 
-    // How much an iteration may change was judged when it was committed; here there may be several. So were filters: no work tree is here.
+    // The patch limits were checked when each iteration was committed, and there may be several here. So were filters,
+    // since there is no work tree here.
     const inspection = createInspection(null, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
     const ids = (single ?? []).map(({ id }) => id);
     const objections = new Map(await inspection.inspect(objects, await changesOfCommits(git, ids), new Map()));
@@ -106,7 +107,10 @@ export async function inspectOutgoing(
   });
 }
 
-/** Merges of the base branch, as the server itself knows it; or why one of them is none. The objects beside the commits may lie. */
+/**
+ * Returns the merges of the base branch, as the server itself knows it, or why one of them is not such a merge. The
+ * objects beside the commits are not trusted.
+ */
 async function knownMerges(
   merges: readonly Commit[],
   since: ObjectId,
@@ -115,7 +119,7 @@ async function knownMerges(
   if (merges.length === 0) return [];
   return withBareRepository(source, async (empty) => {
     const from = baseBranch === null ? 'HEAD' : `refs/heads/${baseBranch}`;
-    // Commits alone: no tree is asked for.
+    // Only commits are fetched, no trees.
     const how = ['--filter=tree:0', '--no-tags', '--quiet', `--depth=${String(MOST_COMMITS)}`, source.url];
     const fetched = await source.ask(empty, ['fetch', ...how, `+${from}:refs/heads/base`, `${since}:refs/heads/since`]);
     if (fetched.exitCode !== 0) return 'The base branch could not be fetched, so its merge cannot be checked.';
@@ -132,7 +136,10 @@ async function knownMerges(
   });
 }
 
-/** What of a merge must not be published: what is as one of its parents has it was published before, but what is protected is as the base has it, unless the branch alone had changed it. */
+/**
+ * Returns what must not be published of a merge: content that equals one of its parents was published before, but
+ * protected files must equal the base, unless only the branch had changed them.
+ */
 async function objectionsToMerge(
   inspection: Inspection,
   objects: Objects,
@@ -145,7 +152,7 @@ async function objectionsToMerge(
   ]);
   const changed = new Set(fromOwn.map(({ path }) => path));
   const differing = new Set(fromBase.filter(({ path }) => changed.has(path)).map(({ path }) => path));
-  // A key that one side brings is old news: it is none only where both miss it.
+  // A key that one side already has is not new; it counts only if both sides lack it.
   const [againstOwn, againstBase] = [
     await inspection.inspect(
       objects,
@@ -168,13 +175,14 @@ async function objectionsToMerge(
 }
 
 /**
- * The newest commit that `commit` builds on and that a branch of the server has, as the server itself says; null: none
- * of the newest. The record of a run may name any commit as published, and the objects beside it may lie.
+ * Returns the newest commit in the history of `commit` that a branch of the server has, or null if none of the newest
+ * is there. The server itself is asked, since the record of a run may name any commit as published, and the objects
+ * beside it are not trusted.
  */
 export async function newestPublished(git: Git, commit: ObjectId, source: PublishedSource): Promise<ObjectId | null> {
   const own = await git.text(['rev-list', '--first-parent', `--max-count=${String(MOST_PUBLISHED)}`, commit]);
   return withBareRepository(source, async (empty) => {
-    // Commits alone: no tree is asked for.
+    // Only commits are fetched, no trees.
     const branches = ['--filter=tree:0', '--no-tags', '--quiet', source.url, '+refs/heads/*:refs/heads/*'];
     const fetched = await source.ask(empty, ['fetch', `--depth=${String(MOST_PUBLISHED)}`, ...branches]);
     if (fetched.exitCode !== 0) return null;

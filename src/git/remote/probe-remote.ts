@@ -21,7 +21,7 @@ export async function pushObstacle(
     const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
     return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explainRefusal(tried.refusal) } : null;
   }
-  // A push that is never sent: the server says who may push before it learns what.
+  // This push is never sent: the server says who may push before it learns what is pushed.
   const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
   const name = `refs/heads/${options.branchPrefix}permission-check`;
   const tried = await ask(
@@ -29,14 +29,14 @@ export async function pushObstacle(
     ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:${name}`],
     networkOf(options),
   );
-  // "fetch first" and the like are about branches, not about permission.
+  // "fetch first" and similar words are about branches, not about permission.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
   if (!refused) return null;
   const refusal = parseRefusal(remoteWords(tried.stderr));
   return { kind: refusal.kind === 'weather' ? 'weather' : 'configuration', why: explainRefusal(refusal) };
 }
 
-/** An empty commit by the very author of the run's commits, with a message like theirs: rules about either have their say. */
+/** Makes an empty commit with the author of the run's commits and a similar message, so that rules about either apply. */
 async function probeCommit(
   git: Git,
   { identity }: RemoteOptions,
@@ -53,9 +53,9 @@ async function probeCommit(
 }
 
 /**
- * Pushes a commit in a way that can never succeed, so that it leaves nothing behind: together with a branch below the
- * first one, which git allows nowhere beside it, all or nothing. The server's rules are asked before its refs are
- * changed, so a refusal for the sake of the names alone (`pushed`) says that no rule is in the way.
+ * Pushes a commit in a way that can never succeed, so that it leaves nothing behind: atomically together with a branch
+ * below the first one, which git never allows beside it. The server's rules are checked before its refs are changed, so
+ * a refusal because of the names alone (`pushed`) says that no rule is in the way.
  */
 async function sendDoomed(
   git: Git,
@@ -67,7 +67,7 @@ async function sendDoomed(
   const how = ['push', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags'];
   const tried = await ask(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
   if (tried.exitCode === 0) {
-    // A server of its own kind, which keeps both.
+    // A server that is not git itself may accept both.
     await git.answer(['push', '--porcelain', '--no-verify', url, `:${below}`], networkOf(options));
     return { kind: 'pushed' };
   }
@@ -76,12 +76,12 @@ async function sendDoomed(
   return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;
 }
 
-/** True if the server says no more than that all or nothing was asked for, or that it does not know how. */
+/** Returns true if the server only says that the push was atomic, or that it does not support atomic pushes. */
 function isAtomicAlone(words: string): boolean {
   return parseRefusal(words).rule === UNKNOWN_RULE && /atomic/i.test(words) && !/hook declined/i.test(words);
 }
 
-/** One more commit on the branch, an empty one. */
+/** Probes a push of one more, empty commit on the branch. */
 export async function probePush(
   git: Git,
   options: RemoteOptions,
@@ -94,10 +94,10 @@ export async function probePush(
   return problem === null ? sendDoomed(git, options, { branch, commit }) : rejected(problem);
 }
 
-/** The place of GitHub's workflows, which a token may change by a permission of its own alone. */
+/** The folder of GitHub's workflows, which a token may change only with a separate permission. */
 const WORKFLOWS = '.github/workflows';
 
-/** A merge whose workflow files are the base's. Where the branch has the very same ones, there is nothing to ask. */
+/** Probes a merge whose workflow files are the base's. If the branch has identical ones, there is nothing to probe. */
 export async function probeMerge(
   git: Git,
   options: RemoteOptions,
@@ -106,7 +106,7 @@ export async function probeMerge(
   const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
   const tree = await treeOf(git, base);
   if (ours === theirs || tree === null) return { kind: 'pushed' };
-  // Both sides are on the server already, and what is pushed cannot succeed: there is nothing to inspect.
+  // Both sides are on the server already, and this push cannot succeed: there is nothing to inspect.
   const commit = await probeCommit(git, options, { tree, parents: [at, base] });
   return sendDoomed(git, options, { branch, commit });
 }

@@ -15,29 +15,29 @@ import { readRegular, writeRegular } from '../regular-files.ts';
 
 interface ReceiveOptions {
   readonly url: string;
-  /** Where commits wait to be published. */
+  /** The folder of commits that wait to be published. */
   readonly quarantineFolder: string;
   readonly workFolder: string;
-  /** The working directory: what is changed outside of it is shown to reviewers. */
+  /** The working directory: changes outside of it are shown to reviewers. */
   readonly folder: Folder;
   readonly env: NodeJS.ProcessEnv;
   readonly hide: readonly string[];
-  /** Of all commits of ours. */
+  /** The author of all our commits. */
   readonly identity: { readonly name: string; readonly email: string };
   readonly coAuthors: readonly string[];
-  /** Gives a git command to the server. */
+  /** Runs a git command that talks to the server. */
   readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;
 }
 
-/** A run has at most a thousand iterations, and an agent commits a few times in each. */
+/** Maximum number of commits: a run has at most a thousand iterations, and an agent commits a few times in each. */
 const MOST_COMMITS = 10_000;
 
-/** Nothing of the bundle has a name here but the commit that is expected. */
+/** Options that give nothing in the bundle a name here except the expected commit. */
 const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules', '--quiet'];
 
 /**
- * Lays a quarantine of what the server has between `fork` and `since`, and of the commits of a bundle. Nothing of the
- * bundle is run or checked out; what it holds is inspected before it is pushed.
+ * Creates a quarantine from what the server has between `fork` and `since`, and from the commits of a bundle. Nothing
+ * of the bundle is run or checked out; its content is inspected before it is pushed.
  */
 export async function receiveBranch(
   { fork, base, since, bundle, names }: ReceivedBranch,
@@ -63,7 +63,7 @@ export async function receiveBranch(
         });
       let taken = await take();
       if (taken.exitCode !== 0 && base !== fork) {
-        // It may hold a merge of the base branch, whose own commits are not in it.
+        // The bundle may contain a merge of the base branch, whose own commits it lacks.
         await ask(git, ['fetch', ...PLAIN, '--depth=1', url, `${base}:refs/heads/${base}`]);
         taken = await take();
       }
@@ -84,7 +84,10 @@ export async function receiveBranch(
   });
 }
 
-/** git checks the form of what it fetches, but not of what it takes from a bundle: packed once more, every object is hashed and checked. */
+/**
+ * Returns why the objects are malformed. git checks what it fetches, but not a bundle's content, so every object is
+ * packed again, which hashes and checks it.
+ */
 async function problemOfForm(
   git: Git,
   { commit, since }: { readonly commit: string; readonly since: string },
@@ -97,7 +100,11 @@ async function problemOfForm(
   return checked.exitCode === 0 ? null : lastWords(checked.stderr);
 }
 
-/** Each commit has one parent or merges `base`, and has our name and a message that was made here: what the job of the loop may have written says nothing in our name. `why`: null, they do; `made`: the newest of each task, which without a merge is none of a conflict. */
+/**
+ * Reads the commits' texts. Each commit must have one parent or merge `base`, and have our name and a message that was
+ * made here: the loop's job may not say anything in our name. `why` is null if all do; `made` is the newest commit of
+ * each task (without a merge, none for conflicts).
+ */
 async function readWords(
   git: Git,
   { tip, since, base }: { readonly tip: string; readonly since: string; readonly base: string },
@@ -135,7 +142,7 @@ function refused(why: string): Received {
   return { kind: 'refused', why };
 }
 
-/** Which tasks the commits are of, and which paths those of each change. Commits of no task are of the task ''. */
+/** Returns the tasks of the commits with the paths that each changes. Commits without a task belong to the task ''. */
 export function pathsByTask(git: Git, { commit, since }: CommitRange): Promise<readonly TaskPaths[]> {
   return withObjects(git, async (objects) => {
     const chain = await chainBetween(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
@@ -151,9 +158,10 @@ export function pathsByTask(git: Git, { commit, since }: CommitRange): Promise<r
 }
 
 /**
- * Makes the commits again with these paths as `since` has them, and everything else as it was: content, messages, authors,
- * dates. A commit that changes nothing else is left out. Null: a merge brings one of the paths (without it the merge
- * would take back what the base has), or the commits are no chain. New objects are written to `objectsFolder`.
+ * Makes the commits again with these paths as in `since`, and everything else as it was: content, messages, authors,
+ * dates. A commit that changes nothing else is left out. Returns null if a merge brings one of the paths (without it,
+ * the merge would undo the base's change) or if the commits are not a chain. New objects are written to
+ * `objectsFolder`.
  */
 export async function remakeWithout(
   git: Git,
@@ -194,7 +202,7 @@ export async function remakeWithout(
   });
 }
 
-/** What a commit changes of its first parent. */
+/** Returns the paths that a commit changes against its first parent. */
 async function changedBy(git: Git, objects: Objects, { id, tree, parents }: Commit): Promise<readonly string[]> {
   const [parent] = parents;
   const changes =
@@ -204,12 +212,12 @@ async function changedBy(git: Git, objects: Objects, { id, tree, parents }: Comm
   return changes.map(({ path }) => path);
 }
 
-/** Ours are the trailers of every commit that is pushed. */
+/** Returns the task of our trailer, which every pushed commit has. */
 function taskOf({ message }: Commit): string {
   return [...message.matchAll(/^Ralph-Task: (\S+)$/gm)].at(-1)?.[1] ?? '';
 }
 
-/** The commit's own text with another tree and parent. */
+/** Writes the commit with its own text but another tree and parent. */
 function writeCommit(
   git: Git,
   { text, parents }: Commit,

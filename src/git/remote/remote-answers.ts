@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { remoteWords } from '../git.ts';
 
-/** What `git ls-remote` lists: a ref and where it points; `ref: …` for a symbolic one. */
+/** Parses the output of `git ls-remote`: a ref and where it points, or `ref: …` for a symbolic one. */
 export function parseRefs(stdout: Buffer): readonly { readonly name: string; readonly value: ObjectId }[] {
   return stdout
     .toString()
@@ -13,7 +13,7 @@ export function parseRefs(stdout: Buffer): readonly { readonly name: string; rea
     });
 }
 
-/** The server's words about a `git push --porcelain`: the reason of each ref and what it printed. */
+/** Returns the server's words about a `git push --porcelain`: the reason for each ref and what it printed. */
 export function wordsOf({ stdout, stderr }: { readonly stdout: Buffer; readonly stderr: string }): string {
   const reasons = stdout
     .toString()

@@ -24,7 +24,7 @@ import { inspectOutgoing, newestPublished, withPushRepository } from './outgoing
 import { probeMerge, probePush, pushObstacle } from './probe-remote.ts';
 import { pathsByTask, receiveBranch, remakeWithout } from './receive.ts';
 
-/** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
+/** Creates the remote over HTTP(S), used from a bare repository of our own: no config, hook or ref of the checkout applies. */
 export function createRemote(options: RemoteOptions): Remote {
   const run = <T>(body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> =>
     withPushRepository(sourceOf(options), body);
@@ -83,7 +83,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
 
   if (start.kind === 'restart' && there.tip !== null) {
     log.info(`Removing the merged branch ${branch} (at ${there.tip}) to start it again.`);
-    // Not retried: had only the answer been lost, the branch would be gone and the second try refused.
+    // Not retried: if only the answer was lost, the branch would be gone and the second attempt refused.
     const removed = await remove(git, { url, ref, network }, start.mergedHead);
     if (removed.exitCode !== 0) return refusedBy(removed);
   }
@@ -101,7 +101,7 @@ async function inspectAndPush(git: Git, options: RemoteOptions, push: PushingOn)
   return problem === null ? pushOn(git, options, push) : rejected(problem);
 }
 
-/** One request for the branch and what goes along. Where that is forbidden the branch goes alone: it must not wait for what somebody else forbids. */
+/** Pushes the branch and the state in one request. If that is forbidden, the branch is pushed alone: a refusal of the state must not hold it up. */
 async function pushWithState(
   { git, gitFolder }: { readonly git: Git; readonly gitFolder: string },
   options: RemoteOptions,
@@ -120,17 +120,17 @@ async function pushWithState(
   const refused = refusedBy(both);
   if (refused.kind === 'unreachable') return refused;
   if (refused.kind !== 'moved') return alone({ kind: 'refused', why: explainRefusal(refused.refusal) });
-  // Where the branch itself is to blame, it is so alone as well.
+  // If the branch itself is to blame, pushing it alone shows that.
   return isBranchMoved(both, push.branch) ? alone(null) : { kind: 'overtaken' };
 }
 
-/** Git says of each ref why it was not taken; of one that did nothing wrong, that the push was atomic. */
+/** Returns true if git names the branch as the moved ref: for an innocent ref, it only says that the push was atomic. */
 function isBranchMoved({ stdout }: GitAnswer, branch: string): boolean {
   const lines = stdout.toString().split('\n');
   return lines.some((line) => line.includes(`:refs/heads/${branch}\t`) && isStale(line) && !/atomic/i.test(line));
 }
 
-/** Both refs or neither; each only from where this run knows it to be. */
+/** Pushes both refs or neither, each only from where this run knows it to be. */
 function sendBoth(
   git: Git,
   options: RemoteOptions,
@@ -155,12 +155,12 @@ function sendBoth(
   );
 }
 
-/** One request: the server refuses it unless the branch is where it was left. */
+/** Pushes in one request: the server refuses it unless the branch is where it was left. */
 async function pushOn(git: Git, options: RemoteOptions, { branch, commit, since, at }: PushingOn): Promise<PushResult> {
   const question = { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) };
   const first = await sendOn(git, question, { commit, at });
   if (first.kind !== 'moved') return first;
-  // The answer to a push of ours may have been lost: then the branch is at one of our own commits.
+  // The answer to our own push may have been lost: then the branch is at one of our commits.
   const { tip } = await readRemote(git, question);
   if (tip === commit) return { kind: 'pushed' };
   const isOurs = tip !== null && (await git.answer(['merge-base', '--is-ancestor', tip, commit])).exitCode === 0;
@@ -210,7 +210,7 @@ async function deleteBranch(
   return refused.kind === 'refused' ? refused : rejected(refused.why);
 }
 
-/** Deletes the branch, if `tip` is still its tip. */
+/** Deletes the branch if `tip` is still its tip. */
 function remove(
   git: Git,
   { url, ref, network }: Question & { readonly ref: string },
@@ -222,7 +222,7 @@ function remove(
   );
 }
 
-/** The lane's branch is somebody else's now: keeps the finished iterations on a branch of their own, which no lane is called. */
+/** Keeps the finished iterations on a branch of their own, which is not a lane's, because somebody else moved the lane's branch. */
 async function rescue(
   git: Git,
   options: RemoteOptions,
@@ -258,7 +258,7 @@ async function send(
     network,
   );
   if (pushed.exitCode === 0) return { kind: 'pushed' };
-  // Git blames the server when it is our own objects that it cannot read.
+  // git blames the server even if it cannot read our own objects.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
   return complete.exitCode === 0 ? refusedBy(pushed) : rejected(LOST_COMMITS);
 }
@@ -268,7 +268,7 @@ function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {
     case 'fresh':
       return tip === null;
     case 'continue':
-      // Gone: making it again needs no force and loses nothing.
+      // Creating a deleted branch again needs no force and loses nothing.
       return tip === null || tip === start.remoteHead;
     case 'restart':
       return tip === null || tip === start.mergedHead;

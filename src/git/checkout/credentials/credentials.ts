@@ -10,15 +10,15 @@ import { readLinked, writeRegular } from '../../regular-files.ts';
 import type { Workspace } from '../workspace.ts';
 import { findGitConfigs } from './git-configs.ts';
 
-/** Shorter values are words; a user name is one as well, so it counts only where it is as long as a token. */
+/** Minimum length of a secret, in characters: shorter values are words. User names count from the length of a token only. */
 const MIN_SECRET_CHARS = 8;
 
 const MIN_TOKEN_CHARS = 20;
 
-/** What stands for a password where the token is the user name. */
+/** The conventional password when the token is the user name. */
 const STAND_IN = 'x-oauth-basic';
 
-/** Files of a checkout, and of other checkouts in it, that hold credentials. */
+/** The files of a checkout, and of other checkouts in it, that contain credentials. */
 export interface FoundCredentials {
   /** Paths of config files. */
   readonly configs: readonly string[];
@@ -29,8 +29,8 @@ export interface FoundCredentials {
 }
 
 /**
- * Finds the credentials in a workspace's git config, in those of other checkouts in it, and in what they include: headers,
- * helpers, keys, passwords in URLs. Changes nothing. Warns of what could not be read.
+ * Finds the credentials in a workspace's git config, in those of other checkouts in it, and in the files that these
+ * include: headers, helpers, keys, passwords in URLs. Changes nothing, and warns of every file that could not be read.
  */
 export async function findCredentials(
   workspace: Workspace,
@@ -49,8 +49,8 @@ export async function findCredentials(
 }
 
 /**
- * Takes the credentials out of a copy of the checkout: out of each config file that was copied, by the first folder of
- * `moves` that it lies in, and away with each secret file. Throws a UserError where that cannot be done.
+ * Removes the credentials from a copy of the checkout: edits each copied config file (`moves` maps its folder) and
+ * deletes each secret file. Throws a UserError if that fails.
  */
 export async function removeSettings(
   { configs, secretFiles }: FoundCredentials,
@@ -74,7 +74,7 @@ export async function removeSettings(
   }
 }
 
-/** Names that a warning has room for. */
+/** Maximum number of names in a warning. */
 const MOST_NAMES = 3;
 
 function warnOfUnread(paths: readonly string[], log: Pick<Log, 'warning'>): void {
@@ -86,24 +86,24 @@ function warnOfUnread(paths: readonly string[], log: Pick<Log, 'warning'>): void
 
 interface Setting {
   readonly key: string;
-  /** null: the key stands alone. */
+  /** The value; null if the key has no `=`. */
   readonly value: string | null;
 }
 
 interface ConfigFile {
   readonly path: string;
   readonly settings: readonly Setting[];
-  /** Folders outside of which it may not have files changed, since an agent of an earlier run may have written it; null: it is the job's own. */
+  /** The folders in which this file may have files changed, since an agent of an earlier run may have written it; null for the job's own file. */
   readonly reach: readonly string[] | null;
 }
 
-/** `settings` are null where it is not a git config. */
+/** A file with credentials; `settings` is null if it is not a git config. */
 interface FoundFile {
   readonly path: string;
   readonly settings: readonly Setting[] | null;
 }
 
-/** The config files of all git directories there, as far as they hold something to hide, and what could not be read. */
+/** Returns the config files of all git directories there that contain something to hide, and the files that could not be read. */
 async function configsOf(
   git: Git,
   workspace: Workspace,
@@ -112,7 +112,7 @@ async function configsOf(
   const { own, nested, unsearched } = await findGitConfigs(workspace);
   const unread = [...unsearched];
   const configs: ConfigFile[] = await Promise.all(own.map((path) => readConfigFile(git, path, null)));
-  // What git cannot read is of no use to it, and no reason to end a run: it may be there for a test.
+  // A file that git cannot read is useless to git and does not end the run: it may belong to a test.
   const reach = [
     workspace.top,
     ...(env['RUNNER_TEMP'] ? [await realpath(env['RUNNER_TEMP']).catch(() => env['RUNNER_TEMP'] ?? '')] : []),
@@ -136,7 +136,7 @@ async function readConfigFile(git: Git, path: string, reach: ConfigFile['reach']
   return { path, settings: listed.map(parseSetting), reach };
 }
 
-/** Whether a file is there, in one of the folders, wherever links lead. */
+/** Tells whether a file is in one of the folders once all links are resolved. */
 async function isIn(path: string, folders: readonly string[]): Promise<boolean> {
   const real = await realpath(path).catch(() => null);
   return real !== null && folders.some((folder) => real.startsWith(`${folder}${sep}`));
@@ -157,18 +157,21 @@ function isCredential(setting: Setting): boolean {
   return secretKey.test(setting.key) || withoutPassword(setting) !== setting.value;
 }
 
-/** Settings whose value is a URL, or the name of a remote. */
+/** Keys of the settings whose value is a URL or the name of a remote. */
 const URL_KEY =
   /^((remote|submodule)\..*\.(url|pushurl|proxy|lfsurl|lfspushurl)|http\.(.*\.)?proxy|lfs\.(push)?url|branch\..*\.(remote|pushremote)|remote\.pushdefault)$/is;
 
-/** The value of a URL setting without user name and password. */
+/** Returns the value of a URL setting without user name and password. */
 function withoutPassword({ key, value }: Setting): string | null {
   return value !== null && URL_KEY.test(key)
     ? value.replace(/^(https?:\/\/|(?=[^/@]*:[^/@]*@)|[a-z][a-z0-9+.-]*:\/\/(?=[^/@]*:))[^/@]*(?:@[^/@]*)*@/i, '$1')
     : value;
 }
 
-/** Files outside of the repository that its config draws credentials from: includes (nested ones, too) and SSH keys. `strange`: those that are left alone, out of reach. */
+/**
+ * Returns the files outside of the repository that its config draws credentials from: includes (also nested ones) and
+ * SSH keys. `strange` files are out of reach and stay as they are.
+ */
 async function includedSecrets(
   git: Git,
   configs: readonly ConfigFile[],
@@ -204,10 +207,10 @@ async function includedSecrets(
   return { secrets: [...secrets.values()], strange: [...strange] };
 }
 
-/** Config files as they were copied, and what is left of each: every tree of a lane has the same. */
+/** Copied config files with what is left of each: every tree of a lane has the same settings. */
 const rewritten = new Map<string, Buffer>();
 
-/** Edits a copy and moves it into place, so that at no instant the config is half written. */
+/** Edits a copy and moves it into place, so that the config is never half written. */
 async function rewrite(git: Git, path: string): Promise<void> {
   if (!(await stat(path)).isFile()) return;
   const fresh = `${path}.ralph`;
@@ -222,7 +225,7 @@ async function rewrite(git: Git, path: string): Promise<void> {
   await rename(fresh, path);
 }
 
-/** `path`: the file that a person is told of. */
+/** Removes the secret settings from the file `fresh`; errors name `path`. */
 async function removeFrom(git: Git, fresh: string, path: string): Promise<void> {
   const { settings } = await readConfigFile(git, fresh, null);
   for (const key of new Set(
@@ -249,7 +252,7 @@ function unreadable(path: string): never {
   throw new UserError('infrastructure', `${path} cannot be read, so no credentials can be removed from it.`);
 }
 
-/** The passwords and tokens that settings hold in headers, in URLs (also in those of their names) and in credential helpers. */
+/** Returns the passwords and tokens in headers, in URLs (also in those of keys) and in credential helpers. */
 export function secretsOfSettings(settings: readonly Setting[]): readonly string[] {
   const found = settings.flatMap(({ key, value }) => [
     ...secretsOfUrl(key),
@@ -260,15 +263,15 @@ export function secretsOfSettings(settings: readonly Setting[]): readonly string
   return [...new Set(found)].filter((secret) => secret.length >= MIN_SECRET_CHARS && secret !== STAND_IN);
 }
 
-/** `https://user:password@host`, with any scheme or none. */
+/** Returns the secrets of `https://user:password@host`, with any scheme or none. */
 function secretsOfUrl(text: string): readonly string[] {
   const [, password = ''] = /(?:^|\/\/|\.)[^/@:\s]*:([^/\s]*)@/.exec(text) ?? [];
-  // GitHub takes a token in either place.
+  // GitHub accepts a token as user name or as password.
   const [, user = ''] = /https?:\/\/([^/@:\s]*)(?::[^/\s]*)?@/i.exec(text) ?? [];
   return [...spellingsOf(password), ...(user.length >= MIN_TOKEN_CHARS ? spellingsOf(user) : [])];
 }
 
-/** A URL has it percent-encoded. */
+/** Returns the password as written and percent-decoded, as a URL may contain it. */
 function spellingsOf(text: string): readonly string[] {
   try {
     return [text, decodeURIComponent(text)];
@@ -277,7 +280,7 @@ function spellingsOf(text: string): readonly string[] {
   }
 }
 
-/** `Authorization: Basic …`, `PRIVATE-TOKEN: …`; what other headers say is no secret. */
+/** Returns the secrets of `Authorization: Basic …`, `PRIVATE-TOKEN: …`; other headers contain no secret. */
 function secretsOfHeader(header: string): readonly string[] {
   const [, scheme = '', secret = ''] =
     /^[^:]*(?:auth|token|key|secret|password)[^:]*:\s*(?:(\S+)\s+)?(\S+)\s*$/i.exec(header) ?? [];
@@ -286,7 +289,7 @@ function secretsOfHeader(header: string): readonly string[] {
   return [secret, decoded.slice(decoded.indexOf(':') + 1)];
 }
 
-/** A helper that is a script, with the password in it. */
+/** Returns the password in a helper that is a script. */
 function secretsOfHelper(command: string): readonly string[] {
   return [...command.matchAll(/password=["']?([^\s"';]+)/g)].map(([, password = '']) => password);
 }

@@ -3,32 +3,32 @@ import { dirname, join, resolve } from 'node:path';
 import { readLinked } from '../../regular-files.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** Config files of git directories; they need not be there. */
+/** Config files of git directories, which may be missing. */
 export interface GitConfigs {
-  /** Of the checkout and its submodules. */
+  /** Those of the checkout and its submodules. */
   readonly own: readonly string[];
-  /** Of other git directories that lie in its work tree, or that something in it leads to. */
+  /** Those of other git directories in its work tree, or that something in it leads to. */
   readonly nested: readonly string[];
-  /** What could not be looked into, or was too much. */
+  /** Places that could not be searched, or that exceeded the limits. */
   readonly unsearched: readonly string[];
 }
 
-/** How much of a work tree is searched. */
+/** Limits of the search in a work tree. */
 interface SearchLimits {
   readonly folders: number;
   readonly ms: number;
-  /** Things named `.git`. */
+  /** Maximum number of entries named `.git`. */
   readonly found: number;
 }
 
 const LIMITS: SearchLimits = { folders: 300_000, ms: 15_000, found: 200 };
-/** Folders that are read at the same time. */
+/** Maximum number of folders that are read at the same time. */
 const AT_ONCE = 64;
-/** Packages are no checkouts, and there are many of them: the folders of packages and of their scopes are looked at, no deeper. */
+/** The folder of packages, which are numerous and not checkouts: the search goes no deeper than packages and their scopes. */
 const PACKAGES = 'node_modules';
 const PACKAGE_LEVELS = 2;
 
-/** Finds the config files of a checkout, and of whatever other checkouts are in it. */
+/** Finds the config files of a checkout and of other checkouts in it. */
 export async function findGitConfigs(
   { top, gitFolder, commonFolder }: Pick<Workspace, 'top' | 'gitFolder' | 'commonFolder'>,
   limits = LIMITS,
@@ -52,7 +52,7 @@ function configsIn(gitDirectory: string): readonly string[] {
   return [join(gitDirectory, 'config'), join(gitDirectory, 'config.worktree')];
 }
 
-/** Everything named `.git` in a work tree, outside in; links are not followed. */
+/** Returns every entry named `.git` in a work tree, from the outside in; links are not followed. */
 async function searchWorkTree(
   top: string,
   { folders, ms }: Pick<SearchLimits, 'folders' | 'ms'>,
@@ -83,7 +83,7 @@ async function searchWorkTree(
   return { places, unsearched };
 }
 
-/** A git directory, or the one that a file names, and the one that this shares its settings with. */
+/** Returns the git directory here, or the one that a `.git` file names, and the one that it shares its settings with. */
 async function gitDirectoriesAt(place: string): Promise<readonly string[]> {
   const found = await stat(place).catch(() => null);
   if (found?.isDirectory()) return [place];
@@ -98,7 +98,7 @@ async function textOf(path: string): Promise<string> {
   return (await readLinked(path))?.bytes.toString() ?? '';
 }
 
-/** Git directories of submodules, and of theirs. */
+/** Returns the git directories of submodules, also nested ones. */
 async function modulesOf(gitDirectory: string): Promise<readonly string[]> {
   const names = await readdir(join(gitDirectory, 'modules'), { recursive: true }).catch(() => []);
   return names

@@ -9,32 +9,32 @@ import type { Inspection } from '../../inspection/inspection.ts';
 import { treeWith, type Change, type Objects } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 
-/** Commits to merge, and what their branches are called. */
+/** The commits to merge, and the names of their branches. */
 export interface MergeSides {
-  /** Where the lane left the base branch. */
+  /** The commit at which the lane left the base branch. */
   readonly fork: ObjectId;
   readonly lane: { readonly branch: string; readonly commit: ObjectId };
   readonly base: { readonly branch: string; readonly commit: ObjectId };
 }
 
-/** What git makes of both sides. `laid`: with conflict markers; `settled`: with the base's version of what conflicts. */
+/** The trees that git makes of both sides. `laid` contains conflict markers; `settled` has the base's version of every conflict. */
 export interface MergedTrees {
   readonly laid: ObjectId;
   readonly settled: ObjectId;
-  /** Files that a person should look at: with markers, or of which one side was taken. */
+  /** Files that a person should look at: with markers, or with the content of one side only. */
   readonly conflicts: readonly string[];
-  /** Of these, those with markers. */
+  /** Those conflicts that have markers. */
   readonly marked: readonly string[];
-  /** Of these, files that git gave another name, since both sides have something else at theirs. */
+  /** Those conflicts that git wrote under another name, since both sides use their path for different things. */
   readonly beside: readonly string[];
-  /** Lock files that conflicted, which are as the base has them. */
+  /** Lock files that conflicted; they are as the base has them. */
   readonly lockFiles: readonly string[];
 }
 
-/** A merge of large trees takes long. */
+/** Maximum time of one merge, in ms: large trees take long. */
 const MERGE_MS = 3 * MINUTE_MS;
 
-/** Merges trees as objects: nothing comes near a work tree, no attributes apply, and no driver runs. `repository` has no work tree of anybody. */
+/** Merges trees as objects: no work tree is touched, no attributes apply, and no driver runs. `repository` must not have a work tree. */
 export async function mergeTrees(
   { repository, inspection }: { readonly repository: PrivateRepository; readonly inspection: Inspection },
   objects: Objects,
@@ -48,7 +48,8 @@ export async function mergeTrees(
     byPath(objects, sides.fork, lane.commit),
   ]);
   const judged = grouped(merged.conflicts, ({ path }) => path);
-  // Of what nobody may change without a person's word, the base's version counts, unless the lane alone changed it before.
+  // For files that need a person's permission to change, the base's version counts, unless only the lane changed the
+  // file before.
   const kept = inspection.inspectPaths([...fromBase.values()]);
   const isOfLaneAlone = (path: string): boolean => ofLane.has(path) && !fromLane.has(path) && !judged.has(path);
   const restored = [...fromBase.values()].filter(({ path }) => kept.has(path) && !isOfLaneAlone(path));
@@ -96,7 +97,7 @@ interface Merged {
   readonly conflicts: readonly Stage[];
 }
 
-/** Copies of the commits without a past, so that what git has of it does not count; refs give markers the names of branches. */
+/** Merges copies of the commits without their past, so that git's own merge base does not count; refs give the markers the names of branches. */
 async function mergeInIndex(
   { git }: PrivateRepository,
   indexFile: string,
@@ -115,12 +116,12 @@ async function mergeInIndex(
   );
   for (const { ref, commit } of named) await git.text(['update-ref', ref, commit]);
   try {
-    // A branch may be called like a file of git's own, which comes first.
+    // A branch may have the name of one of git's own files, which would take precedence.
     const meant = await git.answer(['rev-parse', ...named.map(({ branch }) => branch)]);
     const isMeant = meant.stdout.toString() === named.map(({ commit }) => `${commit}\n`).join('');
     const merged = await git.answer(
       [
-        // A file stays where its side put it, whatever became of the folder.
+        // A file stays where its side put it, even if the other side moved the folder.
         ...['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '-z', '--no-messages', '--'],
         ...named.map(({ branch, ref }) => (isMeant ? branch : ref)),
       ],
@@ -143,22 +144,25 @@ function parseStage(record: string): readonly Stage[] {
   return path === '' ? [] : [{ path, mode, id, stage: Number(stage) as Stage['stage'] }];
 }
 
-/** How a conflict is laid, and the base's version of it, if it is to be put there. */
+/** How a conflict is laid, and the base's version of the file if that is used. */
 interface Settled {
   readonly path: string;
-  /** `base`: the base's version, since both cannot be in one file; `kept`: the version of the one side that has any. */
+  /** The kind of resolution. `base`: the base's version, since both cannot be in one file; `kept`: the version of the only side that has one. */
   readonly is: 'marked' | 'lock-file' | 'base' | 'beside' | 'kept' | 'gone';
   readonly base: readonly Change[];
 }
 
-/** `fromLane` and `fromBase`: from the tree of that side to the merged one; null: it is the same there. */
+/**
+ * Decides how a conflict is laid. `fromLane` and `fromBase` are the changes from that side's tree to the merged one;
+ * null if they are equal there.
+ */
 function settle(
   path: string,
   stages: readonly Stage[],
   { fromLane, fromBase }: { readonly fromLane: Change | null; readonly fromBase: Change | null },
 ): Settled {
   const [ours, theirs] = ([2, 3] as const).map((wanted) => stages.find(({ stage }) => stage === wanted));
-  // One that a side removed is judged like any other file: a tool cannot know whether it is still wanted.
+  // A lock file that one side removed is judged like any other file: a tool cannot know whether it is still wanted.
   if (isLockFile(path) && ours !== undefined && theirs !== undefined)
     return { path, is: 'lock-file', base: [versionOf(theirs)] };
   const isThere = fromBase === null ? theirs !== undefined : fromBase.newId !== null;

@@ -18,35 +18,35 @@ import type { PrivateRepository } from '../private-repository.ts';
 import type { WorkTreeContent } from '../tree/local-side.ts';
 import type { MergedTrees } from './auto-merge.ts';
 
-/** A merge of the base branch that lies in the work tree and is no commit yet. */
+/** A merge of the base branch that is in the work tree and not committed yet. */
 export interface OpenMerge extends MergedTrees {
   /** Tip of the base branch. */
   readonly base: ObjectId;
   /** The lane's newest commit. */
   readonly tip: ObjectId;
-  /** The whole work tree before. */
+  /** The whole work tree before the merge. */
   readonly before: ObjectId;
 }
 
-/** Why a file of a merge is left out, while it is as git left it. */
+/** Why a file of a merge is left out while it is as git left it. */
 const MARKED = 'it still has conflict markers';
 
 const BESIDE = 'both branches have something else at its place: give it a name of its own, or remove it';
 
 const UNDONE = 'what the base branch changed in it was undone, so it was merged once more';
 
-/** What is laid over a tree: what differs from one commit or tree to another. */
+/** Changes to lay over a tree: the differences from one commit or tree to another. */
 interface Overlay {
   readonly on: ObjectId;
   readonly from: ObjectId;
   readonly to: ObjectId;
-  /** What stays as it is, unless something else takes its place. */
+  /** Paths that stay as they are, unless something else takes their place. */
   readonly withheld: readonly string[];
-  /** These alone; null: all. */
+  /** Limits the changes to these paths; null lays all. */
   readonly only: readonly string[] | null;
 }
 
-/** The tree with what is laid over it. */
+/** Returns the tree with the overlay applied. */
 export async function overlaid(
   repository: PrivateRepository,
   objects: Objects,
@@ -64,12 +64,15 @@ export async function overlaid(
   );
 }
 
-/** A file where the other one needs a folder, or the other way round. */
+/** Tells whether one path is a file where the other needs a folder, or vice versa. */
 function isInWay(path: string, { path: other, newId }: Change): boolean {
   return newId !== null && (path.startsWith(`${other}/`) || other.startsWith(`${path}/`));
 }
 
-/** What of a merge is as if it had not been begun, where all of it is that git merged by itself: somebody put the work tree back. Empty: nothing of the kind. */
+/**
+ * Returns the paths of a merge that are as before it began, if these are all the paths that git merged without a
+ * conflict: then somebody put the work tree back. Empty otherwise.
+ */
 async function undoneIn(
   objects: Objects,
   merge: OpenMerge,
@@ -78,16 +81,16 @@ async function undoneIn(
   const brought = await objects.changesBetween(tip, merge.laid);
   const changed = new Set((await objects.changesBetween(tip, now)).map(({ path }) => path));
   const inConflict = new Set([...merge.conflicts, ...merge.lockFiles]);
-  // Files that are new with the merge are none of those that `git reset` knows.
+  // `git reset` does not know files that are new with the merge.
   const byGit = brought.filter(({ path, oldId }) => oldId !== null && !inConflict.has(path) && !isLoopState(path));
   if (byGit.length === 0 || byGit.some(({ path }) => changed.has(path))) return [];
   return brought.filter(({ path }) => !changed.has(path)).map(({ path }) => path);
 }
 
-/** Larger files are not looked at: nobody merges them by hand. */
+/** Maximum size of a merged file that is examined: nobody merges larger files by hand. */
 const LARGEST_MERGED_BYTES = 32 * 1024 * 1024;
 
-/** Files that are not merged yet, and why. */
+/** Returns the files that are not merged yet, with the reason for each. */
 async function unfinishedIn(
   objects: Objects,
   merge: OpenMerge,
@@ -101,7 +104,7 @@ async function unfinishedIn(
   const [lane, base] = [fromLane, fromBase].map((changes) => new Map(changes.map((change) => [change.path, change])));
   const marked = new Set(merge.marked);
   const touched = new Set([...marked, ...sinceLaid.map(({ path }) => path)]);
-  // What is as one of the sides has it is as somebody wanted it.
+  // A file that equals one of the sides was resolved on purpose.
   const asked = [...touched].flatMap((path) => {
     const [ours, theirs] = [lane?.get(path), base?.get(path)];
     return ours?.newId == null || theirs === undefined
@@ -124,7 +127,7 @@ async function unfinishedIn(
   ]);
 }
 
-/** The same merge on top of a newer commit of the lane. */
+/** Returns the merge on top of a newer commit of the lane. */
 export async function onto(
   repository: PrivateRepository,
   objects: Objects,
@@ -135,12 +138,12 @@ export async function onto(
   return { ...merge, laid, settled: await overlaid(repository, objects, { ...change, on: merge.settled }), tip };
 }
 
-/** Why each of them is no part of a commit. */
+/** Returns, for each path, that it is left out of the commit because it was undone. */
 function asUndone(paths: readonly string[]): ReadonlyMap<string, string> {
   return new Map(paths.map((path) => [path, UNDONE]));
 }
 
-/** Those that are texts and not too large. */
+/** Returns the contents that are text and not too large. */
 async function textsOf(
   objects: Objects,
   ids: readonly (ObjectId | null)[],
@@ -153,13 +156,13 @@ async function textsOf(
   return texts;
 }
 
-/** What is committed of an open merge. `judged`: changes that are the agent's own; what of the rest is the base's. */
+/** What is committed of an open merge. `judged` are the agent's own changes; the other changes are the base's. */
 interface MergeChanges {
   readonly all: readonly Change[];
   readonly judged: readonly Change[];
 }
 
-/** What differs from the merge as it was laid. What is as the base branch has it is nobody's work. */
+/** Returns what differs from the merge as it was laid. Files that equal the base branch count as unchanged. */
 async function changesSince(objects: Objects, merge: OpenMerge, now: ObjectId): Promise<MergeChanges> {
   const [all, fromBase] = await Promise.all([
     objects.changesBetween(merge.laid, now),
@@ -169,7 +172,7 @@ async function changesSince(objects: Objects, merge: OpenMerge, now: ObjectId): 
   return { all, judged: all.filter(({ path }) => own.has(path)) };
 }
 
-/** Those of the lock files that are files of this tree. */
+/** Returns the lock files of the merge that are in this tree. */
 async function lockFilesIn(
   { git }: PrivateRepository,
   tree: ObjectId,
@@ -181,7 +184,7 @@ async function lockFilesIn(
   return lockFiles.filter((path) => files.has(path));
 }
 
-/** `open`: it is not finished, and `putBack` is what was undone of it; `made`: it is a commit. */
+/** The result of committing a merge. `open`: it is not finished, and `putBack` are the files that were undone; `made`: it is a commit. */
 type CommittedMerge =
   | { readonly kind: 'made'; readonly made: MadeCommits }
   | {
@@ -191,10 +194,10 @@ type CommittedMerge =
       readonly withheldPaths: WithheldPaths;
     };
 
-/** More commits of the agent are not named. */
+/** Maximum number of the agent's commits that are named in the message. */
 const MOST_SUBJECTS = 50;
 
-/** Makes the commit of a merge, whatever commits the agent made, once nothing of it is left to do. */
+/** Makes the commit of a merge once nothing is left to resolve, whatever commits the agent made. */
 export async function commitMerge(
   committer: Committer,
   objects: Objects,
@@ -234,7 +237,7 @@ export async function commitMerge(
   };
 }
 
-/** The merged tree as it is now, without what must not be published, which stays as it is in `instead`. */
+/** Returns the merged tree as it is now, in which files that must not be published are as in `instead`. */
 export async function publishableMerge(
   { repository, inspection }: Committer,
   objects: Objects,
@@ -253,7 +256,7 @@ export async function publishableMerge(
   return { tree, withheld, own: judged };
 }
 
-/** Lock files that can be made again; none while something else is left to do. */
+/** Returns the lock files that can be regenerated; empty while other files are unresolved. */
 export async function lockFilesLeft(
   { repository }: Committer,
   objects: Objects,
@@ -265,7 +268,7 @@ export async function lockFilesLeft(
   return isLeft ? [] : await lockFilesIn(repository, now, merge);
 }
 
-/** Whether what differs from `before` is this file alone, and can be part of the merge's commit. */
+/** Tells whether this file alone differs from `before` and can be part of the merge's commit. */
 export async function judgeAlone(
   committer: Committer,
   objects: Objects,
@@ -292,7 +295,7 @@ export async function judgeAlone(
   return withheld.has(path) ? 'withheld' : 'kept';
 }
 
-/** What the agent called its commits; those of the base branch are nobody's work here. */
+/** Returns the subjects of the agent's commits, without those of the base branch. */
 async function subjectsOf(
   { repository }: Committer,
   objects: Objects,

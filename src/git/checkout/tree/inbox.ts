@@ -14,30 +14,30 @@ import { copyIndex, type Workspace, type WorkspacePlace } from '../workspace.ts'
 import type { AsFound } from './found/as-found.ts';
 import type { BesideQuestion } from './found/beside.ts';
 
-/** What a worker needs to know of the work tree; all of it was found before an agent could touch it. */
+/** What a worker needs to know about the work tree; all of it was read before an agent could touch it. */
 export interface TreeSetup {
   readonly place: WorkspacePlace;
-  /** Settings and excludes of git directories of ours over it. */
+  /** Settings and excludes of our git directories over it. */
   readonly own: Pick<OwnSetup, 'config' | 'excludes' | 'sparse'>;
   /** The checkout's own config, without credentials, in base64. */
   readonly config: string;
-  /** Where the worker keeps its git directories: the agent may do with them what it likes. */
+  /** The folder of the worker's git directories: the agent can change them, so nothing in them is trusted. */
   readonly outbox: string;
-  /** Where what we lend lies: ours, and read-only for the worker. */
+  /** The folder of the objects lent to the worker: it belongs to us and is read-only for the worker. */
   readonly inbox: string;
   /** Commits whose past is not in the inbox. */
   readonly roots: readonly ObjectId[];
 }
 
-/** What each question says. */
+/** The content of each question. */
 interface Questions {
-  /** The first one of all. */
+  /** The setup; always the first question. */
   readonly open: TreeSetup;
-  /** To forget all that the worker kept from one time to the next. */
+  /** Forgets all that the worker kept between calls. */
   readonly reset: object;
-  /** `has`: trees that need not be sent again. */
+  /** Reads the work tree; `has` are trees that need not be sent again. */
   readonly read: { readonly tip: ObjectId; readonly has: readonly ObjectId[]; readonly asFound: readonly AsFound[] };
-  /** A part of what was read. */
+  /** Returns a part of what was read. */
   readonly pack: { readonly of: 'commits' | 'content'; readonly from: number };
   readonly 'put-back': { readonly wanted: ObjectId; readonly asFound: readonly AsFound[] };
   readonly 'patch-of': BesideQuestion;
@@ -48,19 +48,19 @@ interface Questions {
   readonly remove: { readonly path: string };
 }
 
-/** What a question of a kind says beside its kind. */
+/** The fields of a question, without its kind. */
 export type TreeRequestOf<K extends TreeQuestion> = Questions[K];
 
-/** A question to the worker, one line of JSON. It comes from us alone. */
+/** A question to the worker, one line of JSON. Only this program sends it. */
 export type TreeRequest = { readonly [K in TreeQuestion]: { readonly kind: K } & Questions[K] }[TreeQuestion];
 
-/** Where packs, the checkout's own objects and the first index lie in the inbox. */
+/** Names in the inbox of packs, of the checkout's own objects and of the first index. */
 export const INBOX = { objects: 'objects', history: 'history', index: 'index' } as const;
 
-/** What we lend to the room: commits and trees with all that they are made of, where its user can read and nobody but us can write. */
+/** Objects lent to the agent's sandbox: complete commits and trees, readable by its user and writable only by us. */
 export interface Inbox {
   readonly folder: string;
-  /** Folders of objects: what is lent, and the history that the checkout has. */
+  /** Folders of objects: the lent ones, and the checkout's history. */
   readonly objects: readonly [string, string];
   /** Lends the index of a tree as it was laid. */
   lendIndex(indexFile: string): Promise<void>;
@@ -68,7 +68,7 @@ export interface Inbox {
   lend(id: ObjectId): Promise<void>;
 }
 
-/** Lays the inbox in `folder`, with what the quarantine has packed (the lane's tip with its files), and the objects of the checkout. */
+/** Creates the inbox in `folder`, with the quarantine's pack (the lane's tip with its files) and the objects of the checkout. */
 export async function createInbox(
   folder: string,
   {
@@ -95,9 +95,9 @@ export async function createInbox(
     const packed = await quarantine.git.answer(
       ['pack-objects', '--quiet', '--revs', '--window=0', '--non-empty', join(packs, 'pack')],
       {
-        // The tree by itself: of a commit that is not in the past of what is packed, git leaves out the commits alone.
+        // The tree is listed by itself: for a commit outside the past of the pack, git leaves out only commits.
         input: [id, `^${newest}`, `^${newest}^{tree}`, ''].join('\n'),
-        // git writes a pack where its own objects are before it gives it its name.
+        // git writes a pack next to its own objects before renaming it.
         variables: {
           GIT_OBJECT_DIRECTORY: objects,
           GIT_ALTERNATE_OBJECT_DIRECTORIES: join(quarantine.folder, 'objects'),
@@ -124,22 +124,22 @@ export async function createInbox(
     },
     async lend(id) {
       await lend(id);
-      // A tree is seldom wanted again.
+      // A tree is seldom needed again.
       if ((await quarantine.git.answer(['cat-file', '-e', `${id}^{commit}`])).exitCode === 0) newest = id;
     },
   };
 }
 
-/** Whatever the mask of this process. */
+/** Makes the folder readable for others, whatever the umask of this process. */
 async function makeReadable(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o755);
 }
 
-/** Git follows folders of objects that borrow from others so far. */
+/** Maximum depth to which git follows folders of objects that borrow from others. */
 const DEEPEST = 5;
 
-/** Objects of a checkout, with those that it borrows. They stay as they are: one that others may not read is copied. */
+/** Lends the objects of a checkout and those that it borrows. They stay as they are: one that others may not read is copied. */
 async function lendAll(from: string, to: string, depth: number): Promise<void> {
   await makeReadable(to);
   const borrowed = depth === 0 ? null : await readRegular(join(from, 'info', 'alternates'));
@@ -159,10 +159,10 @@ async function lendAll(from: string, to: string, depth: number): Promise<void> {
   }
 }
 
-/** Files that git writes at the moment, and what says that objects are still on a server. */
+/** Files that git is still writing, and markers of objects that are only on a server. */
 const NOT_LENT = /^tmp_|\.(?:lock|promisor)$/;
 
-/** At once where both are on one disk. */
+/** Hard-links a file on the same disk, else copies it. */
 async function share(from: string, to: string): Promise<void> {
   await link(from, to).catch(() => copyFile(from, to, constants.COPYFILE_FICLONE));
   await chmod(to, 0o444);

@@ -23,41 +23,42 @@ import { readConfig, type Workspace, type WorkspacePlace } from '../workspace.ts
 /** Where trees are laid, and what they are made of. The checkout is only read. */
 export interface TreeOptions {
   readonly workspace: Workspace;
-  /** Over the checkout's own objects and files. */
+  /** Bound to the checkout's own objects and files. */
   readonly repository: PrivateRepository & { readonly setup: OwnSetup };
-  /** Credentials in the checkout's files: no tree has them. */
+  /** Credentials in the checkout's files: they are removed from every tree. */
   readonly credentials: FoundCredentials;
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Whose user works in the trees; null: this one. */
+  /** The agent's sandbox, whose user works in the trees; null if this process's user does. */
   readonly room: Pick<Room, 'folders' | 'takeBack'> | null;
-  /** Ends what takes long. */
+  /** Ends commands that take long. */
   readonly signal: AbortSignal;
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** A commit that is laid, on a branch or, where that is null, on none. */
+/** A commit to lay, on a branch, or on none if `branch` is null. */
 export interface LaidCommit {
   readonly kind: TreeKind;
   readonly commit: ObjectId;
   readonly branch: string | null;
-  /** The tip of the base branch; null: the tree has the refs of the checkout alone. */
+  /** The base branch and its tip; null if the tree has only the refs of the checkout. */
   readonly base: { readonly branch: string; readonly commit: ObjectId } | null;
-  /** Whether what git ignores in the checkout is laid as well, with submodules and files of git-lfs. */
+  /** True if files that git ignores in the checkout are laid as well, with submodules and files of git-lfs. */
   readonly hasIgnored: boolean;
-  /** Folders of objects in which the tree finds its commits: nothing in it can write there. */
+  /** Folders of objects in which the tree finds its commits: nothing in the tree can write there. */
   readonly objects: readonly string[];
-  /** Where the checkout is sparse: files that differ from this commit are laid, whatever the patterns say. */
+  /** In a sparse checkout, files that differ from this commit are laid whatever the patterns say. */
   readonly sparseSince: ObjectId;
 }
 
-/** Packages of a large project are a few hundred megabytes in tens of thousands of files. */
+/** Maximum time of one copy, in ms: packages of a large project are a few hundred megabytes in tens of thousands of files. */
 const COPY_MS = 5 * MINUTE_MS;
 
 /**
- * Lays a tree as the job laid its checkout: the files of a commit (by the patterns of a sparse checkout), what git ignores
- * in the checkout (whose paths into the checkout lead into the tree), submodules and files of git-lfs, refs, and settings
- * without credentials. The one before is removed. It is this user's until it is given to the room's.
+ * Lays a tree as the job laid its checkout: the files of a commit (by the patterns of a sparse checkout), files that
+ * git ignores in the checkout (whose paths into the checkout lead into the tree), submodules and files of git-lfs,
+ * refs, and settings without credentials. The previous tree is removed. The new one belongs to this user until it is
+ * given to the sandbox's user.
  */
 export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<WorkspacePlace> {
   const { workspace, repository, credentials, env, room, signal, log } = options;
@@ -72,7 +73,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
     { from: workspace.top, to: top },
   ];
   await mkdir(top, { recursive: true });
-  // The room's user passes through, whatever the mask of this process.
+  // The sandbox's user must pass through, whatever the umask of this process.
   if (room !== null) for (const folder of [parent, top]) await chmod(folder, 0o755);
   const own = laid.branch === null ? null : `refs/heads/${laid.branch}`;
   const tip = laid.base === null ? null : `refs/remotes/origin/${laid.base.branch}`;
@@ -80,7 +81,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
   const ofBase = laid.base === null || tip === null ? [] : [{ id: laid.base.commit, name: tip, target: '' }];
   const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null;
   const git = await layCommit({ ...laid, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
-  // Where submodules have theirs.
+  // Both folders may contain the git directories of submodules.
   for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
     await cp(join(folder, 'modules'), join(gitFolder, 'modules'), { recursive: true }).catch(() => undefined);
   if (laid.hasIgnored && !signal.aborted)
@@ -97,7 +98,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
   return { top, gitFolder, commonFolder: gitFolder, objectFormat: workspace.objectFormat };
 }
 
-/** Copies what git ignores in the checkout, with submodules and files of git-lfs. */
+/** Copies the files that git ignores in the checkout, with submodules and files of git-lfs. */
 async function layIgnored(
   { workspace, repository, env, signal }: TreeOptions,
   git: Git,
@@ -116,11 +117,11 @@ async function layIgnored(
 interface Ref {
   readonly id: ObjectId;
   readonly name: string;
-  /** What a symbolic one names; empty: it names the commit itself. */
+  /** The target of a symbolic ref; empty if the ref names the commit itself. */
   readonly target: string;
 }
 
-/** Refs of the checkout, without those of the loop and the stash. */
+/** Returns the refs of the checkout, without those of the loop and the stash. */
 async function refsOf({ git }: Workspace): Promise<readonly Ref[]> {
   const listed = await git.answer(['for-each-ref', '--format=%(objectname) %(refname) %(symref)']);
   return listed.stdout
@@ -132,7 +133,7 @@ async function refsOf({ git }: Workspace): Promise<readonly Ref[]> {
     );
 }
 
-/** Lays the files of a commit in a folder, with a git directory that knows its branch and `refs`, and whose objects are elsewhere. */
+/** Lays the files of a commit in a folder, with a git directory that knows its branch and `refs` and whose objects are elsewhere. */
 export async function layCommit({
   top,
   setup,
@@ -179,7 +180,10 @@ async function writeSymbolic(gitFolder: string, name: string, target: string): P
   await writeRegular(path, `ref: ${target}\n`);
 }
 
-/** Settings of the checkout for whoever works in the tree: remotes, the name of who commits. Only now, since a filter that they name would have run. */
+/**
+ * Copies settings of the checkout that work in the tree needs: remotes, the committer's name. It comes last, since a
+ * filter named there would have run.
+ */
 async function laySettings({ workspace, repository: { setup }, env }: TreeOptions, gitFolder: string): Promise<void> {
   const theirs = (await readConfig(workspace))?.toString() ?? '';
   const file = join(gitFolder, 'config');
@@ -198,7 +202,7 @@ const UNFIT: readonly (readonly [RegExp, string])[] = [
   [/partialclonefilter/i, 'remote.origin.partialCloneFilter'],
 ];
 
-/** Joins submodules of a linked work tree, whose git directories lay elsewhere, with those of the tree. */
+/** Connects submodules of a linked work tree, whose git directories were elsewhere, with those of the tree. */
 async function joinSubmodules(
   paths: readonly string[],
   {
@@ -238,7 +242,7 @@ async function checkOut(
   await git.text(['checkout-index', '--quiet', '--force', '-z', '--stdin'], { input: changed.stdout });
 }
 
-/** Whole folders where all of it is ignored. */
+/** Lists the ignored paths; a folder that is ignored as a whole is one entry. */
 async function listIgnored(repository: PrivateRepository): Promise<readonly string[]> {
   await repository.seal();
   const question = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
@@ -246,7 +250,7 @@ async function listIgnored(repository: PrivateRepository): Promise<readonly stri
   return listed.map((path) => path.replace(/\/$/, '')).filter((path) => !isLoopState(path));
 }
 
-/** Lists what the objects of a commit do not hold: submodules, and files that git-lfs brought. */
+/** Lists files that are not among the objects of a commit: submodules, and files that git-lfs brought. */
 async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateRepository): Promise<readonly string[]> {
   const has = (path: string): Promise<boolean> =>
     access(path).then(
@@ -265,13 +269,13 @@ async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateR
   return [...submodules, ...large].filter((_, i) => there[i]);
 }
 
-/** More names than that are not asked for one by one. */
+/** Maximum number of names that are asked for one by one. */
 const MOST_ASKED = 200;
 
-/** Removes ignored files that stand in the place of one that the commit has: the tree is what is published. */
+/** Removes ignored files that take the place of a file in the commit: the tree is what is published. */
 async function putBackTracked(git: Git, ignored: readonly string[], ofOthers: readonly string[]): Promise<void> {
   if (ignored.length === 0) return;
-  // Of files that were laid this very second, git would read the content.
+  // git would read the content of all files laid within this same second.
   const isShort = ignored.length <= MOST_ASKED && ignored.every((path) => path.isWellFormed());
   const question = ['--literal-pathspecs', 'ls-files', '-z', '--modified', ...(isShort ? ['--', ...ignored] : [])];
   const changed = await git.names(question);
@@ -284,17 +288,20 @@ async function putBackTracked(git: Git, ignored: readonly string[], ofOthers: re
     });
 }
 
-/** TAR FOLDER MARK OPTIONS: copies what is named on standard input to the folder. Exit code 1 of the tar that reads means that a file changed meanwhile, as a log does. */
+/**
+ * TAR FOLDER MARK OPTIONS: copies the files named on standard input to the folder. Exit code 1 of the reading tar means
+ * that a file changed in the meantime, as a log does.
+ */
 const COPY = `
 tar="$1" to="$2" mark="$3"
 shift 3
 { "$tar" -c -f - "$@" --null -T - || [ $? -eq 1 ] || : > "$mark"; } | "$tar" -x -p -f - -C "$to" && [ ! -e "$mark" ]
 `;
 
-/** State of the loop in a folder that is named as a whole. */
+/** State of the loop, excluded from a folder that is copied as a whole. */
 const LEFT_OUT = LOOP_STATE.map((name) => `--exclude=.ralph/${name}`);
 
-/** One stream takes a fraction of the time of a copy file by file. */
+/** Copies files as one stream, which takes a fraction of the time of a copy file by file. */
 async function copyFiles(
   paths: readonly string[],
   { from, to, env, signal }: { readonly from: string; readonly to: string } & Pick<TreeOptions, 'env' | 'signal'>,

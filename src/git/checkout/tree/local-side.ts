@@ -14,54 +14,66 @@ import type { AsFound } from './found/as-found.ts';
 import { type BesideOptions, type BesideQuestion, findBeside, patchOf } from './found/beside.ts';
 import { notePlaces, type PutBack, putBackWorkTree, readWorkTree, withoutNotes } from './work-tree.ts';
 
-/** Makes a git directory that an agent broke or removed one that git accepts: without objects, and with HEAD on no commit. */
+/** Repairs a git directory that an agent broke or removed: git accepts it again, without objects and with HEAD on no commit. */
 type WorkspaceRestorer = () => Promise<void>;
 
-/** The two sides between which commits go: the checkout's own objects, and those of a repository that no agent writes. */
+/** The two sides that exchange commits: the checkout's own objects, and those of a repository that no agent can write. */
 interface ExchangeSides {
   readonly workspace: Pick<Workspace, 'commonFolder'>;
   readonly checkout: PrivateRepository;
   readonly own: PrivateRepository;
-  /** Commits of `own` whose past is not there. */
+  /** Commits of `own` whose past is missing. */
   readonly roots: readonly ObjectId[];
-  /** Commits that it has, with all that they are made of. */
+  /** Commits that it has, with all their objects. */
   readonly heads: readonly ObjectId[];
 }
 
-/** Takes commits out of the checkout and gives others to it. */
+/** Takes commits from the checkout and gives commits to it. */
 export interface Exchange {
-  /** Takes `head` and what it is made of, as far as `known` has not; false when it cannot be had whole and sound. */
+  /** Takes `head` and its objects that `known` lacks; returns false if they are incomplete or damaged. */
   take(commits: { readonly head: ObjectId; readonly known: ObjectId }): Promise<boolean>;
-  /** Gives `head` to the checkout; `has`: commits that it holds already, with all their files. */
+  /** Gives `head` to the checkout; `has` are commits that the checkout has already, with all their files. */
   give(commits: { readonly head: ObjectId; readonly has: readonly ObjectId[] }): Promise<void>;
-  /** A commit that was made in the repository that no agent writes. */
+  /** Registers a commit that was made in the repository that no agent can write. */
   know(head: ObjectId): void;
 }
 
-/** What is done in the work tree while a lane is open: by this process or, where the tree belongs to another user, by a worker of ours that runs as that user. */
+/**
+ * The operations in the work tree while a lane is open: by this process or, if the tree belongs to another user, by a
+ * worker of ours that runs as that user.
+ */
 export interface WorkTreeSide {
-  /** The work tree as it is now. `tip`: the newest commit of the lane. */
+  /** Reads the work tree as it is now. `tip` is the newest commit of the lane. */
   read(tip: ObjectId, asFound: readonly AsFound[]): Promise<ReadTree>;
-  /** What work that `read` named beside the work tree would change in it; null: nothing that is not there already, or it cannot be had. */
+  /**
+   * Returns what the work that `read` found beside the work tree would change in it, or null if the tree has it already
+   * or the work cannot be read.
+   */
   patchOf(question: BesideQuestion): Promise<string | null>;
   /** The tree without the agent's notes, from which evidence is taken. */
   withoutNotes(tree: ObjectId): Promise<ObjectId>;
-  /** Makes the work tree what `wanted` says, but for ignored files and for what nobody here can change. */
+  /** Makes the work tree equal to `wanted`, except for ignored files and paths that cannot be changed here. */
   putBack(wanted: ObjectId, asFound: readonly AsFound[]): Promise<PutBack>;
-  /** Leaves a plain checkout of the tip whose withheld files show up as changes that are not committed. An agent may have broken the git directory beyond repair: the run does without it. */
+  /**
+   * Leaves a plain checkout of the tip whose withheld files show up as uncommitted changes. If an agent broke the git
+   * directory beyond repair, the run goes on without it.
+   */
   leavePlainCheckout(lane: LeftLane): Promise<void>;
 }
 
-/** HEAD and content of the work tree, in the quarantine with all that they are made of. `head` is null where there is none that can be had: then the content alone counts. */
+/** HEAD and content of the work tree, complete in the quarantine. `head` is null if there is no usable HEAD: then the content alone counts. */
 export interface ReadTree {
   readonly head: ObjectId | null;
   readonly tree: ObjectId;
   readonly standIns: ReadonlyMap<string, StandIn>;
-  /** Work of whomever that is not in the work tree. */
+  /** Work by anybody that is not in the work tree. */
   readonly beside: readonly BesideWork[];
 }
 
-/** `has`: commits that the checkout holds, which is the tip before and the agent's own; `hasIndex`: the work tree was read last as the very tree of the tip. */
+/**
+ * `has` are commits that the checkout has (the previous tip and the agent's own); `hasIndex` says that the last reading
+ * found the work tree equal to the tip.
+ */
 interface LeftLane {
   readonly branch: string;
   readonly tip: ObjectId;
@@ -69,7 +81,10 @@ interface LeftLane {
   readonly hasIndex: boolean;
 }
 
-/** Content of the work tree as it is committed. `evidence`: `tree` without the agent's own notes, which are published but are no progress. `standIns`: paths that are in the tree under a substitute, and why their own content is not. */
+/**
+ * Content of the work tree as it is committed. `evidence` is `tree` without the agent's own notes, which are published
+ * but do not count as progress. `standIns` are paths that are in the tree under a substitute, with the reason.
+ */
 export interface WorkTreeContent {
   readonly tree: ObjectId;
   readonly evidence: ObjectId;
@@ -85,20 +100,20 @@ export const noSide: WorkTreeSide = {
   leavePlainCheckout: givenBack,
 };
 
-/** What works in the work tree as this process: over `own`, whose objects no agent writes. */
+/** Options of the side that works in the work tree as this process, through `own`, whose objects no agent can write. */
 interface LocalSideOptions {
   readonly workspace: Workspace;
-  /** The working directory, where notes are. */
+  /** The working directory, which contains the notes. */
   readonly folder: Folder;
   readonly own: PrivateRepository;
   readonly exchange: Exchange;
-  /** Makes the git directory one that git accepts again. */
+  /** Repairs the git directory, so that git accepts it again. */
   readonly restore: WorkspaceRestorer;
   /** Options for looking at work beside the work tree. */
   readonly besideWith: Pick<BesideOptions, 'own' | 'objects'>;
 }
 
-/** A work tree that belongs to the user of this process. */
+/** Creates the side for a work tree that belongs to the user of this process. */
 export function createLocalSide({
   workspace,
   folder,
@@ -109,7 +124,7 @@ export function createLocalSide({
 }: LocalSideOptions): WorkTreeSide {
   const beside = { ...besideWith, workspace };
 
-  /** The agent's HEAD, once its commits are here; null: they cannot be had, and the content alone counts. */
+  /** Returns the agent's HEAD once its commits are here, or null if they cannot be read and the content alone counts. */
   async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
     const head = await headOf(workspace);
     if (head === null || head === tip) return head;
@@ -155,14 +170,14 @@ export function createLocalSide({
   };
 }
 
-/** A work tree in which notes may be. */
+/** A work tree that may contain notes. */
 interface NotedTree {
   readonly workspace: Pick<Workspace, 'top'>;
   readonly repository: PrivateRepository;
   readonly folder: Folder;
 }
 
-/** The tree without the agent's notes; nothing is asked of git where there are none on the disk. */
+/** Returns the tree without the agent's notes; runs no git command if the disk has no notes. */
 async function withoutNotesOf(
   { workspace: { top }, repository, folder }: NotedTree,
   tree: ObjectId,
@@ -178,7 +193,7 @@ async function withoutNotesOf(
   return found.includes(true) ? await withoutNotes(repository, folder, tree) : tree;
 }
 
-/** The content as it is committed, with the tree that evidence is taken from. */
+/** Returns the content as it is committed, with the tree that evidence is taken from. */
 export function contentOf(
   { tree, standIns }: Pick<ReadTree, 'tree' | 'standIns'>,
   evidence: ObjectId,
@@ -190,13 +205,13 @@ function givenBack(): Promise<never> {
   return Promise.reject(new Error('the tree was left'));
 }
 
-/** Nothing that is taken comes in unless it is hashed and checked. */
+/** Creates the exchange. Every object that is taken is hashed and checked. */
 export function createExchange({ workspace, checkout, own, roots, heads: given }: ExchangeSides): Exchange {
   const heads = new Set<ObjectId>([...roots, ...given]);
 
   async function take({ head, known }: { readonly head: ObjectId; readonly known: ObjectId }): Promise<boolean> {
     if (heads.has(head)) return true;
-    // An agent may have removed what is sealed.
+    // An agent may have removed the sealed files.
     const isSealed = await Promise.all([checkout.seal(), own.seal()]).then(
       () => true,
       () => false,
@@ -216,7 +231,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
 
   async function give({ head, has }: { readonly head: ObjectId; readonly has: readonly ObjectId[] }): Promise<void> {
     if (has.includes(head)) return;
-    // The trees by themselves: of a commit that is not in the past of `head`, git leaves out the commits alone.
+    // The trees are listed by themselves: for a commit outside the past of `head`, git leaves out only commits.
     const input = [head, ...has.flatMap((commit) => [`^${commit}`, `^${commit}^{tree}`]), ''].join('\n');
     const packed = await own.git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], { input });
     if (packed.exitCode !== 0)
@@ -225,7 +240,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
         `The commits of this run cannot be read in ${own.folder}: ${sentence(lastWords(packed.stderr))}`,
       );
     await checkout.seal();
-    // Strict: what the commits build on must be there as well.
+    // Strict: the commits' own base must be there as well.
     await checkout.git.text(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
     if (has.length === 0)
       await writeRegular(join(workspace.commonFolder, 'shallow'), roots.map((id) => `${id}\n`).join(''));
@@ -234,7 +249,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
   return { take, give, know: (head) => void heads.add(head) };
 }
 
-/** Makes it so with the config that the tree was laid with. */
+/** Creates the restorer, which uses the config that the tree was laid with. */
 export function createWorkspaceRestorer({ gitFolder, commonFolder }: Workspace, config: Buffer): WorkspaceRestorer {
   return async () => {
     const inside = ['objects', 'objects/pack', 'objects/info', 'refs', 'refs/heads'];
@@ -242,13 +257,13 @@ export function createWorkspaceRestorer({ gitFolder, commonFolder }: Workspace, 
       await makeFolder(folder);
     await writeRegular(join(commonFolder, 'config'), config);
     await writeRegular(join(gitFolder, 'HEAD'), 'ref: refs/heads/lost\n');
-    // What would lend it objects or a past that are not its own.
+    // Entries that would give this repository foreign objects or history.
     for (const name of ['objects/info/alternates', 'objects/info/commit-graph', 'objects/info/grafts', 'packed-refs'])
       await rm(join(commonFolder, name), { recursive: true, force: true });
   };
 }
 
-/** Whatever else stands at its place goes. */
+/** Creates the folder, and removes anything else at its path. */
 async function makeFolder(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found !== null && !found.isDirectory()) await rm(path, { force: true });

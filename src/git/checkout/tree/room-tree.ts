@@ -20,20 +20,20 @@ import { notePlaces, withoutNotes } from './work-tree.ts';
 import { createWorkers, type TreeTalk, type TreeWorkerCommand, type WithWorker } from './worker-process.ts';
 
 interface RoomSideOptions {
-  /** Detached: nothing of it comes near the work tree. */
+  /** Detached: it never touches the work tree. */
   readonly quarantine: Quarantine;
-  /** The working directory, where notes are. */
+  /** The working directory, which contains the notes. */
   readonly folder: Folder;
   readonly inbox: Inbox;
   readonly withWorker: WithWorker;
 }
 
-/** A work tree of the room's user. */
+/** A work tree that belongs to the user of the agent's sandbox. */
 interface RoomSide extends WorkTreeSide {
   readonly files: WorkTreeFiles;
 }
 
-/** The room that the lane's code runs in, and how our worker is started there. */
+/** The sandbox in which the lane's code runs, and how our worker is started there. */
 export interface RepositoryRoom {
   readonly room: Room;
   readonly worker: TreeWorkerCommand;
@@ -44,14 +44,14 @@ interface RoomTreeOptions extends RepositoryRoom {
   readonly tree: Workspace;
   readonly quarantine: Quarantine;
   readonly inbox: Inbox;
-  /** The working directory, where notes are. */
+  /** The working directory, which contains the notes. */
   readonly folder: Folder;
-  /** Settings and excludes of git directories of ours over the tree. */
+  /** Settings and excludes of our git directories over the tree. */
   readonly own: TreeSetup['own'];
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** Gives a tree to the room's user, and returns what works in it from now on. */
+/** Gives a tree to the sandbox's user, and returns the side that works in it from now on. */
 export async function giveToRoom(options: RoomTreeOptions): Promise<RoomSide> {
   const { room, worker, tree, quarantine, inbox, folder, own, log } = options;
   const { top, gitFolder, commonFolder, objectFormat } = tree;
@@ -73,10 +73,10 @@ export async function giveToRoom(options: RoomTreeOptions): Promise<RoomSide> {
   return createRoomSide({ quarantine, folder, inbox, withWorker });
 }
 
-/** In the inbox, and in the home of the room's user. */
+/** The folder name in the inbox and in the home of the sandbox's user. */
 const INBOX_FOLDER = 'ralph-work-tree';
 
-/** Lays what is lent to the room: the objects of the quarantine with the lane's tip, and those of the checkout. */
+/** Lends objects to the agent's sandbox: those of the quarantine with the lane's tip, and those of the checkout. */
 export async function lendToRoom(
   { room }: Pick<RepositoryRoom, 'room'>,
   quarantine: Quarantine,
@@ -85,10 +85,13 @@ export async function lendToRoom(
   return await createInbox(join(room.folders.inbox, INBOX_FOLDER), { quarantine, tip, checkout });
 }
 
-/** Works through a worker that runs as the room's user. What it answers may be the agent's word, and counts only for what the quarantine then holds. */
+/**
+ * Creates the side that works through a worker running as the sandbox's user. The agent may forge its answers, so only
+ * what the quarantine then contains counts.
+ */
 function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSideOptions): RoomSide {
   const { git } = quarantine;
-  /** The tree that was read last: whole in the quarantine, and what its index holds. */
+  /** The tree that was read last: complete in the quarantine, and equal to its index. */
   let indexed: ObjectId | null = null;
 
   async function readOnce(
@@ -108,11 +111,11 @@ function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSideOptio
     };
   }
 
-  /** A part at a time: no more is held than that. */
+  /** Receives a pack in parts, so that no more than one part is in memory. */
   async function receive(talk: TreeTalk, of: 'commits' | 'content', size: number): Promise<boolean> {
     const pack = new PassThrough({ highWaterMark: CHUNK_BYTES });
     const received = quarantine.receive(pack, of).catch(() => false);
-    // Where git gave up nobody takes it.
+    // If git gave up, nobody reads the parts.
     const givenUp = received.then(() => true);
     try {
       for (let from = 0, isOver = false; from < size && !isOver;) {
@@ -128,7 +131,10 @@ function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSideOptio
     return await received;
   }
 
-  /** Made again from what differs, it must be the same: so all of it is here, and no name in it is one that no file has. The index holds it then. */
+  /**
+   * Tells whether the tree is complete: made again from its changes, it must get the same id. This also rules out names
+   * that no file can have, and the index then contains the tree.
+   */
   async function isWhole(tree: ObjectId, tip: ObjectId): Promise<boolean> {
     if (tree === indexed) return true;
     const base = await treeOf(git, tip);
@@ -154,7 +160,7 @@ function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSideOptio
         await inbox.lend(tip);
         const found = await readOnce(talk, { tip, asFound });
         if (found !== null) return found;
-        // What the worker kept may be broken.
+        // The files that the worker kept may be broken.
         await talk.ask('reset', {});
         const again = await readOnce(talk, { tip, asFound });
         if (again !== null) return again;
@@ -175,7 +181,7 @@ function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSideOptio
       withWorker(async (talk) => {
         const { paths, left } = await talk.ask('put-back', { wanted, asFound });
         if (paths !== null) return { paths, left };
-        // The agent removed what the worker had made of it.
+        // The agent removed the objects that the worker had made of the tree.
         await inbox.lend(wanted);
         const again = await talk.ask('put-back', { wanted, asFound });
         return { paths: again.paths ?? [], left: again.left };

@@ -1,10 +1,10 @@
 import { basename, join } from 'node:path';
 import type { Room } from '../../../ports/room.ts';
 
-/** `work`: the agent works in it until the run ends. `clean`: one verification runs in it, where the agent has no hand. */
+/** `work`: the agent works in it until the run ends. `clean`: one verification runs in it, which the agent cannot reach. */
 export type TreeKind = 'work' | 'clean';
 
-/** The folder of a tree: in a run's work folder, or where the user of its room can reach it. */
+/** Returns the folder of a tree: in a run's work folder, or where the sandbox's user can reach it. */
 export function treeFolder(
   kind: TreeKind,
   {

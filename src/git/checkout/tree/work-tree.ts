@@ -15,31 +15,34 @@ import { isLoopState, notesIn } from '../../inspection/protected-paths.ts';
 import type { Workspace } from '../workspace.ts';
 import { asFoundIn, countedTree, type AsFound } from './found/as-found.ts';
 
-/** Content of the work tree. `standIns`: paths that are in the tree under a substitute for their own content. */
+/** Content of the work tree. `standIns` are paths that are in the tree under a substitute for their own content. */
 export interface TreeContent {
   readonly tree: ObjectId;
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-/** GitHub takes no larger file; hashing one would only cost time. */
+/** Maximum size of a file: GitHub rejects larger ones, and hashing them would only cost time. */
 const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
-/** What a reading of the work tree is made with. */
+/** Options of one reading of the work tree. */
 interface ReadingOptions {
-  /** Paths that count as the commit has them while they are as they were found. */
+  /** Paths that count as unchanged while they are as they were found. */
   readonly asFound: readonly AsFound[];
-  /** A tree whose files are tracked; whatever else git ignores now is not there, also if it was read before. null: all that was read before counts. */
+  /**
+   * A tree whose files are tracked: all other files that git ignores now are left out, even if they were read before.
+   * null keeps every file that was read before.
+   */
   readonly tracked: ObjectId | null;
-  /** Brings objects that need not be written again here, so files are only taken in after it. */
+  /** Resolves when objects that need not be written again are here; files are only read after it. */
   readonly taken: Promise<unknown> | null;
 }
 
-/** The work tree as it is, with all that was read before. */
+/** Reads the work tree as it is, and keeps every file that was read before. */
 export const plainReading: ReadingOptions = { asFound: [], tracked: null, taken: null };
 
 /**
  * Records the work tree as a tree object: tracked and untracked files, without ignored ones and the loop's own state.
- * Made of `ls-files` and `update-index` because `git add` starts git inside nested repositories, with their config.
+ * Uses `ls-files` and `update-index`, because `git add` starts git inside nested repositories, with their config.
  */
 export async function readWorkTree(
   repository: PrivateRepository,
@@ -73,7 +76,7 @@ export async function readWorkTree(
   const named: Entry[] = [];
   for (const note of notes.filter((one) => one !== null)) {
     const input = await substituteLine(repository, workspace, note);
-    // A name that git refuses in a file's place it refuses here as well: it can be in no tree.
+    // git also refuses a substitute under an invalid name: no tree can contain that name.
     if ((await repository.git.answer([...TAKE_LINES], { input })).exitCode === 0) named.push(note);
   }
   const known = paths.length === 0 ? await knownTree(repository) : null;
@@ -88,10 +91,10 @@ export async function readWorkTree(
   return { tree: await countedTree(repository, tree, asFound), standIns };
 }
 
-/** What each index was last written as. */
+/** The tree that each index was last written as. */
 const knownTrees = new WeakMap<PrivateRepository, { readonly index: string | null; readonly tree: ObjectId }>();
 
-/** The tree of an index whose bytes are those that it was last written with; null: git has to be asked. */
+/** Returns the tree of an index whose bytes did not change since it was last written, or null if git must be asked. */
 async function knownTree(repository: PrivateRepository): Promise<ObjectId | null> {
   const known = knownTrees.get(repository);
   const isSame = known !== undefined && known.index !== null && known.index === (await digestOf(repository.indexFile));
@@ -105,7 +108,7 @@ async function digestOf(file: string): Promise<string | null> {
 
 const TAKE_LINES = ['update-index', '-z', '--add', '--replace', '--index-info'] as const;
 
-/** A file that git ignores by now and no commit has is not there, whenever it was read first. False: there is none. */
+/** Removes files that git ignores by now and no commit has from the index. Returns false if there are none. */
 async function dropIgnored({ git }: PrivateRepository, tracked: ObjectId): Promise<boolean> {
   const ignored = await git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard']);
   if (ignored.length === 0) return false;
@@ -118,33 +121,33 @@ async function dropIgnored({ git }: PrivateRepository, tracked: ObjectId): Promi
   return true;
 }
 
-/** A file system may know the times of its files by two seconds only. */
+/** Coarsest resolution of file times: some file systems store steps of two seconds. */
 const COARSEST_MS = 2_000;
 
 /**
  * Makes git look again at the content of every file that changed shortly before the index was written: git compares the
- * two times, and where one is coarse, a change in between would not show.
+ * two times, and a coarse time would hide a change in between.
  */
 async function settleIndex(indexFile: string): Promise<void> {
   const found = await lstat(indexFile).catch(() => null);
-  // Whole seconds: it was not written since.
+  // Whole seconds mean that it was not written since.
   if (found?.isFile() !== true || found.mtimeMs % 1000 === 0) return;
   const seconds = Math.floor((found.mtimeMs - COARSEST_MS) / 1000);
   await utimes(indexFile, seconds, seconds);
 }
 
-/** What became of the paths that differed. */
+/** The result of putting the work tree back. */
 export interface PutBack {
-  /** All of them, sorted. */
+  /** All paths that differed, sorted. */
   readonly paths: readonly string[];
-  /** Those that could not be put back, as they are now. */
+  /** The paths that could not be put back, as they are now. */
   readonly left: readonly AsFound[];
 }
 
-/** A file may change between the look at it and git's: then git puts nothing back at all. */
+/** Maximum number of attempts: git puts nothing back if a file changes between the listing and its own look. */
 const PUT_BACK_ATTEMPTS = 3;
 
-/** Makes the work tree what `wanted` says, but for ignored files and for what nobody here can change. */
+/** Makes the work tree equal to `wanted`, except for ignored files and paths that cannot be changed here. */
 export async function putBackWorkTree(
   repository: PrivateRepository,
   workspace: Pick<Workspace, 'top' | 'objectFormat'>,
@@ -157,7 +160,7 @@ export async function putBackWorkTree(
     for (const { path } of changes) found.add(path);
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
       return { paths: [...found].sort(), left: asFoundIn(changes) };
-    // A file that was written again as it was differs by its time alone, and git would not touch it.
+    // A file that was rewritten with the same content differs by its time alone, and git would refuse to touch it.
     await repository.git.answer(['update-index', '-q', '--refresh']);
     if (attempt > 1) await putBackEach(repository, workspace, { wanted, changes });
     // Files outside of the patterns of a sparse checkout stay.
@@ -165,7 +168,7 @@ export async function putBackWorkTree(
   }
 }
 
-/** Puts back what can be, one path after the other: git does all of it at once, or nothing. */
+/** Puts paths back one by one, where possible: a single git command does all of them or none. */
 async function putBackEach(
   repository: PrivateRepository,
   workspace: Pick<Workspace, 'top'>,
@@ -184,10 +187,13 @@ async function putBackEach(
   });
 }
 
-/** Opens folders that may not be written, such as those of a package cache, and removes what git would leave where it is: a repository, or what is no file. */
+/**
+ * Makes read-only folders writable, such as those of a package cache, and removes what git would leave in place: a
+ * repository, or anything that is not a file.
+ */
 async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly Change[]): Promise<void> {
   const folders = new Set(changes.flatMap(({ path }) => foldersAbove(path)));
-  // From the outside in: what is below a closed folder cannot even be looked at.
+  // From the outside in: entries of a closed folder cannot even be looked at.
   for (const folder of [...folders].sort()) {
     const found = await lstat(placeOf(top, folder)).catch(() => null);
     if (found?.isDirectory()) await chmod(placeOf(top, folder), found.mode | 0o700).catch(() => undefined);
@@ -200,7 +206,7 @@ async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly Change
     const isInWay = found.isDirectory() && (newMode === '160000' || oldId !== null);
     if (!isSpecial && !isInWay && oldId !== null) continue;
     await removeTree(place).catch(() => undefined);
-    // As git does it, folders that are empty then go along.
+    // Folders that become empty are removed, as git does.
     for (const folder of foldersAbove(path).toReversed()) await rmdir(placeOf(top, folder)).catch(() => undefined);
   }
 }
@@ -210,7 +216,7 @@ function foldersAbove(path: string): readonly string[] {
   return above === '.' ? [] : [...foldersAbove(above), above];
 }
 
-/** The tree without the agent's notes: one that only ever writes notes would keep the circuit closed. */
+/** Returns the tree without the agent's notes: an agent that only ever writes notes would keep the circuit closed. */
 export async function withoutNotes(repository: PrivateRepository, folder: Folder, tree: ObjectId): Promise<ObjectId> {
   const notes = notesIn(folder).map((path) => `:(top,glob)${path}`);
   return await repository.withIndex('empty', async (indexFile) => {
@@ -229,7 +235,7 @@ export async function withoutNotes(repository: PrivateRepository, folder: Folder
   });
 }
 
-/** What is called prd.json and is no list of tasks is content like any other. */
+/** Tells whether a prd.json is a task list; if not, it is content like any other. */
 async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): Promise<boolean> {
   const size = await git.answer(['cat-file', '-s', `${tree}:${path}`]);
   if (size.exitCode !== 0 || Number(size.stdout.toString()) > LARGEST_PRD_BYTES) return false;
@@ -237,17 +243,17 @@ async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): 
   return exitCode === 0 && holdsPrd(stdout.toString());
 }
 
-/** A longer one is not read as a list either. */
+/** Maximum size of a prd.json that is parsed, the same as for reading task lists. */
 const LARGEST_PRD_BYTES = 1024 * 1024;
 
-/** Where notes are, if there are any: files, or the folders of those that a pattern names. */
+/** Returns the paths that may have notes: files, or the folders of those that a pattern names. */
 export function notePlaces(folder: Folder): readonly string[] {
   return [
     ...new Set(notesIn(folder).map((path) => (path.includes('*') ? dirname(path).replace(/\/\*\*$/, '') : path))),
   ];
 }
 
-/** How a path gets into the tree: with its content (or its absence), with a note in place of its content, as a foreign repository, or not at all. */
+/** How a path enters the tree: with its content (or its absence), with a note in place of its content, as a foreign repository, or not at all. */
 type Entry =
   | { readonly kind: 'content'; readonly path: string }
   | { readonly kind: 'note'; readonly path: string; readonly standIn: StandIn; readonly note: string }
@@ -259,12 +265,13 @@ async function entryFor(top: string, path: string): Promise<Entry> {
   const found = await lstat(full).catch(() => null);
   if (!found) return { kind: 'content', path };
   if (found.isDirectory()) {
-    // Either a repository inside the repository, or a folder where a file used to be (its files are listed by themselves).
+    // Either a repository inside the repository, or a folder that replaced a file (its own files are listed
+    // separately).
     const nested = await stat(placeOf(top, `${path}/.git`)).catch(() => null);
     return nested ? { kind: 'repository', path, standIn: { is: 'repository' } } : { kind: 'removed', path };
   }
   if (found.isSymbolicLink()) return { kind: 'content', path };
-  // A pipe, a socket or a device is nothing that git knows.
+  // git does not track pipes, sockets or devices.
   if (!found.isFile()) return { kind: 'removed', path };
   if (found.size > LARGEST_FILE_BYTES) {
     return {
@@ -283,7 +290,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
     : { kind: 'note', path, standIn: { is: 'unreadable' }, note: `unreadable, changed at ${found.mtimeMs}` };
 }
 
-/** Notes a path that git did not take. Returns null if there is no file any more, or if it lies behind a link. */
+/** Returns a note for a path that git refused, or null if the file is gone or is behind a link. */
 async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, { kind: 'note' }> | null> {
   const above = await Promise.all(foldersAbove(path).map((folder) => lstat(placeOf(top, folder)).catch(() => null)));
   if (above.some((folder) => folder?.isDirectory() !== true)) return null;
@@ -293,7 +300,10 @@ async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, 
   return { kind: 'note', path, standIn: { is: 'refused' }, note };
 }
 
-/** Takes files into the index; returns those that git did not take. One of them (it vanished, it is being written, it lies behind a link, its encoding is wrong) must not cost us the others: bisect. */
+/**
+ * Adds files to the index and returns those that git refused. One such file (it vanished, it is being written, it is
+ * behind a link, its encoding is wrong) must not cost us the others, so the list is bisected.
+ */
 async function stage(repository: PrivateRepository, paths: readonly string[]): Promise<readonly string[]> {
   if (paths.length === 0) return [];
   const { exitCode } = await repository.git.answer(

@@ -16,51 +16,54 @@ import { createTail } from '../../../processes/output-tail.ts';
 import { describeEnd, type ProgramEnd, runProgram } from '../../../processes/run-program.ts';
 import type { TreeRequestOf, TreeSetup } from './inbox.ts';
 
-/** What a program printed and nobody has read yet. */
+/** Output of a program that nobody has read yet. */
 interface HeldOutput {
   push(chunk: Buffer): void;
-  /** Nothing more will come. */
+  /** Marks the end of the output. */
   end(): void;
-  /** The next line, without its line feed; null: it does not come, or is longer than may be held. */
+  /** Returns the next line without its line feed, or null if the output ended or the line is longer than the buffer. */
   line(): Promise<string | null>;
-  /** The next `count` bytes; null: they do not come. */
+  /** Returns the next `count` bytes, or null if the output ended before. */
   bytes(count: number): Promise<Buffer | null>;
-  /** Whether something is held. */
+  /** Tells whether the buffer is empty. */
   isEmpty(): boolean;
 }
 
-/** How the worker is started. */
+/** The command that starts the worker. */
 export interface TreeWorkerCommand {
   readonly file: string;
   readonly args: readonly string[];
   /** Its whole environment. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What one answer may take. */
+  /** Maximum time of one answer, in ms. */
   readonly answerMs?: number;
 }
 
-/** A worker that is there for one piece of work. */
+/** A worker that is started for one piece of work. */
 export interface TreeTalk {
-  /** Throws UserError for what the worker could not do. */
+  /** Asks the worker. Throws UserError if it could not do the work. */
   ask<K extends TreeQuestion>(kind: K, question: TreeRequestOf<K>): Promise<TreeAnswer<K>>;
-  /** What follows an answer. */
+  /** Returns the bytes that follow an answer. */
   bytes(count: number): Promise<Buffer>;
 }
 
-/** Runs a piece of work with a worker of its own; one after the other. No worker is left when it settles: whatever runs in the room next runs as the same user. */
+/**
+ * Runs a piece of work with a worker of its own, one after the other. The worker has ended when it settles: whatever
+ * runs next in the sandbox runs as the same user.
+ */
 export type WithWorker = <T>(body: (talk: TreeTalk) => Promise<T>) => Promise<T>;
 
-/** Each git command of the worker has a minute. */
+/** Maximum time of one answer, in ms; each git command of the worker has a minute. */
 const ANSWER_MS = 5 * MINUTE_MS;
 
-/** A worker ends with its input. */
+/** Time in ms for a worker to end after its input has ended. */
 const END_MS = 2_000;
 
 const TAIL_BYTES = 2_000;
 
 const CURE = 'Re-run the workflow. If it happens again, look for what ends processes on the runner, or a full disk.';
 
-/** The worker is not there any more, or not one of ours: `isGone` tells the first. */
+/** The worker ended (`isGone`), or sent an answer that ours never sends. */
 class WorkerLost extends Error {
   readonly isGone: boolean;
 
@@ -70,7 +73,7 @@ class WorkerLost extends Error {
   }
 }
 
-/** Workers in the room, each opened with `setup`. */
+/** Creates workers in the agent's sandbox, each opened with `setup`. */
 export function createWorkers(options: WorkersOptions): WithWorker {
   let last: Promise<unknown> = Promise.resolve();
 
@@ -90,7 +93,7 @@ export function createWorkers(options: WorkersOptions): WithWorker {
         return await attempt(body);
       } catch (error) {
         if (!(error instanceof WorkerLost)) throw error;
-        // Somebody may have ended it: all that it is asked for can be done twice.
+        // The agent may have killed the worker; every question is safe to repeat.
         if (error.isGone && !isAgain) continue;
         throw new UserError(
           'infrastructure',
@@ -123,7 +126,7 @@ function startWorker({ room, command, log }: WorkersOptions): { readonly talk: T
   let problem: string | null = null;
   let lostRoom: { readonly error: unknown } | null = null;
 
-  /** Why it is ended; the first reason stays. */
+  /** Ends the worker; the first reason stays. */
   function dismiss(why: string): void {
     problem ??= why;
     held.end();
@@ -159,7 +162,7 @@ function startWorker({ room, command, log }: WorkersOptions): { readonly talk: T
     return new WorkerLost(`the worker ${how}${said === '' ? '' : ` and said: ${said}`}`, true);
   }
 
-  /** What it answers, in time. */
+  /** Waits for an answer for a limited time. */
   async function within<T>(answer: Promise<T | null>): Promise<T> {
     const late = setTimeout(() => {
       dismiss(`the worker did not answer within ${String(Math.round(answerMs / 1000))} s`);
@@ -168,7 +171,7 @@ function startWorker({ room, command, log }: WorkersOptions): { readonly talk: T
       clearTimeout(late);
     });
     if (found !== null) return found;
-    // How it ended is known a moment after its output has.
+    // The exit is known a moment after the end of the output.
     if (problem === null) await ended;
     throw lost();
   }
@@ -199,7 +202,7 @@ function startWorker({ room, command, log }: WorkersOptions): { readonly talk: T
   };
 }
 
-/** Holds output for its reader: at most `mostBytes`; where there is more, nothing comes any more and `overflow` is called. */
+/** Creates a buffer of at most `mostBytes`; on more output, the buffer ends and `overflow` is called. */
 function holdOutput(mostBytes: number, overflow: () => void): HeldOutput {
   let held: Buffer[] = [];
   let size = 0;
@@ -211,7 +214,7 @@ function holdOutput(mostBytes: number, overflow: () => void): HeldOutput {
     arrived();
   }
 
-  /** The first `count` bytes, which leave what is held. */
+  /** Removes and returns the first `count` bytes. */
   function cut(count: number): Buffer {
     const all = Buffer.concat(held);
     held = count === all.length ? [] : [all.subarray(count)];
@@ -219,7 +222,7 @@ function holdOutput(mostBytes: number, overflow: () => void): HeldOutput {
     return all.subarray(0, count);
   }
 
-  /** False: nothing more comes. */
+  /** Waits for more output; returns false at its end. */
   async function more(): Promise<boolean> {
     if (isOver) return false;
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -246,7 +249,7 @@ function holdOutput(mostBytes: number, overflow: () => void): HeldOutput {
     },
     end: finish,
     async line() {
-      // Each chunk is looked through once.
+      // Each chunk is searched once.
       for (let seen = 0, before = 0; ;) {
         for (; seen < held.length; seen += 1) {
           const chunk = held[seen] ?? Buffer.alloc(0);

@@ -37,37 +37,34 @@ import {
 
 /** The worker's git directories, in a folder of the agent's user. */
 interface Outbox {
-  /** Over the work tree, with what is lent and objects of its own. */
+  /** Bound to the work tree, with the lent objects and its own. */
   readonly own: OwnRepository;
-  /** Over the work tree, with the objects of the checkout. */
+  /** Bound to the work tree, with the objects of the checkout. */
   readonly checkout: PrivateRepository;
   readonly exchange: Exchange;
-  /** Packs `wanted` without what is known; returns the size of the pack, null: it would be empty. */
+  /** Packs `wanted` without what is known; returns the size of the pack in bytes, or null if it would be empty. */
   pack(name: string, wanted: readonly ObjectId[], known: readonly string[]): Promise<number | null>;
-  /** A part of what was packed under that name. */
+  /** Returns a part of the pack with that name. */
   part(name: string, from: number): Promise<Buffer>;
 }
 
-/** Reads all files of the work tree. */
+/** Maximum time to read all files of the work tree, in ms. */
 const REFRESH_MS = 5 * MINUTE_MS;
 
-/** Two gigabytes of new files. */
+/** Maximum time to pack, in ms: enough for two gigabytes of new files. */
 const PACK_MS = 3 * MINUTE_MS;
 
-/** What the worker is made of. */
+/** The options of the worker. */
 interface TreeWorkerOptions {
   readonly input: Readable;
   readonly output: Writable;
-  /** Of its process: git gets PATH and HOME of it. */
+  /** The environment of its process; git gets PATH and HOME from it. */
   readonly env: NodeJS.ProcessEnv;
-  /** Text files below a folder. */
+  /** Returns the text files below a folder. */
   readonly filesOf: (top: string) => WorkTreeFiles;
 }
 
-/**
- * Works in the work tree as the user whom it belongs to: answers questions until its input ends. The process should
- * exit then, whatever it still does.
- */
+/** Works in the work tree as its owner: answers questions until its input ends. The process should exit then, even if work is pending. */
 export async function serveWorkTree({ input, output, env, filesOf }: TreeWorkerOptions): Promise<void> {
   const warnings: string[] = [];
   const log = { warning: (text: string): void => void warnings.push(text) };
@@ -95,7 +92,7 @@ export async function serveWorkTree({ input, output, env, filesOf }: TreeWorkerO
   await once(lines, 'close');
 }
 
-/** An answer, and what follows it. */
+/** An answer, and the bytes that follow it. */
 interface Answered {
   readonly answer: Parameters<typeof renderTreeAnswer>[0];
   readonly bytes?: Buffer;
@@ -111,7 +108,7 @@ async function write(output: Writable, what: string | Buffer): Promise<void> {
   if (!output.write(what)) await once(output, 'drain');
 }
 
-/** Answers all but the first question. */
+/** Answers every question but the first. */
 type Desk = (request: Exclude<TreeRequest, { kind: 'open' }>) => Promise<Answered>;
 
 function openDesk(
@@ -141,7 +138,7 @@ function openDesk(
     await clearOutbox(setup);
   }
 
-  /** The agent may have broken what was kept: then it is made once more, from what it cannot write. */
+  /** Runs `body`, and once more with newly made files if it fails: the agent may have broken the kept ones. */
   async function inPlace<T>(body: (place: Place) => Promise<T>): Promise<T> {
     try {
       return await body(await opened());
@@ -226,11 +223,11 @@ async function putBack(
 }
 
 async function leave({ outbox, side }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {
-  // Of what the checkout holds, only that can be left out which is known here.
+  // Only commits that are known here can be left out.
   await side.leavePlainCheckout({ branch, tip, has: await existing(outbox, has), hasIndex: false });
 }
 
-/** Those that are here. */
+/** Returns those ids that exist here. */
 async function existing({ own }: Outbox, ids: readonly ObjectId[]): Promise<readonly ObjectId[]> {
   const found = await Promise.all(
     ids.map(async (id) => ((await own.git.answer(['cat-file', '-e', id])).exitCode === 0 ? [id] : [])),
@@ -238,12 +235,12 @@ async function existing({ own }: Outbox, ids: readonly ObjectId[]): Promise<read
   return found.flat();
 }
 
-/** Opens the outbox, as it was left or as a new one. */
+/** Opens the outbox as it was left, or creates a new one. */
 async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.ProcessEnv): Promise<Outbox> {
   const { outbox, inbox, roots } = setup;
   const folder = join(outbox, 'own');
   const packs = join(outbox, 'packs');
-  // The agent may have closed its home.
+  // The agent may have made its home inaccessible.
   await chmod(dirname(outbox), 0o700).catch(() => undefined);
   for (const place of [outbox, folder, packs]) await makeFolder(place);
   await Promise.all((await readdir(packs)).map((name) => rm(join(packs, name), { recursive: true, force: true })));
@@ -257,7 +254,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     borrowed: join(inbox, INBOX.objects),
     shallow: roots,
   });
-  // Whether the agent left any objects there is seen when they are wanted.
+  // Whether the agent left any objects shows when they are needed.
   const checkout = await layOwnRepository(workspace, {
     ...common,
     config: setup.own.config,
@@ -266,10 +263,10 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     borrowed: null,
     shallow: [],
   });
-  // Without one all files are read; it was right when the work tree was handed over.
+  // Without an index, all files would be read; the lent one was right when the work tree was handed over.
   if ((await lstat(own.indexFile).catch(() => null)) === null) {
     await copyIndex(join(inbox, INBOX.index), own.indexFile);
-    // Every file has had another owner since, so all are read once; from then on each change of one shows.
+    // Every file has changed owner since, so all are read once; from then on, each change shows.
     await own.git.answer(['update-index', '-q', '--refresh'], { timeoutMs: REFRESH_MS });
   }
 
@@ -280,7 +277,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     async pack(name, wanted, known) {
       const input = [...wanted, ...known.map((id) => `^${id}`), ''].join('\n');
       const base = join(packs, name);
-      // On its way it need not be small.
+      // A pack in transit need not be small.
       const packed = await own.git.answer(
         ['pack-objects', '--quiet', '--revs', '--window=0', '--compression=1', '--non-empty', base],
         { input, timeoutMs: PACK_MS },
@@ -303,12 +300,12 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
   };
 }
 
-/** Removes all that was kept from one time to the next. What cannot be removed is moved out of the way. */
+/** Removes all files kept between calls. Those that cannot be removed are moved out of the way. */
 async function clearOutbox({ outbox }: Pick<TreeSetup, 'outbox'>): Promise<void> {
   await rm(outbox, { recursive: true, force: true }).catch(() => rename(outbox, `${outbox}.${randomUUID()}`));
 }
 
-/** Whatever else stands at its place goes. */
+/** Creates the folder, and removes anything else at its path. */
 async function makeFolder(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found !== null && !found.isDirectory()) await rm(path, { force: true });

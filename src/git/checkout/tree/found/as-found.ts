@@ -2,16 +2,16 @@ import type { ObjectId } from '../../../../core/evidence.ts';
 import { indexLine, type Change } from '../../../objects.ts';
 import type { PrivateRepository } from '../../private-repository.ts';
 
-/** Mode and content of a path in a tree. */
+/** The mode and content of a path in a tree. */
 interface TreeEntry {
   readonly mode: string;
   readonly id: ObjectId;
 }
 
 /**
- * A path of the work tree that is not as the commit has it, and that is nobody's work: git itself laid it so (line ends,
- * `ident`, filters), or a command left it and it cannot be put back. While it is as it was found, it counts as the commit
- * has it. null: the path is not there.
+ * A path of the work tree that differs from the commit through nobody's change: git itself wrote it so (line ends,
+ * `ident`, filters), or a command left it and it cannot be put back. It counts as unchanged while it stays as found.
+ * null: the path does not exist.
  */
 export interface AsFound {
   readonly path: string;
@@ -19,7 +19,7 @@ export interface AsFound {
   readonly counted: TreeEntry | null;
 }
 
-/** What differs from one tree to the other, which is how the work tree was found. */
+/** Returns the differences between two trees as paths that were found so. */
 export function asFoundIn(changes: readonly Change[]): readonly AsFound[] {
   return changes.map(({ path, oldMode, oldId, newMode, newId }) => ({
     path,
@@ -28,7 +28,7 @@ export function asFoundIn(changes: readonly Change[]): readonly AsFound[] {
   }));
 }
 
-/** The list with `more`, which replaces what it says of the same paths. */
+/** Returns the list with `more`, which replaces earlier items of the same paths. */
 export function addAsFound(list: readonly AsFound[], more: readonly AsFound[]): readonly AsFound[] {
   const paths = new Set(more.map(({ path }) => path));
   return [...list.filter(({ path }) => !paths.has(path)), ...more];
@@ -59,7 +59,7 @@ export async function countedTree(
   });
 }
 
-/** Puts every path of the list into the repository's index as it counts, so that its file is read next time. */
+/** Writes every path of the list into the repository's index as it counts, so that its file is read next time. */
 export async function countInIndex({ git }: PrivateRepository, list: readonly AsFound[]): Promise<void> {
   if (list.length === 0) return;
   const lines = list.map(({ path, found, counted }) =>
@@ -68,7 +68,10 @@ export async function countInIndex({ git }: PrivateRepository, list: readonly As
   await git.text(['update-index', '-z', '--add', '--replace', '--index-info'], { input: lines.join('') });
 }
 
-/** What of changes from a commit of the lane is somebody's work: `git add` writes what git laid otherwise in another way than the commit has it. */
+/**
+ * Returns the changes of a lane's commit that are somebody's work: `git add` may write a file otherwise than its commit
+ * although only git changed it.
+ */
 export function withoutFound(changes: readonly Change[], list: readonly AsFound[]): readonly Change[] {
   if (list.length === 0) return changes;
   const found = new Map(list.map((one) => [one.path, one]));
@@ -78,7 +81,7 @@ export function withoutFound(changes: readonly Change[], list: readonly AsFound[
   });
 }
 
-/** A mode that is as it was found stays out of it when the content changes, and the other way round. */
+/** Returns the entry that counts: an unchanged mode is taken from the commit even if the content changed, and vice versa. */
 function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeEntry | null {
   if (now === null || found === null || counted === null)
     return now?.id === found?.id && now?.mode === found?.mode ? counted : now;
@@ -87,7 +90,7 @@ function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeE
   return { mode: now.mode === found.mode ? counted.mode : now.mode, id: now.id === found.id ? counted.id : now.id };
 }
 
-/** The part of a mode that tells files, links and repositories apart. */
+/** Returns the part of a mode that distinguishes files, links and repositories. */
 function kindOf(mode: string): string {
   return mode.slice(0, 3);
 }

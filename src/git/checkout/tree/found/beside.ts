@@ -9,32 +9,35 @@ import { refOf, type Workspace } from '../../workspace.ts';
 import { plainReading, readWorkTree } from '../work-tree.ts';
 import type { AsFound } from './as-found.ts';
 
-/** The checkout whose git directory says where else there is work, and a repository of ours over it, in whose folder is made what is needed. */
+/** The checkout whose git directory lists other work, and one of our repositories over it, in whose folder temporary files are made. */
 export interface BesideOptions {
   readonly workspace: Pick<Workspace, 'top' | 'gitFolder' | 'commonFolder' | 'objectFormat' | 'git' | 'removePipes'>;
   readonly own: Pick<OwnRepository, 'folder' | 'setup'>;
-  /** Folders of objects that it may need. */
+  /** Folders of objects to read from. */
   readonly objects: readonly string[];
 }
 
-/** What work beside the work tree is compared with. */
+/** An item of work beside the work tree, and what it is compared with. */
 export interface BesideQuestion {
   readonly item: BesideWork;
-  /** Commits whose past is no news: the lane's newest one, and the agent's. */
+  /** Commits whose past is not new: the lane's newest one, and the agent's. */
   readonly known: readonly ObjectId[];
-  /** The work tree: what is in it as well is not beside it. */
+  /** The work tree: work that it also contains is not beside it. */
   readonly now: ObjectId;
 }
 
-/** More of a reflog is not read. */
+/** Maximum number of bytes of a reflog that are read. */
 const MOST_LOG_BYTES = 256 * 1024;
 const MOST_WORK_TREES = 5;
-/** A longer patch is cut. */
+/** Maximum length of a patch, in characters; longer ones are cut. */
 const MOST_PATCH_CHARS = 512 * 1024;
-/** What nobody worked on: copies of the server's branches, and our own notes. */
+/** Refs that contain nobody's work: copies of the server's branches, and our own notes. */
 const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
 
-/** Work that the git directory knows of beside the branch that is checked out: other branches, tags, stashes, heads that were left, other work trees. */
+/**
+ * Finds work that the git directory knows of outside the checked-out branch: other branches, tags, stashes, heads that
+ * were left, other work trees.
+ */
 export async function findBeside(options: BesideOptions, asFound: readonly AsFound[]): Promise<readonly BesideWork[]> {
   const { workspace } = options;
   const [listed, at, stashes, left, trees] = await Promise.all([
@@ -70,7 +73,7 @@ async function stashesOf({ commonFolder }: BesideOptions['workspace']): Promise<
   });
 }
 
-/** Commits that were made on no branch, and then left for a branch. */
+/** Returns commits that were made on no branch and then left for a branch. */
 async function leftHeads({ gitFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
   const ids = (await lastLines(join(gitFolder, 'logs', 'HEAD'))).flatMap((line) => {
     const [, id = ''] = /^([0-9a-f]+) [0-9a-f]+ [^\t]*\tcheckout: moving from [0-9a-f]{7,64} to /.exec(line) ?? [];
@@ -89,7 +92,7 @@ async function lastLines(path: string): Promise<readonly string[]> {
   return lines.slice(-MOST_BESIDE);
 }
 
-/** Other work trees with what lies in them; the id is that of their content. Git lays their files as it laid those of the checkout. */
+/** Returns the other work trees; the id is that of their content. Git writes their files as it wrote those of the checkout. */
 async function workTreesOf(options: BesideOptions, asFound: readonly AsFound[]): Promise<readonly BesideWork[]> {
   const folder = join(options.workspace.commonFolder, 'worktrees');
   const names = (await readdir(folder).catch(() => [])).slice(0, MOST_WORK_TREES);
@@ -121,7 +124,7 @@ async function contentOf(options: BesideOptions, top: string, asFound: readonly 
   return tree;
 }
 
-/** A repository with objects of its own, which reads those of all others. */
+/** Creates a repository with objects of its own that also reads the objects of all others. */
 async function besideRepository({ workspace, own, objects }: BesideOptions, top: string): Promise<PrivateRepository> {
   const folder = join(own.folder, 'beside');
   const { setup } = own;
@@ -132,7 +135,7 @@ async function besideRepository({ workspace, own, objects }: BesideOptions, top:
   );
 }
 
-/** What the work would change in the work tree; null: nothing that is not there already, or it cannot be had. */
+/** Returns what the work would change in the work tree, or null if that has it already or the work cannot be read. */
 export async function patchOf(options: BesideOptions, { item, known, now }: BesideQuestion): Promise<string | null> {
   const repository = await besideRepository(options, options.workspace.top);
   const { git } = repository;
@@ -151,14 +154,14 @@ export async function patchOf(options: BesideOptions, { item, known, now }: Besi
   const text = `${patch.exitCode === 0 ? patch.stdout.toString() : ''}${untracked}`;
   return text.slice(0, MOST_PATCH_CHARS);
 
-  /** Returns the commit that the work was begun on. */
+  /** Returns the commit that the work began from. */
   async function baseOf(): Promise<string> {
     if (item.is === 'stash') return `${item.id}^1`;
     const merged = await git.answer(['merge-base', item.head ?? item.id, known[0] ?? '']);
     return merged.exitCode === 0 ? merged.stdout.toString().trim() : (known[0] ?? '');
   }
 
-  /** Files that git did not track, which a stash keeps in a commit of their own. */
+  /** Returns the files that git did not track, which a stash keeps in a commit of their own. */
   async function untrackedOf(): Promise<string> {
     const shown = await git.answer([
       'diff-tree',
