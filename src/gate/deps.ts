@@ -8,14 +8,14 @@ import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { StateStore } from '../ports/state.ts';
 
-/** What the gate needs of the world. */
+/** The ports and values that the gate needs. */
 export interface GateDeps {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
   readonly repository: Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'openLane'>;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
-  /** Where a lane's branch begins this time. `lastHead`: what was published of it last; null: nothing. */
+  /** Finds where a lane's branch begins this time. `lastHead` is the commit that was published last; null if there is none. */
   readonly findStart: (lane: {
     readonly branch: string;
     readonly remoteHead: string | null;
@@ -25,16 +25,16 @@ export interface GateDeps {
   readonly examine: Examine;
   readonly clock: Clock;
   readonly log: Log;
-  /** Reads the circuit that another Ralph left in the checkout as the job made it; null: there is none. */
+  /** Reads the circuit that another Ralph left in the checkout as the job made it; null if there is none. */
   readonly readLeftCircuit: () => Promise<Omit<LeftCircuit, 'hash'> | null>;
-  /** Text → the same text without secrets. */
+  /** Returns the text without secrets. */
   readonly redact: (text: string) => string;
-  /** Text → its hash, in hex digits. */
+  /** Returns the hash of a text in hex digits. */
   readonly sha256: (text: string) => string;
   /** Environment variables that a pipeline may name. */
   readonly variables: Readonly<Record<string, string>>;
-  /** UUID of this run's process tree. */
+  /** The UUID of this run's process tree. */
   readonly runTag: string;
-  /** Called before a lane is claimed: whoever ends this run from then on must give it back. */
+  /** Called before a lane is claimed: from then on, every end of this run must release it. */
   readonly claiming: (lane: LaneId) => void;
 }

@@ -11,7 +11,7 @@ import { trusts } from './people/trust.ts';
 import { forTasks } from './tasks/sources.ts';
 import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
 
-/** What an event means → Intake, with what was found of other Ralphs where somebody asks for work or an answer. Spends no agent call. */
+/** Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes no agent call. */
 export async function gate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
   const found = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const intake = await follow(deps, intent);
@@ -51,7 +51,7 @@ async function workLabeledIssue(
   return answering(issue, () => workIssue(deps, { number: issue, redo: true, approvedText }));
 }
 
-/** Acknowledges every command by a reaction at once: eyes for somebody who may command, thumbs down for others. */
+/** Acknowledges every command by a reaction at once: eyes for a person who may command, thumbs down for others. */
 async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
   const isAllowed = await trusts(deps, intent.actor);
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');

@@ -24,10 +24,10 @@ import { lookAfterWaiting, type LookedAfter, notLookedAfter } from './lane/waiti
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { forTasks, type Purpose, type Request } from './tasks/sources.ts';
 
-/** An issue that somebody wants to be worked on now. `approvedText`: its text when they put the label on; null: the event does not say. */
+/** An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event does not contain it. */
 interface AskedIssue {
   readonly number: number;
-  /** Whether it is done again if it is done already. Only a run's first attempt does that. */
+  /** True if finished work is repeated. Only a run's first attempt does that. */
   readonly redo: boolean;
   readonly approvedText: IssueText | null;
 }
@@ -48,7 +48,7 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
   return waiting.unheard ?? { ...own, notes };
 }
 
-/** Looks at waiting pull requests, which come before new tasks, unless somebody asks for the queue by name. */
+/** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */
 async function lookAfter(
   deps: GateDeps,
   { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
@@ -63,7 +63,7 @@ async function lookAfter(
   return lookAfterWaiting(deps, { issues, request: queue, admit });
 }
 
-/** Returns the end of a run in a repository without the task label, or null if the label exists or nobody knows. */
+/** Returns the end of a run in a repository without the task label, or null if the label exists or that is unknown. */
 async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null> {
   if (!config.taskSources.includes('issues')) return null;
   try {
@@ -74,7 +74,7 @@ async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null
   }
 }
 
-/** Says what a run of the queue would do if a person started it now. Claims, reserves and opens nothing. */
+/** Returns what a run of the queue would do if a person started it now. Claims, reserves and opens nothing. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
   const by = { asked: false, byHand: true, purpose: forTasks };
   const request = await queueRequest(deps, by, await listIssues(deps));
@@ -112,7 +112,7 @@ function requestWith(
   return { id: QUEUE, requested: 'by-queue', purpose, asked, byHand, redo: false, ...request };
 }
 
-/** If a prompt is all that could be worked on, warns how to switch that on. */
+/** Warns how to switch a prompt on if it is the only possible work. */
 async function withUnusedPrompt(
   deps: GateDeps,
   end: ReturnType<typeof endIntake>,
@@ -132,7 +132,7 @@ async function needCheckout({ config, repository, log }: GateDeps): Promise<void
   log.warning(missing);
 }
 
-/** Finds task files. If the checkout cannot be read, warns and leaves the issues to be worked on; throws if there are none. */
+/** Finds task files. If the checkout cannot be read, warns and leaves the issues to be worked on; throws if there are no issues. */
 async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {
     return await findTaskFiles(deps);
@@ -168,7 +168,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   });
 }
 
-/** Issues that the queue works on; none if `task-sources` or the repository leaves issues out. */
+/** Returns the issues that the queue works on; empty if `task-sources` or the repository leaves issues out. */
 export async function queuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
   const listed = await listIssues(deps);
   return listed.kind === 'listed' ? listed.issues : [];
@@ -193,7 +193,10 @@ export function hasTaskLabel({ config }: Pick<GateDeps, 'config'>, { labels }: P
   return hasLabel(labels, config.taskLabel);
 }
 
-/** Lists files and settings of other Ralphs, one line each, for log and summary; empty if there are none. Never throws: an unreadable file must not keep a run from working. */
+/**
+ * Lists files and settings of other Ralphs, one line each, for log and summary; empty if there are none. Never throws:
+ * an unreadable file must not keep a run from working.
+ */
 export async function detectOtherRalphs({
   config,
   repository,
@@ -225,7 +228,7 @@ export async function detectOtherRalphs({
   return lines;
 }
 
-/** The number of steps in each pipeline file. Loads parsers only if there is one. */
+/** Returns the number of steps in each pipeline file. Loads parsers only if there is one. */
 async function stepsIn(texts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, number | null>>> {
   if (!PIPELINE_FILES.some((file) => Object.hasOwn(texts, file))) return {};
   const { stepCounts } = await import('../core/pipeline/reading/file-data.ts');

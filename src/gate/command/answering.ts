@@ -2,7 +2,7 @@ import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 
-/** Makes sure that the person who asked in the thread gets an answer, whatever comes of it. */
+/** Makes sure that the person who asked in the thread gets an answer, also when `ask` fails. */
 export async function answering(thread: number, ask: () => Promise<Intake>): Promise<Intake> {
   try {
     const intake = await ask();
@@ -18,7 +18,7 @@ export async function answering(thread: number, ask: () => Promise<Intake>): Pro
   }
 }
 
-/** Ends a run whose request makes no sense in its thread, with an answer that says why. */
+/** Ends a run whose request makes no sense in its thread, with an answer that gives the reason. */
 export function refuse({ log }: Pick<GateDeps, 'log'>, thread: number, why: string): Intake {
   log.info(why);
   return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why } } };

@@ -49,7 +49,8 @@ export async function obey(
         ? workQueue(deps, { asked: true, byHand: true, purpose: forTasks })
         : answeredIn(
             thread,
-            // On its pull request the person asks for what is open there. To have finished work done again, they ask on the issue.
+            // A person who commands on a pull request means its open work. To repeat finished work, they ask on the
+            // issue.
             await workIssue(deps, { number: found.issue, redo: found.kind === 'issue', approvedText: null }),
           );
     case 'order': {
@@ -70,14 +71,14 @@ export async function obey(
   }
 }
 
-/** The answer, where the command was given. */
+/** Returns the intake with its answer addressed to the thread of the command. */
 function answeredIn({ number }: Thread, intake: Intake): Intake {
   return intake.kind === 'end' && intake.answer !== null
     ? { ...intake, answer: { ...intake.answer, thread: number } }
     : intake;
 }
 
-/** Obeys a command that a dispatch gives to the queue. Whoever may dispatch may command. */
+/** Obeys a command that a dispatch gives to the queue. Everyone who may dispatch may command. */
 export async function obeyDispatch(
   deps: GateDeps,
   { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>,
@@ -91,7 +92,7 @@ export async function obeyDispatch(
     case 'retry': {
       const { topic, task } = whatToRetry({ kind: 'queue' }, command.task);
       const lane = await laneToRetry(deps, topic, task);
-      // Nobody is answered in a thread, so the run itself must say it.
+      // A dispatch has no thread to answer in, so the run itself must report it.
       if (lane.kind === 'none') throw new UserError('configuration', lane.why);
       return retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
@@ -111,7 +112,7 @@ function answerTo(command: Extract<Command, { kind: 'status' | 'help' | 'unknown
     : { kind: 'help', word: command.kind === 'unknown' ? command.word : '' };
 }
 
-/** Who orders, and the thread (null: none) in which it is answered. */
+/** The person who orders, and the thread that gets the answer; null if there is no thread. */
 type Giver = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
 
 type Ordering = Giver & Pick<OrderGiven, 'kind' | 'task'>;
@@ -121,9 +122,9 @@ async function order(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   return reportStatus(deps, lane, { thread, text: { kind: 'status', receipt } });
 }
 
-/** The order is kept first: a run that may not work now leaves it to the lane's next one, and the answer says so. */
+/** Keeps the order first: a run that may not work now leaves it to the lane's next run, and the answer says so. */
 async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
-  // Where nothing is kept, nothing has failed before.
+  // Without a store, nothing has failed before.
   const receipt = deps.config.stateStore === 'none' ? null : await saveOrder(deps, lane, given);
   const number = issueOfId(lane);
   const intake =
@@ -135,14 +136,14 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
     : intake;
 }
 
-/** What a comment is about: the queue's or an issue lane's pull request, or an issue. */
+/** The subject of a comment: the queue's or an issue lane's pull request, or an issue. */
 type Topic = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; readonly issue: number };
 
-/** The topic whose lane has the task, and the task, if one is meant. On an issue it is that one unless another is named. */
+/** Returns the topic whose lane has the task, and the task, if one is meant. On an issue, that issue is meant unless another task is named. */
 function whatToRetry(topic: Topic, named: TaskId | null): { readonly topic: Topic; readonly task: TaskId | null } {
   const task = named ?? (topic.kind === 'queue' ? null : issueLane(topic.issue));
   const issue = task === null ? null : issueOfId(task);
-  // What was asked of a pull request is of the lane whose it is.
+  // A request on a pull request belongs to that pull request's lane.
   if (task !== null && isFeedback(task)) return { topic, task };
   if (issue === null) return { topic: { kind: 'queue' }, task };
   return { topic: topic.kind === 'lane' && topic.issue === issue ? topic : { kind: 'issue', issue }, task };
@@ -170,7 +171,10 @@ async function topicOfThread(
   };
 }
 
-/** The lane that works on the topic: an issue has its own from the moment in which a run claims it. When the branch of one that nothing holds up is gone again, the queue works on the issue if it still is a task. */
+/**
+ * Returns the lane that works on the topic. An issue has its own lane from the moment a run claims it; once the branch
+ * of an issue that nothing blocks is gone, the queue works on the issue if it is still a task.
+ */
 async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   if (topic.kind === 'queue') return QUEUE;
   const own = issueLane(topic.issue);
@@ -196,7 +200,7 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   return issue !== null && issue.state === 'open' && hasTaskLabel(deps, issue) ? QUEUE : own;
 }
 
-/** As `laneToOrder`; an entry of a file that was never there is nobody's. */
+/** Works like `laneToOrder`, but returns no lane for an unknown task that is not an issue. */
 async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): Promise<LaneToOrder> {
   const lane = await laneToOrder(deps, topic);
   if (lane.kind === 'none' || task === null || isIssueTask(task)) return lane;
@@ -208,7 +212,7 @@ async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): P
   return { kind: 'none', why: `${unknownTask(task, known, what)} Nothing was changed.` };
 }
 
-/** True if the lane's pull request has this thread or review: what a run without a call has left to a person is not in its memory. */
+/** Returns true if the lane's pull request has this thread or review: the lane's state lacks a thread that a run without a call left to a person. */
 async function isOnPullRequest({ forge, config }: GateDeps, lane: LaneId, task: TaskId): Promise<boolean> {
   if (!isFeedback(task)) return false;
   const now = await forge.pullRequestNow(config.branchPrefix + lane);
@@ -219,7 +223,7 @@ async function isOnPullRequest({ forge, config }: GateDeps, lane: LaneId, task: 
 
 type LaneToOrder = { readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string };
 
-/** As `laneAt`, but an order to the queue is given where the queue works. */
+/** Works like `laneAt`, but sends an order to the queue where the queue works. */
 async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   const id = await laneAt(deps, topic);
   if (id !== QUEUE || topic.kind !== 'issue') return { kind: 'lane', id };
@@ -236,7 +240,7 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   };
 }
 
-/** What would stop runs, as an answer to who asked. A state that cannot be read is one thing more that is wrong. */
+/** Reports what would stop runs, as an answer to the person who asked. An unreadable state counts as one more problem. */
 async function reportSetUp(deps: GateDeps, id: LaneId, thread: number | null): Promise<Intake> {
   const looked = await tryStatus(deps, id);
   const findings = await deps.examine({

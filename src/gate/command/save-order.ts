@@ -14,8 +14,9 @@ import { listTasks } from '../tasks/sources.ts';
 import { queuedIssues } from '../work.ts';
 
 /**
- * Leaves the order for the lane's next run; a store that takes no orders gets the state as if it had been obeyed.
- * Null: an earlier attempt of this run gave it, and it is not given twice. Throws a UserError when it cannot be kept.
+ * Leaves the order for the lane's next run; a store without orders gets the state as if the order had been obeyed.
+ * Returns null if an earlier attempt of this run gave the order: it is not given twice. Throws a UserError if it cannot
+ * be kept.
  */
 export async function saveOrder(
   deps: GateDeps,
@@ -26,7 +27,7 @@ export async function saveOrder(
   const given: OrderGiven = { ...words, run: context.runId, at: clock.now() };
   if (config.stateStore === 'none')
     throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
-  // Before anything is written: a lane that this version cannot read is not ordered either.
+  // Before anything is written: no order goes to a lane that this version cannot read.
   const kept = await loadLane({ lane, deps });
   const restored = judgeLane(kept, { lane, expected: false, elsewhere: [], deps });
   if (wasGiven(deps, kept)) {
@@ -44,23 +45,23 @@ export async function saveOrder(
     if (why !== null) throw notKept(given, why, 'infrastructure');
   }
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
-  // A cache ends no run, since a run does not read it again.
+  // A stop in the cache becomes a pause, since a run does not read the cache again.
   return { order: isCopied && given.kind === 'stop' ? 'pause' : given.kind, changed: changesAnything(restored, given) };
 }
 
-/** Why an order was not kept; null: it was. */
+/** Returns why an order was not kept, or null if it was. */
 export function notKeptOf(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
-/** The cache alone keeps no orders, so there every attempt but the first is taken for a second one. */
+/** Returns true for every attempt but the first if the state is only in the cache, which keeps no orders. */
 function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolean {
   if (context.runAttempt === 1) return false;
   const orders = restored !== null && 'orders' in restored ? restored.orders : [];
   return config.stateStore === 'cache' || orders.some(({ run }) => run === context.runId);
 }
 
-/** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */
+/** Saves the state as if the next run had obeyed, since the cache alone keeps no orders. */
 async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, given: OrderGiven): Promise<LaneState> {
   const sequence = state.sequence + 1;
   const obeyed = applyOrders({ ...state, transcript: null, sequence, savedAt: clock.now() }, [
@@ -78,7 +79,7 @@ async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, 
   return obeyed;
 }
 
-/** Some of what a cache keeps counts only when it is signed with the agent's key, which this job may not have. */
+/** Checks the signature of parts that a cache keeps only when signed with the agent's key, which this job may lack. */
 async function confirmSigned({ store }: GateDeps, obeyed: LaneState, given: OrderGiven): Promise<void> {
   const part = SIGNED_PARTS[given.kind];
   if (part === null || obeyed[part] === null) return;
@@ -90,18 +91,18 @@ async function confirmSigned({ store }: GateDeps, obeyed: LaneState, given: Orde
     );
 }
 
-/** What an order stands or falls with in a cache. */
+/** The part of a cached state that must be signed for an order to count. */
 const SIGNED_PARTS: Readonly<Record<OrderKind, 'pause' | 'leftCircuit' | null>> = {
   pause: 'pause',
   resume: null,
   stop: 'pause',
   retry: null,
-  // Without it, what another Ralph left open would be honoured again.
+  // Without the signature, a circuit that another Ralph left open would be honoured again.
   'reset-circuit': 'leftCircuit',
   'reset-session': null,
 };
 
-/** Whether the order finds anything to do. */
+/** Returns true if the order changes anything. */
 function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: OrderGiven): boolean {
   switch (kind) {
     case 'pause':
@@ -129,7 +130,7 @@ function notKept({ kind }: OrderGiven, why: string, whose: UserError['kind'] = '
   );
 }
 
-/** How the lane stands, as an answer to who asked. */
+/** Reports the state of the lane, as an answer to the person who asked. */
 export async function reportStatus(
   deps: GateDeps,
   id: LaneId,
@@ -162,7 +163,7 @@ export async function reportStatus(
   };
 }
 
-/** Tasks of the lane by id: those that are listed, and those that it worked on before. Null: not all of them can be read. */
+/** Returns the ids of the lane's tasks, listed now or worked on before; null if not all of them can be read. */
 export async function knownTasks(deps: GateDeps, id: LaneId): Promise<readonly TaskId[] | null> {
   const { listed } = await listLane(deps, id);
   return listed.tasks.some(({ obstacle }) => obstacle === 'unreadable')

@@ -23,18 +23,18 @@ import {
   withdrawn,
 } from './meanings.ts';
 
-/** One event with its types, and what a run does for it. */
+/** An event with its types, and what a run does for it. */
 export interface EventRow {
   readonly event: string;
-  /** null: the event has no types, or any of them will do. */
+  /** The types of the event; null if it has no types, or all count. */
   readonly types: readonly string[] | null;
-  /** One sentence for people. */
+  /** What a run does, as one sentence for people. */
   readonly does: string;
-  /** What a payload means; null: it does not have the shape that GitHub documents. Throws a UserError for words that are not a command. */
+  /** Returns the meaning of a payload, or null if it lacks the shape that GitHub documents. Throws a UserError for words that are not a command. */
   readonly parse: (payload: unknown, inputs: EventInputs) => Meaning | null;
 }
 
-/** Every supported event: how it is parsed, which lanes it means, who asks, and what is to be done. Main and post read the same row. */
+/** Every supported event: how it is parsed, its lanes, the person who asks, and the intent. Main and post read the same row. */
 export const EVENTS: readonly EventRow[] = [
   row({
     event: 'schedule',
@@ -161,7 +161,7 @@ export const EVENTS: readonly EventRow[] = [
     means: ({ action, review, pull_request: pull, sender }, inputs) => {
       if (isOwnComment(review.body)) return notForUs("The review is Ralph's own.");
       const about = { pull, sender, inputs };
-      // Whatever else the review says: the next runs read its threads. A reply in a thread is a review without a text.
+      // A review without a command starts a run that reads its threads. A reply in a thread is a review without a text.
       const command = action === 'submitted' ? commandInReview({ body: review.body, reactTo: null }, about) : null;
       if (command !== null) return command;
       if (action === 'dismissed') return notForUs('The review was dismissed, so it asks for nothing.');
@@ -181,7 +181,7 @@ export const EVENTS: readonly EventRow[] = [
       const command = action === 'created' ? commandInReview({ body, reactTo }, about) : null;
       if (command !== null) return command;
       if (action === 'deleted') return notForUs('The comment was deleted, so it asks for nothing.');
-      // A review of sixty comments is one event of its own and sixty of these: one run answers them all.
+      // A review of sixty comments is one event plus sixty of this kind: one run answers them all.
       return action === 'created' && typeof answers !== 'number'
         ? notForUs('The comment is part of a review, whose event `pull_request_review` starts the run.')
         : reviewed(about);
@@ -203,7 +203,7 @@ export const EVENTS: readonly EventRow[] = [
     means: ({ workflow_run: run, workflow, repository }, inputs) => {
       const paths = [run.path, workflow?.path].map((path) => path?.replace(/@.*/, ''));
       if (inputs.ownWorkflow !== null && paths.includes(inputs.ownWorkflow)) return notForUs("The run is Ralph's own.");
-      // Its branch may be of a fork, where it means nothing here.
+      // Its branch may belong to a fork, where it means nothing here.
       return run.head_repository?.id === repository.id
         ? checked({ ...run, branches: [run.head_branch ?? ''], home: repository.id }, inputs)
         : notForUs('The run is of a fork. Ralph works on branches of this repository only.');
@@ -222,7 +222,7 @@ export const EVENTS: readonly EventRow[] = [
   }),
 ];
 
-/** What the event of a run means. */
+/** Returns the meaning of a run's event. */
 export function meaningOfRun({
   context,
   config,
@@ -235,7 +235,7 @@ export function meaningOfRun({
 
 const typed = z.object({ action: z.string().max(100) });
 
-/** What an event means; throws a UserError that names the event, or the command, when it is not supported. */
+/** Returns the meaning of an event; throws a UserError that names the event, or the command, if it is not supported. */
 export function meaningOfEvent(
   event: { readonly name: string; readonly payload: unknown },
   inputs: EventInputs,

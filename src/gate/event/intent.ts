@@ -2,30 +2,30 @@ import type { Command } from '../../core/people/command.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
 
-/** What an event means for a run. */
+/** The meaning of an event for a run. */
 export type Meaning = EventMeaning | Dismissed;
 
-/** An event that a run does something for. */
+/** An event that a run acts on. */
 export interface EventMeaning {
   readonly kind: 'for-us';
-  /** The lanes that it names: the run may claim them. */
+  /** The lanes that it names, which the run may claim. */
   readonly lanes: readonly LaneId[];
-  /** Whether it may also mean a lane that its payload does not name. */
+  /** True if it may also mean a lane that its payload does not name. */
   readonly mayBeOtherLane: boolean;
   readonly asker: Asker;
-  /** What is to be done. */
+  /** The intent of the event. */
   readonly intent: Intent;
 }
 
-/** Who asks for work or an answer by the event, and on which issue or pull request (null: on none). */
+/** The person who asks for work or an answer by the event, and the issue or pull request; null if there is none. */
 export type Asker =
-  /** CI, the schedule, or somebody who could start the run; `login` null: nobody, or nobody knows. */
+  /** CI, the schedule, or somebody who could start the run; `login` is null if there is no person or the person is unknown. */
   | { readonly kind: 'trusted'; readonly login: string | null; readonly thread: number | null }
-  /** Somebody whose permission decides. */
+  /** A person whose permission decides. */
   | { readonly kind: 'account'; readonly account: Account; readonly thread: number }
   | { readonly kind: 'nobody' };
 
-/** The person who asked, and where. Bots are not mentioned. */
+/** Returns the person who asked, and where. Bots are never mentioned. */
 export function requesterOf(meaning: Meaning): { readonly by: string | null; readonly thread: number | null } {
   const asker: Asker = meaning.kind === 'for-us' ? meaning.asker : { kind: 'nobody' };
   switch (asker.kind) {
@@ -38,11 +38,11 @@ export function requesterOf(meaning: Meaning): { readonly by: string | null; rea
   }
 }
 
-/** What is to be done for an event. */
+/** What a run does for an event. */
 export type Intent =
-  /** `actor`: login of the person who started the run by hand; null: nobody did, or nobody knows. */
+  /** `actor` is the login of the person who started the run by hand; null if there is none or it is unknown. */
   | { readonly kind: 'work-queue'; readonly actor: string | null }
-  /** `approvedText`: the issue as it was when `actor` put the label on. */
+  /** `approvedText` is the issue as it was when `actor` added the label. */
   | {
       readonly kind: 'work-issue';
       readonly issue: number;
@@ -50,70 +50,70 @@ export type Intent =
       readonly actor: Account;
     }
   | { readonly kind: 'withdraw'; readonly issue: number; readonly because: Withdrawal }
-  /** A closed issue with the task label is open again. */
+  /** A closed issue with the task label was reopened. */
   | { readonly kind: 'take-back'; readonly issue: number }
-  /** Title or body of an issue with the task label was changed. */
+  /** The title or body of an issue with the task label was changed. */
   | { readonly kind: 'recheck'; readonly issue: number }
   | { readonly kind: 'end-lane'; readonly pullRequest: ClosedPullRequest; readonly actor: Account }
-  /** People or CI said something of a pull request of ours. */
+  /** People or CI commented on one of Ralph's pull requests. */
   | {
       readonly kind: 'answer';
       readonly pullRequest: SaidOf;
       readonly about: 'review' | 'check';
-      /** Who said it; null: CI did. */
+      /** The person who commented; null for CI. */
       readonly actor: Account | null;
     }
   | {
       readonly kind: 'command';
       readonly command: Command;
-      /** The comment that gets the acknowledging reaction; null: GitHub has no reactions to the body of a review. */
+      /** The comment that gets the acknowledging reaction; null if there is none: GitHub has no reactions to the body of a review. */
       readonly reactTo: ReactionTarget | null;
       readonly thread: Thread;
       readonly actor: Account;
     }
-  /** Everybody who may dispatch may command. `actor`: their login; null: the server does not say. */
+  /** Everyone who may dispatch may command. `actor` is their login; null if the server does not name it. */
   | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string | null };
 
-/** The run ends before it connects to anything. */
+/** An event for which the run ends before it connects to anything. */
 export type Dismissed =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'not-for-us'; readonly why: string };
 
-/** How an issue with the task label stopped being a task. */
+/** The ways in which an issue with the task label stops being a task. */
 export const withdrawals = ['unlabeled', 'closed', 'deleted', 'transferred'] as const;
 type Withdrawal = (typeof withdrawals)[number];
 
-/** Where a comment stands. */
+/** The issue or pull request of a comment. */
 export interface Thread {
   readonly number: number;
   readonly isPullRequest: boolean;
 }
 
-/** A pull request of this repository that was closed just now. */
+/** A pull request of this repository that was just closed. */
 interface ClosedPullRequest {
   readonly number: number;
   readonly branch: string;
-  /** Tip of the branch then. */
+  /** The tip of the branch at that time. */
   readonly head: string;
   readonly merged: boolean;
 }
 
-/** The pull request that an event is about, as far as its payload says. */
+/** The pull request of an event, as far as its payload describes it. */
 interface SaidOf {
-  /** null: the payload has only the branch. */
+  /** The number of the pull request; null if the payload has only the branch. */
   readonly number: number | null;
   readonly branch: string;
-  /** The commit that was looked at; null: the payload does not say. */
+  /** The commit that was reviewed or checked; null if the payload does not name it. */
   readonly head: string | null;
 }
 
-/** The inputs of the step, and the fact of its workflow, that the meaning of an event depends on. */
+/** The inputs of the step, and the workflow file, on which the meaning of an event depends. */
 export interface EventInputs {
   readonly taskLabel: string;
   readonly command: string;
   readonly branchPrefix: string;
-  /** Whether reviews and failed checks are answered. */
+  /** True for each kind of feedback that is answered: reviews, failed checks. */
   readonly answers: { readonly reviews: boolean; readonly checks: boolean };
-  /** The file of the run's own workflow, `.github/workflows/ralph.yml`; null: not known. */
+  /** The file of the run's own workflow, such as `.github/workflows/ralph.yml`; null if it is unknown. */
   readonly ownWorkflow: string | null;
 }

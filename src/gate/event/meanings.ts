@@ -14,10 +14,10 @@ import {
   withdrawals,
 } from './intent.ts';
 
-// GitHub itself allows less than these limits: GitHub did not make a payload beyond them.
+// GitHub's own limits are lower: a payload beyond these was not made by GitHub.
 const name = z.string().max(1000);
 
-/** What somebody wrote; empty: nothing. */
+/** A text that somebody wrote; empty if there is none. */
 const text = z
   .string()
   .max(262_144)
@@ -64,7 +64,7 @@ type PullPayload = z.output<typeof pull>;
 
 const openPull = pull.extend({ state: z.string().max(20) });
 
-/** The words of a command that a dispatch brings; empty: it brings none. */
+/** The command in a dispatch; empty if there is none. */
 const given = z
   .object({ command: z.string().max(1000).nullish() })
   .nullish()
@@ -88,10 +88,10 @@ const suite = z.object(checkedFields);
 
 type SuitePayload = z.output<typeof suite>;
 
-/** What is read of the payload of each event, of which GitHub sends much more. */
+/** The fields that are read from the payload of each event, of which GitHub sends many more. */
 export const payloads = {
   any: z.unknown(),
-  // A server need not say who dispatched.
+  // Some servers do not name the person who dispatched.
   dispatch: z.object({ inputs: given, sender: account.optional().catch(undefined) }),
   repositoryDispatch: z.object({ client_payload: given, sender: account }),
   push: z.object({ ref: name, deleted: z.boolean().nullish() }),
@@ -124,7 +124,7 @@ export const payloads = {
 
 export const NOBODY: Asker = { kind: 'nobody' };
 
-/** An event that asks for nothing that is done here. */
+/** Dismisses an event for which nothing is done here. */
 export function notForUs(why: string): Dismissed {
   return { kind: 'not-for-us', why };
 }
@@ -138,7 +138,7 @@ export function queueFor(login: string | null): EventMeaning {
   return ofQueue(login, { kind: 'work-queue', actor: login });
 }
 
-/** The step's own input `command` goes first; a workflow that does not pass the event's on loses no order. */
+/** Prefers the step's own input `command`; a workflow that does not pass on the event's command loses no order. */
 export function dispatched(
   event: { readonly field: string; readonly words: string; readonly login: string | null },
   { command }: EventInputs,
@@ -211,7 +211,7 @@ export function pullRequestBranchOf({ number, head }: PullPayload): {
   return { number, branch: head.ref, head: head.sha };
 }
 
-/** A command on a pull request may be about any of our branches, which the payload does not name. */
+/** Returns the meaning of a command on a pull request: it may be about any of Ralph's branches, which the payload does not name. */
 export function commanded(command: Omit<Extract<Intent, { kind: 'command' }>, 'kind'>): EventMeaning {
   const { thread, actor: account } = command;
   return {
@@ -223,14 +223,17 @@ export function commanded(command: Omit<Extract<Intent, { kind: 'command' }>, 'k
   };
 }
 
-/** What somebody said in a review. */
+/** A comment in a review. */
 interface Said {
   readonly pull: PullPayload & { readonly state: string };
   readonly sender: Account;
   readonly inputs: EventInputs;
 }
 
-/** A command in a thread or in a review's own text is obeyed as in a comment. Words that are not a command are a request: they are answered as the review is. */
+/**
+ * Returns the command in a thread or in a review's own text, which is obeyed as in a comment, or null: other words are
+ * a request and are answered as the review is.
+ */
 export function commandInReview(
   { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
   { pull, sender: actor, inputs }: Said,
@@ -249,10 +252,10 @@ export function reviewed({ pull, sender: actor, inputs }: Said): Meaning {
   return answered(asker, { kind: 'answer', pullRequest: pullRequestBranchOf(pull), about: 'review', actor }, inputs);
 }
 
-/** GitHub's words for a check that ran, or should have, and did not pass. What waits for an approval has not failed. */
+/** GitHub's words for a check that ran, or should have, and did not pass. A check that waits for an approval has not failed. */
 const FAILED: readonly string[] = ['failure', 'timed_out', 'startup_failure', 'error'];
 
-/** A check of a commit, with the branches that have it; `home`: id of this repository. */
+/** A check of a commit, with the branches that have it; `home` is the id of this repository. */
 interface Checked extends Omit<SuitePayload, 'head_branch'> {
   readonly branches: readonly string[];
   readonly home: number;
@@ -274,7 +277,7 @@ export function checked(
 }
 
 function answered(asker: Asker, intent: Extract<Intent, { kind: 'answer' }>, { branchPrefix }: EventInputs): Meaning {
-  // Every branch would look like one of Ralph's.
+  // With an empty prefix, every branch would look like one of Ralph's.
   if (branchPrefix === '') return notForUs('The input `branch-prefix` is not usable.');
   const lanes = [intent.pullRequest.branch.slice(branchPrefix.length)].filter(isLaneId);
   return { kind: 'for-us', lanes, mayBeOtherLane: false, asker, intent };

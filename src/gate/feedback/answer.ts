@@ -9,7 +9,7 @@ import { trusts } from '../people/trust.ts';
 import { byItself, type Purpose } from '../tasks/sources.ts';
 import { hasTaskLabel, workQueue } from '../work.ts';
 
-/** People or CI said something of a pull request of ours: the lane of its branch is worked on, which finds out what. */
+/** Works on the lane of a pull request that people or CI commented on; the lane's own reading finds the comments. */
 export async function answerFeedback(
   deps: GateDeps,
   { pullRequest, about, actor }: Extract<Intent, { kind: 'answer' }>,
@@ -18,7 +18,7 @@ export async function answerFeedback(
   const lane = branch.slice(deps.config.branchPrefix.length);
   if (!isLaneId(lane))
     return updated(deps, `The branch ${branch} is neither the queue's nor an issue's. There is nothing to do.`);
-  // What strangers write is not answered, so it must not start work either.
+  // Strangers get no answer, so their words must not start work either.
   if (actor !== null && !(await trusts(deps, actor))) {
     deps.log.info(
       `Nothing to do: ${actor.login} does not have write permission in this repository, so the review is not answered.`,
@@ -33,7 +33,7 @@ export async function answerFeedback(
     : goOn(deps, issue, purpose);
 }
 
-/** The issue's own lane goes on, as long as its issue is a task. */
+/** Continues the issue's own lane while its issue is a task. */
 async function goOn(deps: GateDeps, number: number, purpose: Purpose): Promise<Intake> {
   const issue = await deps.forge.issue(number);
   const name = `Issue #${String(number)}`;
@@ -44,7 +44,7 @@ async function goOn(deps: GateDeps, number: number, purpose: Purpose): Promise<I
       `${name} does not have the label "${deps.config.taskLabel}", so its pull request is not answered.`,
     );
   const intake = await admit(deps, byItself(issue, purpose));
-  // Whatever keeps it from being answered now, the schedule's next run looks again.
+  // Whatever prevents an answer now, the schedule's next run looks again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = issueLane(number);
   const message = `${nameOfLane(lane)}: asked, and not answered yet by run ${deps.context.runId}`;

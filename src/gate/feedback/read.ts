@@ -23,29 +23,32 @@ import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { trustAmong } from '../people/trust.ts';
 
-/** Names of checks that people get to see. */
+/** Maximum number of checks named in a message. */
 const MAX_NAMED = 10;
 
-/** Requests by which people hear that something is out of rounds: the pull request's text, the status comment, and what called it ready. */
+/** Number of requests that report a subject out of rounds: the pull request's text, the status comment, and the notice that it was ready. */
 const TO_SAY_SPENT = 5;
 
-/** What is asked of a lane's open pull request, as tasks, and the state that remembers it. */
+/** The requests on a lane's open pull request, as tasks, and the state that remembers them. */
 export interface ReadFeedback {
   readonly tasks: readonly Task[];
-  /** Whether one of them was not left to a person. */
+  /** True if a request was not left to a person. */
   readonly asksForWork: boolean;
   readonly state: LaneState;
-  /** null: nobody looked. */
+  /** The checks; null if they were not read. */
   readonly checks: ChecksSummary | null;
   readonly warnings: readonly string[];
-  /** What people have decided of the pull request; null: there is none, or it could not be read. */
+  /** People's decisions on the pull request; null if there is none, or it could not be read. */
   readonly standing: PullRequestStanding | null;
 }
 
-/** `number`: of the pull request. */
+/** `number` is that of the pull request. */
 export type PullRequestStanding = Standing & { readonly number: number };
 
-/** Reads what people and CI say of the pull request of a branch: one request, one for each person who is to be asked about, one where the base branch's tip does not say how a failed check stands there, and three for a failed check. */
+/**
+ * Reads what people and CI say about the pull request of a branch: one request, one for each person to ask about, one
+ * if the base branch's tip does not say how a failed check stands there, and three for a failed check.
+ */
 export async function readFeedback(
   deps: GateDeps,
   {
@@ -57,7 +60,7 @@ export async function readFeedback(
     readonly branch: string;
     readonly hasBranch: boolean;
     readonly state: LaneState;
-    /** The event asks for an answer, so a run that cannot read what was said ends. */
+    /** True if the event asks for an answer, so that a run that cannot read the comments ends. */
     readonly isAsked: boolean;
   },
 ): Promise<ReadFeedback> {
@@ -106,10 +109,10 @@ export async function readFeedback(
   const workable = failed.filter(
     (check) => open.has(taskIdOfCheck(check)) && !taken.spent.includes(taskIdOfCheck(check)),
   );
-  // What rests takes no turn of what can be worked on.
+  // A task set aside must not take the turn of one that can be worked on.
   const isAside = (check: CheckNow): boolean => progressOf(taken.tasks, taskIdOfCheck(check)).setAside !== null;
   const roundsOf = (check: CheckNow): number => taken.feedback.items[taskIdOfCheck(check)]?.rounds ?? 0;
-  // One that fails again and again does not keep others from their first round.
+  // A check that fails again and again must not keep others from their first round.
   const inOrder = workable.toSorted((one, other) => roundsOf(one) - roundsOf(other));
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
   const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : TO_SAY_SPENT);
@@ -146,7 +149,7 @@ async function reviewTasks(
   readonly tasks: readonly Task[];
   readonly more: number;
   readonly asked: number;
-  /** Answers of ours that the memory has lost. */
+  /** Our own answers that the state has lost. */
   readonly answered: Feedback['items'];
 }> {
   const authors = authorsOf(now);
@@ -159,7 +162,7 @@ async function reviewTasks(
   const more = threads.more + reviews.more;
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, asked, answered: {} };
-  // Brings a Markdown parser along.
+  // Loaded here because it includes a Markdown parser.
   const { itemOfAnswer, taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
@@ -169,7 +172,7 @@ async function reviewTasks(
   return { tasks: tasks.filter((task) => task !== null), more, asked, answered: Object.fromEntries(answered) };
 }
 
-/** A conflict with the base, and failed checks: as far as it is known with what CI says of each. */
+/** Returns the tasks for a conflict with the base and for failed checks, with CI's details as far as they are known. */
 async function checkTasks(
   { redact }: Pick<GateDeps, 'redact'>,
   now: PullRequestNow,
@@ -177,13 +180,13 @@ async function checkTasks(
 ): Promise<readonly Task[]> {
   const conflicts = now.mergeable === 'conflicting';
   if (!conflicts && failed.length === 0) return [];
-  // They bring a Markdown parser along.
+  // Loaded here because they include a Markdown parser.
   const [{ taskOfCheck }, { taskOfConflict }] = await Promise.all([
     import('../../core/feedback/checks/check-task.ts'),
     import('../../core/feedback/conflict/conflict-task.ts'),
   ]);
   const { number: pullRequest, url, head, base } = now;
-  // Before anything is cut, and once more: a secret may be spelled with characters that nobody sees.
+  // Redacted before anything is cut, and once more after: a secret may be spelled with invisible characters.
   const ofChecks = failed.map((check) => {
     const known = mapTexts({ summary: check.summary, details: details.get(check) ?? noDetails }, redact);
     const task = taskOfCheck({ ...check, summary: known.summary }, known.details, { pullRequest, url, head });
@@ -198,14 +201,14 @@ async function checkTasks(
 const noDetails: CheckDetails = { job: null, step: null, annotations: [], log: null, missing: null };
 
 interface SeenChecks {
-  /** null: they could not be read. */
+  /** The checks as judged; null if they could not be read. */
   readonly judged: JudgedChecks | null;
   readonly summary: ChecksSummary;
-  /** The first head on which expected checks did not start; null: they start. */
+  /** The first head on which expected checks did not start; null if they start. */
   readonly unstarted: string | null;
 }
 
-/** Where the base branch's tip does not say how a failed check stands there, what the commits before it say; null: nobody has to ask. */
+/** Returns the checks of commits before the base branch's tip if the tip does not say how a failed check stands there; null if it does. */
 async function earlierOnBase(
   { forge, context }: GateDeps,
   { checks, base }: PullRequestNow,
@@ -217,7 +220,7 @@ function ownRuns({ workflowPath, runId }: GateDeps['context']): OwnRuns {
   return { workflow: workflowPath, run: Number(runId) };
 }
 
-/** `earlier`: of commits of the base branch before its tip. */
+/** Judges the checks. `earlier` are the checks of base commits before the tip. */
 function judgeNow(
   { context, clock }: GateDeps,
   { now, earlier }: { readonly now: PullRequestNow; readonly earlier: readonly CheckNow[] },
@@ -270,13 +273,13 @@ const noChecks: ChecksSummary = {
   runs: 0,
 };
 
-/** What nobody can say now is as it was. */
+/** Returns the head without started checks; the value before is kept while this is unknown. */
 function unstartedOn(head: string, before: string | null, isMissing: boolean | null): string | null {
   if (isMissing === null) return before;
   return isMissing ? (before ?? head) : null;
 }
 
-/** The head, where it is not what we published last: a person pushed it. */
+/** Returns the head if a person pushed it, that is, if Ralph did not publish it last. */
 function personsHead({ lastRun }: LaneState, { head }: PullRequestNow): string | null {
   const published = lastRun?.published?.head ?? null;
   return published !== null && published !== head ? head : null;

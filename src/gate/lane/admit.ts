@@ -26,10 +26,10 @@ import { continueIssueLane } from './waiting-pulls.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import type { KeptLane } from './restore.ts';
 
-/** So often a run tries to claim a lane that changes under its hands. */
+/** Maximum number of attempts to claim a lane that changes in the meantime. */
 const MAX_TRIES = 3;
 
-/** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
+/** Admits work or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   let read: ReadSettings | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
@@ -38,13 +38,13 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
       await keepLeftCircuit(deps, decided.intake, decided.kept);
       return (await continueIssueLane(deps, decided, admit)) ?? decided.intake;
     }
-    // Nothing is claimed yet: what is wrong with it costs nothing.
+    // Nothing is claimed yet, so a mistake in the settings costs nothing.
     read ??= await readSettings(deps, request);
     const { policy } = read;
     deps.claiming(request.id);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
       withinReach(
-        // What is said of this pull request is nobody else's work.
+        // Feedback on this pull request is never another lane's work.
         decided.tasks.filter(({ id }) => !elsewhere.has(id) && !isFeedback(id)),
         awakeInRun(decided.state.tasks, policy, deps.clock.now()),
         policy.maxIterations,
@@ -58,7 +58,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
       },
     );
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
-    // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
+    // Somebody changed the lane after it was read: the decision may no longer hold.
     if (claim.kind === 'changed') continue;
     try {
       return await open(deps, decided, { claim, read });
@@ -79,7 +79,7 @@ export type Preview =
   | ({ readonly kind: 'work' } & Pick<Admissible, 'lane' | 'tasks' | 'state' | 'notes'>)
   | { readonly kind: 'end'; readonly intake: Ended['intake'] };
 
-/** Decides on the lane as it is now, and claims nothing. */
+/** Decides on the lane as it is now, without claiming anything. */
 export async function preview(deps: GateDeps, request: Request): Promise<Preview> {
   const decided = await decide(deps, request);
   if (decided.kind === 'end') return { kind: 'end', intake: decided.intake };
@@ -87,7 +87,7 @@ export async function preview(deps: GateDeps, request: Request): Promise<Preview
   return { kind: 'work', lane, tasks, state, notes };
 }
 
-/** What the checkout says of how a run works, with what people must know of it. */
+/** The settings of a run from the checkout, with warnings for people. */
 type ReadSettings = ReadPipeline & { readonly mcpServers: readonly McpServer[] };
 
 async function readSettings(deps: GateDeps, { id }: Request): Promise<ReadSettings> {
@@ -103,17 +103,17 @@ async function open(
   decided: Admissible,
   { claim, read }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly read: ReadSettings },
 ): Promise<Intake> {
-  // A person and the schedule may ask for the same issue at the same moment: it is worked once.
+  // A person and the schedule may ask for the same issue at the same moment; only one run works on it.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
     ...decided.state,
-    // A state that was lost counts from nothing; what it replaces must not look newer one day.
+    // A lost state counts from zero again; the state that it replaces must never look newer.
     sequence: Math.max(decided.state.sequence, claim.sequence),
-    // Unguarded, the repository's counters stand still while the lane's own go on.
+    // Without a lease, the repository's counters stand still while the lane's own continue.
     windows: claim.windows ?? tighter(decided.state.windows, decided.ownWindows),
   };
   const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings] };
-  // Other lanes may have reserved the rest of the hour since.
+  // Other lanes may have reserved the rest of the hour in the meantime.
   const stopped =
     tasks.length === 0
       ? workedElsewhere(decided.tasks, claim.elsewhere)
@@ -142,7 +142,10 @@ type Freed =
   | { readonly kind: 'free'; readonly lane: Lane; readonly state: LaneState; readonly notes: Notes }
   | { readonly kind: 'held'; readonly notes: Notes };
 
-/** Before the first call: ends what holds the head that this run is to push onto, so that nothing is merged without what is asked of it. Where that is refused, nothing is worked on. */
+/**
+ * Makes the pull request a draft without auto-merge before the first call, so that nothing is merged without the
+ * requested changes. If that is refused, no task is worked on.
+ */
 async function freeForWork(
   deps: GateDeps,
   { lane, standing }: Admissible,
@@ -169,22 +172,28 @@ async function freeForWork(
   return { kind: 'free', lane: { ...lane, pullRequest }, state: { ...state, feedback }, notes: { ...notes, warnings } };
 }
 
-/** What people must know of a lane whose reviews start no run, as the workflow in the checkout shows; null: they do, or it is not known. The schedule reads the queue's pull request by itself. */
+/**
+ * Returns a warning if reviews of this lane start no run, as the workflow in the checkout shows; null if they do or it
+ * is unknown. The queue's pull request is read on schedule anyway.
+ */
 async function unheardReviews(
   { config, context, repository }: Pick<GateDeps, 'config' | 'context' | 'repository'>,
   lane: LaneId,
 ): Promise<string | null> {
   const { workflowPath: path } = context;
-  // Files are read below the working directory.
+  // Files are read below the working directory, which the workflow is outside of.
   if (lane === QUEUE || !config.answers.reviews || path === null || config.workingDirectory !== '') return null;
-  // What cannot be read keeps no run from working.
+  // An unreadable file keeps no run from working.
   const read = await repository.readTexts([path], null).catch(() => null);
   const text = read?.base[path];
   if (text === undefined || /\bpull_request_review\b/.test(text)) return null;
   return `Reviews of this pull request start no run: \`on:\` of ${path} does not name \`pull_request_review\`. Add the event with \`types: [submitted]\`, or comment \`/ralph run\` on the issue to have them answered.`;
 }
 
-/** Deletes the lane's branch where it was merged, so that it begins again from the base. A server that does not let it be deleted keeps it, and the lane begins on it. */
+/**
+ * Deletes the lane's branch if it was merged, so that it begins again from the base. If the server refuses the
+ * deletion, the lane begins on the existing branch.
+ */
 async function leaveMergedBranch({ remote, log }: Pick<GateDeps, 'remote' | 'log'>, lane: Lane): Promise<Lane> {
   const { branch, start } = lane;
   if (start.kind !== 'restart') return lane;
@@ -200,14 +209,14 @@ async function leaveMergedBranch({ remote, log }: Pick<GateDeps, 'remote' | 'log
       );
       return { ...lane, start: { kind: 'reuse', mergedHead: start.mergedHead } };
     default:
-      // The push that makes the branch says what is wrong.
+      // The push that creates the branch reports the problem.
       return lane;
   }
 }
 
 /**
- * What another Ralph left open, and ended this run, is in the lane's state from now on, so that whoever asks how the lane
- * stands sees it. Where the store cannot keep two runs apart, or another run has the lane, the next run reads the file again.
+ * Stores the open circuit of another Ralph that ended this run in the lane's state, so that status reports show it. If
+ * the store cannot keep two runs apart, or another run has the lane, the next run reads the file again.
  */
 async function keepLeftCircuit(
   { store, clock, ...run }: Pick<GateDeps, 'store' | 'clock' | 'config' | 'context' | 'runTag'>,
@@ -220,7 +229,7 @@ async function keepLeftCircuit(
   const stored = storedState(kept, lane, now);
   const { state, warning } =
     stored === null ? { state: null, warning: null } : honourLeftCircuit(stored, kept.left, now);
-  // Honoured before.
+  // No warning means that it was honoured before.
   if (state === null || warning === null) return;
   await store.update(
     amend({
@@ -234,7 +243,7 @@ async function keepLeftCircuit(
   );
 }
 
-/** Without what this run decided by: people's orders, and other lanes' usage. A state that was lost is not replaced. */
+/** Returns the state without the inputs of this run's decision: people's orders, and other lanes' usage. A lost state is not replaced. */
 function storedState({ restored }: KeptLane, { id, start }: Lane, now: number): LaneState | null {
   if (restored?.kind === 'found') return restored.state;
   return restored?.kind === 'absent' && start.kind === 'fresh' ? initialState(id, now) : null;

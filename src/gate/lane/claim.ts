@@ -24,32 +24,32 @@ import type { Work } from '../../handover/intake.ts';
 import type { Released, Unavailable } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 
-/** What a run that waited may use now, or why that is not known. */
+/** What a run that waited may use now, or why that is unknown. */
 type Renewed = ({ readonly kind: 'renewed' } & Pick<Renewal, 'windows' | 'policy'>) | Unavailable;
 
-/** What came of asking for a lane. */
+/** The result of claiming a lane. */
 export type LaneClaim =
-  /** `sequence` is what a new copy must go beyond, `at` the instant from which the lease and the run's time count. */
+  /** `sequence` is what a new copy must exceed, `at` the instant from which the lease and the run's time count. */
   | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number })
   | { readonly kind: 'changed' }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
-/** What a run may use: the repository's windows as it must see them, null: unknown; and its policy, which what it reserved bounds. */
+/** What a run may use: the repository's windows as it must see them (null if unknown), and its policy, bounded by its reservation. */
 interface Granted {
-  /** Tasks that another run may be working on now, and until when at the longest. */
+  /** Tasks that another run may be working on now, and the latest instant at which that ends. */
   readonly elsewhere: ReadonlyMap<TaskId, number>;
   readonly windows: Windows | null;
   readonly policy: Policy;
   readonly warnings: readonly string[];
 }
 
-/** A lane, what it knows of the usage, and the tasks of it that a run can get to when those that are worked elsewhere are left out. */
+/** A lane, its known usage, and its tasks that a run can get to when tasks in progress elsewhere are left out. */
 interface Wanted {
   readonly lane: LaneId;
   readonly windows: Windows;
-  /** What this run decided by; null: nothing that keeps runs apart. */
+  /** The snapshot of this run's decision; null if nothing keeps runs apart. */
   readonly seen: Snapshot | null;
-  /** Of the state that it decided by. */
+  /** The sequence of the state of this run's decision. */
   readonly sequence: number;
   /** See `Claiming`. */
   readonly named: readonly TaskId[];
@@ -61,7 +61,10 @@ type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runT
 
 const nowhere: ReadonlyMap<TaskId, number> = new Map();
 
-/** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when the store does not answer: then nobody knows who else works, or what is left. */
+/**
+ * Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError if the store
+ * does not answer, since other runs and the budget are then unknown.
+ */
 export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
   const { lane, seen, named, purpose } = wanted;
   const { config, store } = deps;
@@ -95,9 +98,9 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
         `This run cannot claim ${nameOfLane(lane)}, so no call is made: ${sentence(updated.why)}`,
       );
     case 'unguarded':
-      // For the cache alone this is reported where it is chosen.
+      // With the cache alone, the limitation is reported where the cache is chosen.
       if (config.stateStore === 'cache') return { ...unguarded, warnings: [] };
-      // Only now it is known that a copy may be where this lane's runs save.
+      // Only now is it known that a copy may be where this lane's runs save.
       if (await standsElsewhere(deps, wanted)) return { kind: 'changed' };
       return {
         ...unguarded,
@@ -113,7 +116,7 @@ async function standsElsewhere({ store }: ClaimDeps, { lane, sequence }: Wanted)
   return restored.kind === 'found' && restored.state.sequence > sequence;
 }
 
-/** Gives back what `claimLane` claimed, for a run that ends without publishing; with `isUnused` also what it reserved. Never throws. */
+/** Releases what `claimLane` claimed, for a run that ends without publishing; with `isUnused` also its reservation. Never throws. */
 export async function releaseLane(
   { store, clock, ...run }: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>,
   lane: LaneId,
@@ -126,7 +129,7 @@ export async function releaseLane(
     : { kind: 'claimed', why: updated.why };
 }
 
-/** The end of a run that found another one at work. */
+/** Returns the outcome of a run that found another one at work. */
 export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
@@ -135,7 +138,7 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   };
 }
 
-/** The counters with what this run may use, in place of an earlier reservation of its own. */
+/** Returns the counters with this run's reservation, in place of an earlier one of its own. */
 function reservedFor(
   { config, context: { runUrl, runId, runAttempt }, runTag }: ClaimDeps,
   { lane, windows, tasks }: Wanted,
@@ -165,7 +168,7 @@ function granted(
   };
 }
 
-/** Asks the repository's counters what a run whose time is `maxRunMs` in all may use from now on, and reserves it. Never throws. */
+/** Asks the repository's counters what a run may use from now on if its whole time is `maxRunMs`, and reserves it. Never throws. */
 export async function renewReservation(
   {
     config,
@@ -179,7 +182,7 @@ export async function renewReservation(
 ): Promise<Renewed> {
   const { policy } = config;
   const now = clock.now();
-  // What others have reserved and used decides, so asking a budget with the new reservation gives the same.
+  // Only the reservations and usage of others decide, so asking again with the new reservation gives the same result.
   const renewed = (stored: Budget): Renewal => {
     const newest = seededWith(stored, state.windows);
     const run = {

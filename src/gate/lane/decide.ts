@@ -49,7 +49,7 @@ import type { FoundStart } from './start.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** The end of a run that makes no call on its lane, and issues whose own lanes could go on instead. */
+/** The end of a run that makes no call on its lane, with the issues whose own lanes could be continued instead. */
 export interface Ended {
   readonly kind: 'end';
   readonly intake: EndIntake;
@@ -64,17 +64,17 @@ export interface Admissible {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   readonly ownWindows: Windows;
-  /** What this was decided by; null: nothing that keeps runs apart. */
+  /** The snapshot of this decision; null if nothing keeps runs apart. */
   readonly snapshot: Snapshot | null;
-  /** Whether people wait for words of an earlier run. */
+  /** True if answers of an earlier run are still unposted. */
   readonly owes: boolean;
-  /** What people have decided of its open pull request; null: there is none, or it could not be read. */
+  /** People's decisions on its open pull request; null if there is none, or it could not be read. */
   readonly standing: PullRequestStanding | null;
   readonly notes: Notes;
   readonly end: (outcome: Outcome) => EndIntake;
 }
 
-/** Decides on the lane as it is now, and claims nothing. What asks for the least comes first: each step may be the end. */
+/** Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the run. */
 export async function decide(deps: GateDeps, request: Request): Promise<Admissible | Ended> {
   const look = await lookAtLane(deps, request);
   const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, goesOn: look.goesOn, kept: look.kept });
@@ -86,11 +86,11 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   const { pause } = restored.state;
   if (pause !== null) return ended(await paused(deps, request, { look, restored, by: pause.by }));
 
-  // Whoever works on the lane keeps it, so nothing can be answered now, and nothing needs to be read.
+  // The run that works on the lane keeps it, so nothing can be answered now, and nothing need be read.
   if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
     return ended({ ...endIntake(anotherRun(request.id, restored.claimedBy)), notes: notesOf(restored, unread) });
 
-  // What people and CI say of the lane's pull request comes before everything that it was made for.
+  // Feedback on the lane's pull request comes before the tasks of the lane.
   const { branch, remoteHead } = look;
   const said = await readFeedback(deps, {
     branch,
@@ -128,17 +128,17 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   return admissible(deps, { look, restored, said, owes, work, place });
 }
 
-/** The tasks that a person asks for by name. */
+/** Returns the tasks that a person asks for by name. */
 export function namedBy({ requested, issues }: Request): readonly TaskId[] {
   return requested === 'by-name' ? issues.map(({ number }) => taskIdOfIssue(number)) : [];
 }
 
-/** What is kept of a lane, and the branches of all. */
+/** The stored lane, and the branches of all lanes. */
 interface Look {
   readonly kept: KeptLane;
   readonly branch: string;
   readonly branches: Readonly<Record<string, string>>;
-  /** null: it has no branch. */
+  /** The head of its remote branch; null if it has none. */
   readonly remoteHead: string | null;
   readonly goesOn: readonly Issue[];
 }
@@ -146,19 +146,20 @@ interface Look {
 async function lookAtLane(deps: GateDeps, { id, requested, issues }: Request): Promise<Look> {
   const { branchPrefix } = deps.config;
   const branch = branchPrefix + id;
-  // The state before the branches: of a run that ends between the two we see the branch, and our claim sees that it saved.
+  // The state is read before the branches: if a run ends between the two, we see its branch, and our claim detects its
+  // save.
   const kept = await loadLane({ lane: id, deps });
   const branches = await deps.remote.branches(branchPrefix);
   const { snapshot } = kept;
   const asker = { runTag: deps.runTag, ...deps.context, now: deps.clock.now() };
-  // What is left on a lane is on its branch.
+  // Unfinished work of a lane is on its branch.
   const isLeft = (lane: LaneId): boolean =>
     branches[branchPrefix + lane] !== undefined && snapshot !== null && goesOnByItself(snapshot, lane, asker);
   const goesOn = requested === 'by-queue' ? issues.filter(({ number }) => isLeft(issueLane(number))) : [];
   return { kept, branch, branches, remoteHead: branches[branch] ?? null, goesOn };
 }
 
-/** Whether nothing is left that this lane could work on. */
+/** Returns true if no work is left for this lane. */
 function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }: Look): boolean {
   const { purpose, files, prompt } = request;
   return (
@@ -169,7 +170,7 @@ function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }:
   );
 }
 
-/** Every issue of the queue has its own lane. */
+/** Ends the run because every issue of the queue has its own lane. */
 function allElsewhere({ issues }: Request): EndIntake {
   const named = namesOf(issues.map(({ number }) => `#${String(number)}`));
   return withWarning(
@@ -178,7 +179,7 @@ function allElsewhere({ issues }: Request): EndIntake {
   );
 }
 
-/** What failed on an earlier commit is checked again on the newest one, whose checks speak for themselves. */
+/** Returns true if a check failed on an earlier commit: it runs again on the newest one, whose result counts. */
 function isOfEarlierCommit({ purpose }: Request, { remoteHead }: Look): boolean {
   return purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== remoteHead;
 }
@@ -239,7 +240,7 @@ async function paused(
   };
 }
 
-/** Our own replies are events as well, with a token that is not the job's: they start no task before its time. */
+/** Ends the run if nothing is asked: our own replies are events as well if the token is not the job's, and they must not start a task early. */
 function nothingAsked(
   { purpose }: Request,
   branch: string,
@@ -251,7 +252,7 @@ function nothingAsked(
   return { ...endIntake({ kind: 'idle', reason: 'updated', message }), notes };
 }
 
-/** A check failed, and nobody can say which one and whether it is ours: the event gets no answer. */
+/** Throws if a check failed but the checks could not be read: the event gets no answer. */
 function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFeedback): void {
   if (purpose.kind !== 'answers' || purpose.of !== 'event' || purpose.failedOn === null) return;
   if (checks?.isForNow !== true || checks.unreadable === null) return;
@@ -261,27 +262,33 @@ function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFee
   );
 }
 
-/** Whether the issue of a lane is closed or has lost its label before it was done: that was a person's no. Of one that is done the pull request still waits. */
+/**
+ * Returns true if the issue of a lane was closed or lost its label before it was done, which is a person's refusal. The
+ * pull request of a done issue still waits.
+ */
 function isLeftToRest({ purpose, issues }: Request, { tasks }: LaneState): boolean {
   if (purpose.kind !== 'answers' || purpose.of !== 'waiting-finished') return false;
   return !issues.every(({ number }) => progressOf(tasks, taskIdOfIssue(number)).state === 'done');
 }
 
-/** Whether the lane rests unless there are new tasks: what it has done is all published, and people know. Then where it begins matters only to task files. */
+/**
+ * Returns true if the lane rests unless there are new tasks: all of its work is published and reported. The branch's
+ * start then matters only to task files.
+ */
 function doesRest({ config }: GateDeps, { redo }: Request, { look, restored: { state } }: Restored): boolean {
   const published = state.lastRun?.outcome === 'complete' ? (state.lastRun.published?.head ?? null) : null;
-  // A run that was killed at its end did not report that all is complete; somebody may have changed the branch since.
+  // A run that was killed at its end did not report completion; the branch may have changed since.
   const isPublished = published !== null && published === look.remoteHead;
   return isPublished && !redo && (config.notify.kind === 'none' || isKnownReady(state));
 }
 
-/** The tasks of a lane as they may be worked now. */
+/** The tasks of a lane that may be worked on now. */
 interface Work {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   readonly judged: JudgedTasks;
   readonly notes: Notes;
-  /** Where the lane's branch begins; null: it did not matter yet. */
+  /** Where the lane's branch begins; null if it has not mattered yet. */
   readonly found: FoundStart | null;
 }
 
@@ -301,12 +308,12 @@ async function findWork(
   const woken = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
   const notes = notesOf(restored, said, judged);
-  // Who asks for a task by name, or answers in the pull request, wants its head to move.
+  // A person who asks for a task by name, or answers in the pull request, expects its head to move.
   const tasks = notes.held === null || request.asked ? judged.tasks : heldBack(judged.tasks, state);
   return { tasks: [...said.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
 }
 
-/** New tasks wait for as long as the pull request is approved, or about to be merged. */
+/** Returns the tasks without new ones, which wait while the pull request is approved or about to be merged. */
 function heldBack(tasks: readonly Task[], { tasks: progress }: LaneState): readonly Task[] {
   return tasks.map((task) =>
     task.obstacle === null && !isSettled(progressOf(progress, task.id)) ? { ...task, obstacle: 'held' } : task,
@@ -322,7 +329,7 @@ function noTasks(request: Request, { judged, notes }: Work): EndIntake {
   return { ...endIntake({ kind: 'idle', reason: 'no_tasks' }), answer: refusal(request, judged.warnings), notes };
 }
 
-/** The answer to a person who named an issue that is not a task: why it is not. */
+/** Returns the answer to a person who named an issue that is not a task, with the reason. */
 function refusal({ requested, issues }: Request, why: readonly string[]): Answer | null {
   const thread = requested === 'by-name' ? issues[0]?.number : undefined;
   return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
@@ -332,12 +339,12 @@ function resting({ tasks, state, notes }: Work): EndIntake {
   return { ...endIntake({ kind: 'idle', reason: 'all_done' }), tasks, state, notes };
 }
 
-/** Where the lane is worked on, and its state there. */
+/** The branch and state in which the lane is worked on. */
 interface Place {
   readonly lane: Lane;
   readonly state: LaneState;
   readonly closedBy: string | null;
-  /** Ends the run on this lane, whose state is then `state`. */
+  /** Ends the run on this lane with the given state. */
   readonly endIn: (state: LaneState) => Admissible['end'];
   readonly end: Admissible['end'];
 }
@@ -350,14 +357,14 @@ async function findPlace(
   const base = await baseBranch(deps);
   const found = work.found ?? (await findStart(deps, { look, restored }));
   const lane = { id, branch: look.branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
-  // A branch that begins again has another pull request.
+  // A branch that begins again gets another pull request.
   const state =
     found.start.kind === 'continue' ? work.state : { ...work.state, change: noChange, ...forgetFeedback(work.state) };
   const endIn = (known: LaneState): Admissible['end'] => endOn(lane, { ...work, state: known });
   return { lane, state, closedBy: found.closedBy, endIn, end: endIn(state) };
 }
 
-/** The place with what is known now of a base that `verify` fails on. */
+/** Returns the place with what is known now about a base on which `verify` fails. */
 async function withBase(deps: GateDeps, { asked }: Request, place: Place): Promise<Place> {
   const { state, lane } = place;
   if (state.redBase === null) return place;
@@ -377,7 +384,7 @@ function allMerged({ lastRun }: LaneState): Outcome {
   return lastRun === null ? { kind: 'complete', reason: 'plan_complete' } : { kind: 'idle', reason: 'all_done' };
 }
 
-/** What a person asked for and this run cannot do now is for the next run, wherever it waited; and what others reserved may be free before the limit is over. */
+/** Ends the run and keeps a person's request for the next one, wherever it waited. What others reserved may become free before the limit ends. */
 async function stop(
   { store, context, clock, runTag }: GateDeps,
   request: Request,

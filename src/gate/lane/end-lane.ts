@@ -32,10 +32,10 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 type Remains = 'done' | 'unfinished';
 
-/** More names say nothing more. */
+/** Maximum number of names in a message. */
 const MAX_NAMED = 10;
 
-/** A pull request of ours was closed: merged, the lane's work is over; not merged, the lane rests. */
+/** Handles a closed pull request of Ralph: merged, the lane's work is over; not merged, the lane rests. */
 export async function endLane(
   deps: GateDeps,
   { pullRequest, actor }: Extract<Intent, { kind: 'end-lane' }>,
@@ -67,7 +67,7 @@ export async function endLane(
   }
   const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
   const remains = await whatRemains(deps, state);
-  // Whoever works on the lane now pushes to its branch.
+  // A run that works on the lane now pushes to its branch.
   const stays = remains === 'done' || (remains === 'unfinished' && claimedBy !== null);
   const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
@@ -97,9 +97,9 @@ export async function endLane(
 }
 
 /**
- * How the issue of an own lane stands while it is open and labelled; null: it is neither, or the lane is the queue.
- * By its branch the queue knows that an issue is worked elsewhere: one that is done (a merge into another base branch closes
- * no issue), or of which nothing is known, would begin again without it; one that is not done is to be gone on with.
+ * Returns `done` or `unfinished` for the open, labelled issue of an own lane, else null (also for the queue). Its
+ * branch tells the queue that the issue is worked on elsewhere: a done issue (a merge into another base branch closes
+ * none) or an unknown one would begin again without it, and an unfinished one continues.
  */
 async function whatRemains(deps: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
   const number = issueOfId(lane);
@@ -109,7 +109,7 @@ async function whatRemains(deps: GateDeps, { lane, tasks }: LaneState): Promise<
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
 }
 
-/** What becomes of the other open pull requests, which may conflict with what was merged. */
+/** Returns a sentence about the other open pull requests, which may conflict with the merged one. */
 async function othersWords({ forge, config }: GateDeps, merged: string): Promise<string> {
   if (!config.answers.checks) return '';
   const open = await forge.waitingPullRequests(config.branchPrefix).catch((error: unknown) => {
@@ -122,13 +122,13 @@ async function othersWords({ forge, config }: GateDeps, merged: string): Promise
     : ` The next run looks at the other open pull requests (${namesOf(names)}) and merges the base branch into those that conflict with it now.`;
 }
 
-/** The conversation was about what is merged now. Returns what went wrong, as a sentence. */
+/** Ends the session, whose subject is merged now. Returns what went wrong, as a sentence. */
 async function endSession(
   { store, config, context, clock }: GateDeps,
   { lane, session }: LaneState,
   by: string,
 ): Promise<string | null> {
-  // Copies take no orders.
+  // Copies cannot keep orders.
   if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
   const now = clock.now();
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
@@ -151,7 +151,7 @@ function doneWords({ tasks }: LaneState): string {
   return names.length === 0 ? 'No task on its branch is done.' : `Done on its branch: ${names.join(', ')}.`;
 }
 
-/** Who takes up an issue that was not finished. */
+/** Returns a sentence about who continues an unfinished issue. */
 function goesOnWords({ lane, tasks }: LaneState, deleted: BranchDeleted | null): string {
   const name = nameOfTaskId(lane);
   if (isStuck(progressOf(tasks, lane)))
@@ -181,7 +181,7 @@ function branchWords(branch: string, deleted: BranchDeleted | null, remains: Rem
   }
 }
 
-/** An issue stopped being a task: our labels come off it. Needs nobody's permission, since nothing is worked for it. */
+/** Removes our labels from an issue that stopped being a task. No permission is needed, since no work starts. */
 export async function withdraw(
   deps: GateDeps,
   { issue: number, because }: Extract<Intent, { kind: 'withdraw' }>,
@@ -192,7 +192,7 @@ export async function withdraw(
       deps,
       `${name} was ${because}, so it is out of the queue. ${await whoWorksOnIt(deps, number)} If it has a branch of its own, the branch and its pull request stay as they are.`,
     );
-  // The event may be minutes old: what counts is how the issue stands now.
+  // The event may be minutes old; the current state of the issue counts.
   const issue = await deps.forge.issue(number);
   if (issue === null)
     return updated(deps, `${name} no longer exists, so it is out of the queue. ${await whoWorksOnIt(deps, number)}`);
@@ -216,7 +216,7 @@ export async function withdraw(
   };
 }
 
-/** What becomes of the issue in a run that works now, as a sentence: that run looks at the issue itself, by itself. */
+/** Returns a sentence about a run that works on the issue now: that run checks the issue by itself. */
 async function whoWorksOnIt({ store, config, clock, runTag }: GateDeps, number: number): Promise<string> {
   const known = await store.read();
   const read = known.kind === 'snapshot' ? budgetIn(known.snapshot, clock.now()) : null;
@@ -231,7 +231,7 @@ async function whoWorksOnIt({ store, config, clock, runTag }: GateDeps, number: 
     : `${at} Its agent cannot be reached while it works; the job that publishes keeps what it did on the branch, and does not call it done.`;
 }
 
-/** An issue with the task label was opened again. */
+/** Handles a reopened issue with the task label. */
 export async function takeBack(
   deps: GateDeps,
   { issue: number }: Extract<Intent, { kind: 'take-back' }>,
@@ -248,7 +248,7 @@ export async function takeBack(
   return updated(deps, `${name} is open again. ${next}.`);
 }
 
-/** The end of a run that had only to take notice. */
+/** Returns the end of a run that only had to record something. */
 export function updated({ log }: Pick<GateDeps, 'log'>, message: string): EndIntake {
   log.info(message);
   return endIntake({ kind: 'idle', reason: 'updated', message });

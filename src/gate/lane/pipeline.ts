@@ -17,14 +17,14 @@ import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 
-/** The pipeline of the base branch (null: there is none), and the policy that holds with it. `warnings` are sentences. */
+/** The pipeline of the base branch (null if there is none), and the policy that results from it. `warnings` are sentences. */
 export interface ReadPipeline {
   readonly pipeline: Pipeline | null;
   readonly policy: Policy;
   readonly warnings: readonly string[];
 }
 
-/** Reads the pipeline from the base branch. Throws a UserError that names all that is wrong with it. */
+/** Reads the pipeline from the base branch. Throws a UserError that names all of its problems. */
 export async function readPipeline({
   config: { policy, workingDirectory },
   ...deps
@@ -33,7 +33,7 @@ export async function readPipeline({
   if (found.kind === 'none') return { pipeline: null, policy, warnings: [] };
   if (found.kind === 'wrong') throw unusable(found.problems);
   const { pipeline, warnings } = found;
-  // The summary has them at the end of the run; who watches the log reads them before the first call.
+  // The summary shows them at the end of the run; the log shows them before the first call.
   for (const warning of warnings) deps.log.warning(warning);
   const bounds = [policy.maxIterationsPerTask, pipeline.maxIterationsPerTask].filter((bound) => bound > 0);
   return {
@@ -49,23 +49,23 @@ export async function readPipeline({
   };
 }
 
-/** What the base branch has of a pipeline. `problems`: sentences with file, line and column. `warnings` are sentences. */
+/** A pipeline found on the base branch. `problems` are sentences with file, line and column; `warnings` are sentences. */
 type FoundPipeline =
   | { readonly kind: 'none' }
   | { readonly kind: 'wrong'; readonly problems: readonly string[] }
   | { readonly kind: 'pipeline'; readonly pipeline: Pipeline; readonly warnings: readonly string[] };
 
-/** Where a pipeline is looked for, and with what. */
+/** Where a pipeline is looked for, and what that needs. */
 interface PipelineDeps extends Pick<GateDeps, 'variables'> {
   readonly repository: Pick<GateDeps['repository'], 'readTexts'>;
   readonly log: Pick<GateDeps['log'], 'info'>;
-  /** Those of the run. */
+  /** The tools of the run. */
   readonly allowedTools: Policy['allowedTools'];
-  /** The folder that the files are in; people find them from the root. */
+  /** The folder of the files; people see their paths from the root. */
   readonly within: Folder;
 }
 
-/** Looks for the pipeline on the base branch: the first file that has steps counts. */
+/** Looks for the pipeline on the base branch: the first file with steps counts. */
 export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
   const named = (file: string): string => fromRoot(deps.within, file);
   const { base, links, ...read } = await deps.repository.readTexts(PIPELINE_FILES, null);
@@ -134,7 +134,7 @@ async function resolved(
   return { kind: 'pipeline', pipeline, warnings };
 }
 
-/** The way to the model is opened once for all calls, by the rules of the run. */
+/** Warns of steps with WebSearch that the run's `allowed-tools` lacks: the run's rules apply to all calls. */
 function searchWarnings({ file, steps }: Pipeline, allowedTools: Policy['allowedTools']): readonly string[] {
   const named = steps.flatMap((step) =>
     step.kind === 'agent' && step.allowedTools !== null && allowsWebSearch(step.allowedTools) ? [step.name] : [],
@@ -153,7 +153,10 @@ function unusable(problems: readonly string[]): UserError {
   );
 }
 
-/** Reads the servers of the agent's tools from the input, or from the file of the base branch that it names: never from the lane, which the agent writes. Throws a UserError that names all that is wrong with them. */
+/**
+ * Reads the MCP servers from the input, or from the file of the base branch that it names: never from the lane, which
+ * the agent writes. Throws a UserError that names all of their problems.
+ */
 export async function readMcpServers({
   config: { agent, workingDirectory },
   repository,

@@ -21,45 +21,45 @@ import type { Request } from '../tasks/sources.ts';
 
 const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
 
-/** A lane's state as this run finds it, people's orders obeyed. */
+/** A lane's state as this run finds it, after people's orders were obeyed. */
 export interface RestoredLane {
   readonly state: LaneState;
   /** One line for people: where the state came from. */
   readonly note: string;
   readonly warnings: readonly string[];
-  /** The lease of another run; null: the lane is free. */
+  /** The lease of another run; null if the lane is free. */
   readonly claimedBy: Lease | null;
-  /** Usage as the lane's own document has it; `state` has the repository's. */
+  /** Usage in the lane's own document; `state` has the repository's. */
   readonly ownWindows: Windows;
 }
 
 interface RestoreRequest {
   readonly lane: LaneId;
-  /** The lane's branch exists, so a missing state is a loss and gets one probe, not a clean slate. */
+  /** True if the lane's branch exists: then a missing state is a loss and gets one probe, not a clean slate. */
   readonly expected: boolean;
-  /** Issues that are worked on branches of their own, as far as that matters; none for the lane of an issue. */
+  /** Issues that are worked on branches of their own, if that matters; empty for an issue's lane. */
   readonly elsewhere: readonly TaskId[];
   readonly deps: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag' | 'readLeftCircuit' | 'sha256'>;
 }
 
-/** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */
+/** The stored lane and the repository's usage; `restored` is null if nothing is stored. */
 export interface KeptLane {
   readonly restored: RestoredState | null;
-  /** As it was then; null: there is none. */
+  /** The snapshot at that time; null if there is none. */
   readonly snapshot: Snapshot | null;
   readonly budget: KnownBudget | null;
-  /** What another Ralph left of its circuit in the checkout, which is the queue's; null: nothing, or another lane. */
+  /** The circuit that another Ralph left in the checkout, which belongs to the queue; null if there is none, or for another lane. */
   readonly left: LeftCircuit | null;
 }
 
 type KnownBudget = Extract<ParsedBudget, { kind: 'budget' }>;
 
-/** Restores a lane's state, with the repository's usage windows in it. Throws a UserError when a newer version wrote it. */
+/** Restores a lane's state, with the repository's usage windows in it. Throws a UserError if a newer version wrote it. */
 export async function restoreLane(request: RestoreRequest): Promise<RestoredLane> {
   return judgeLane(await loadLane(request), request);
 }
 
-/** Asks the store, and the checkout. Throws a UserError when what decides does not answer: then nothing else needs to be asked. */
+/** Reads the store and the checkout. Throws a UserError if a required part does not answer, before anything else is read. */
 export async function loadLane({ lane, deps }: Pick<RestoreRequest, 'lane' | 'deps'>): Promise<KeptLane> {
   const left = await leftTo(lane, deps);
   if (deps.config.stateStore === 'none') return { restored: null, snapshot: null, budget: null, left };
@@ -78,8 +78,8 @@ async function leftTo(lane: LaneId, { readLeftCircuit, sha256 }: RestoreRequest[
 }
 
 /**
- * The counters, as they are to be. Written at once: other runs must not wait for an attempt of this one that is gone, whether
- * or not this one works; and "used up from now on" must not begin again with every look.
+ * Returns the counters after cleanup, and writes them at once: other runs must not wait for an earlier attempt of this
+ * run that ended, whether or not this run works; and the instant of "used up" must not move with every look.
  */
 async function countedIn(
   snapshot: Snapshot,
@@ -92,7 +92,7 @@ async function countedIn(
   if (known.problem === null && change(known.budget) === known.budget) return { snapshot, budget: known };
   const message = `usage: reservations of earlier attempts of run ${context.runId} end`;
   const updated = await store.update(changeUsage(change, { message, now }));
-  // Who may not write here works without it, as it does without a claim.
+  // Without write access the run works without the counters, as it does without a claim.
   if (updated.kind === 'unguarded') return { snapshot, budget: { ...known, budget: change(known.budget) } };
   if (updated.kind === 'unavailable') throw unreachable(lane, updated.why);
   const budget = budgetOf(updated.snapshot, lane, now);
@@ -106,7 +106,7 @@ function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
   return budget;
 }
 
-/** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
+/** Returns what the stores' answer means for this run. Throws a UserError if a newer version wrote it. */
 export function judgeLane(
   { restored, snapshot, budget, left }: KeptLane,
   {
@@ -127,7 +127,7 @@ export function judgeLane(
       : judgeState(restored, { lane, expected, now });
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
   const known = snapshot === null ? found.state : withAnswers(found.state, waitingIn(snapshot), elsewhere);
-  // Before the orders: a person who closes the circuit means this one, too.
+  // Before the orders: a person who closes the circuit also means this one.
   const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
   const obeyed = found.isLost ? obeyAfterLoss(honoured.state, orders) : applyOrders(honoured.state, orders);
   const state =
@@ -148,7 +148,7 @@ export function judgeLane(
   };
 }
 
-/** Which resets the lost state had obeyed nobody knows, and one of long ago must not close the circuit now. A pause holds. */
+/** Obeys only a pause: the resets that a lost state had obeyed are unknown, and an old one must not close the circuit now. */
 function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
   const paused = applyOrders(
     state,
@@ -157,7 +157,7 @@ function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
   return { ...paused, ordersApplied: Math.max(paused.ordersApplied, ...orders.map(({ number }) => number)) };
 }
 
-/** `isLost`: the state was there and is no more. */
+/** `isLost` is true if the state existed and is gone. */
 type FoundState = Pick<RestoredLane, 'state' | 'note' | 'warnings'> & { readonly isLost: boolean };
 
 function judgeState(
@@ -196,10 +196,13 @@ function lost(state: LaneState, note: string, warnings: readonly string[]): Foun
   return { state, note, warnings: [...warnings, warning], isLost: true };
 }
 
-/** Leases, orders and counters are there: a run that works without them may be the second one, or one that a person paused. */
+/**
+ * Returns the error for an unreachable store of leases, orders and counters: without them, this run may be a second
+ * one, or one that a person paused.
+ */
 function unreachable(lane: LaneId, why: string): UserError {
   const said = `The state of ${nameOfLane(lane)} cannot be read, so no call is made: ${sentence(why)}`;
-  // The permissions of a token that the server does not know are not the cause.
+  // A token that the server does not know is not fixed by permissions.
   if (why.includes('has expired')) return new UserError('infrastructure', said);
   return new UserError(
     'infrastructure',
@@ -218,7 +221,10 @@ function newer(lane: LaneId, version: number, origin: string): UserError {
   );
 }
 
-/** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name, done ones if they are to be done again; the prompt is meant whenever a person asks for work (`promptAgain`). */
+/**
+ * Forgets progress that no longer holds: work whose branch is gone, and tasks that a person asked for again by name
+ * (done ones only if they should be repeated). A request for work repeats the prompt with `promptAgain`.
+ */
 export function reopenProgress(
   state: LaneState,
   now: {
@@ -239,12 +245,12 @@ export function reopenProgress(
     return [id, holds(id, progress) ? { ...progress, unproven } : begunAgain(progress)] as const;
   });
   const tasks = Object.fromEntries(known.filter(([, progress]) => progress !== untouched));
-  // What a step did once is gone with the branch as well.
+  // The effect of a step is gone with the branch as well.
   const steps = now.workIsLost ? { ...state.steps, markers: [] } : state.steps;
   return { ...state, tasks, steps };
 }
 
-/** Whether people have as many pull requests to review as they want; a person who asks for one more gets it. */
+/** Returns whether people have as many open pull requests to review as they allow; a person who asks for one more gets it. */
 export async function tooManyOpen(
   { config, forge }: GateDeps,
   lane: {
@@ -255,30 +261,30 @@ export async function tooManyOpen(
 ): Promise<Outcome | null> {
   const { maxOpenPrs, branchPrefix } = config;
   if (maxOpenPrs === 0 || lane.request.asked || lane.hasPullRequest) return null;
-  // There are no more pull requests than branches.
+  // There are never more pull requests than branches.
   if (Object.keys(lane.branches).length < maxOpenPrs) return null;
   const open = await forge.openPullRequests(branchPrefix);
   return open.length >= maxOpenPrs ? { kind: 'idle', reason: 'waiting_for_review' } : null;
 }
 
-/** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
+/** Throws one UserError with all known problems that would make this run's work impossible or its result unpublishable. */
 export async function checkBeforeSpending(
   deps: GateDeps,
   lane: {
     readonly base: string;
     readonly branch: string;
-    /** Branches of the server that could conflict with this one by name. */
+    /** Branches of the server whose names could conflict with this one. */
     readonly branches: Readonly<Record<string, string>>;
   },
 ): Promise<void> {
   const isNew = lane.branches[lane.branch] === undefined;
   const inTheWay = isNew ? branchInTheWay(lane.branch, Object.keys(lane.branches)) : null;
-  // Of a name that git does not allow, a server has nothing to say that would help.
+  // If git does not allow the name, the server's answer would not help.
   const [found, pushObstacle] = await Promise.all([
     deps.repository.problems(),
     deps.remote.pushObstacle(isNew && inTheWay === null ? lane.branch : null),
   ]);
-  // The agent's key is in the job of the loop, which looks for it there.
+  // The agent's key is checked in the job of the loop, which has it.
   const { loginProblems, verifyProblems } = deps.context;
   const login = deps.config.handoff.phase === 'gate' ? [] : [...loginProblems, ...verifyProblems];
   const { unknown } = deps.config.settings;
@@ -289,7 +295,7 @@ export async function checkBeforeSpending(
     );
   if (inTheWay !== null) problems.push(explainInTheWay(lane.branch, inTheWay));
   if (pushObstacle !== null) problems.push(pushObstacle.why);
-  // Nobody is needed for a server that may answer the next run.
+  // A server that may answer the next run needs nobody's attention.
   const isWeather = pushObstacle?.kind === 'weather' && problems.length === 1;
   if (problems.length > 0)
     throw new UserError(
@@ -298,7 +304,7 @@ export async function checkBeforeSpending(
     );
 }
 
-/** The branch that work starts from. */
+/** Returns the branch that work starts from. */
 export async function baseBranch(deps: GateDeps): Promise<string> {
   if (deps.config.baseBranch !== null) return deps.config.baseBranch;
   const event = defaultBranchOfEvent.safeParse(deps.context.event.payload);

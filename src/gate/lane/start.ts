@@ -4,11 +4,11 @@ import type { LaneStart } from '../../ports/repository.ts';
 /** Where a lane's branch begins this time. */
 export interface FoundStart {
   readonly start: LaneStart;
-  /** Only an open one: a closed one is history. */
+  /** The open pull request; null also for a closed one. */
   readonly pullRequest: PullRequest | null;
-  /** The branch is gone and was never merged: what the state calls done is nowhere. */
+  /** True if the branch is gone and was never merged: work that the state calls done is lost. */
   readonly workIsLost: boolean;
-  /** A person closed the lane's pull request without merging it and left the branch: they said no. */
+  /** The person who closed the lane's pull request without merging it and left the branch, which is a refusal; null otherwise. */
   readonly closedBy: string | null;
 }
 

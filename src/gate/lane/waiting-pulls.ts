@@ -17,16 +17,16 @@ import type { Ended } from './decide.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** Lanes that are looked at in one run: each takes a few requests. */
+/** Maximum number of lanes examined in one run: each takes a few requests. */
 const MAX_LANES = 3;
 
-/** What came of looking after the pull requests that wait for people. */
+/** The result of checking the pull requests that wait for people. */
 export interface LookedAfter {
-  /** Work on one of them; null: none needs any that this run can do. */
+  /** Work on one of them; null if none needs any that this run can do. */
   readonly work: Intake | null;
-  /** One of them needs a person who does not know; null: none does. */
+  /** The end for a pull request that needs a person who was not notified; null if there is none. */
   readonly unheard: EndIntake | null;
-  /** Why one of them that needs work cannot be worked on; null: nothing is wrong. */
+  /** Why a pull request that needs work cannot be worked on; null if there is no problem. */
   readonly problem: UserError | null;
   readonly warnings: readonly string[];
 }
@@ -35,12 +35,15 @@ export const notLookedAfter: LookedAfter = { work: null, unheard: null, problem:
 
 interface Queue {
   readonly issues: readonly Issue[];
-  /** The queue as it would answer its own pull request; null: this run decides on the queue anyway. */
+  /** The request with which the queue would answer its own pull request; null if this run decides on the queue anyway. */
   readonly request: Request | null;
   readonly admit: (deps: GateDeps, request: Request) => Promise<Intake>;
 }
 
-/** Looks at all open pull requests of Ralph's branches, also those of finished issues, with one request, and takes up the first that conflicts or whose checks fail. A list that cannot be read is a warning. */
+/**
+ * Examines all open pull requests of Ralph's branches, also those of finished issues, with one request, and takes up
+ * the first that conflicts or whose checks fail. An unreadable list is a warning.
+ */
 export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<LookedAfter> {
   if (!deps.config.answers.checks) return notLookedAfter;
   let open: readonly WaitingPullRequest[];
@@ -61,7 +64,8 @@ export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<Lo
       const own = await queue.admit(deps, request);
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: it conflicts, or a check fails.`);
-        // If this run gets nowhere, the next ones work on the queue for some hours; if it dies, the next one resumes this lane.
+        // If this run achieves nothing, the next ones work on the queue for some hours; if it dies, the next one
+        // resumes this lane.
         await remember(deps, one);
         return { ...notLookedAfter, work: own };
       }
@@ -75,7 +79,7 @@ export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<Lo
   return { work: null, unheard, problem, warnings: [] };
 }
 
-/** GitHub works out whether something can be merged when it is asked for the first time. */
+/** Lists twice, because GitHub computes whether something can be merged only on the first request. */
 async function listTwice({ forge, config }: GateDeps): Promise<readonly WaitingPullRequest[]> {
   const open = await forge.waitingPullRequests(config.branchPrefix);
   const isUnknown = open.some(({ mergeable }) => mergeable === 'unknown');
@@ -115,7 +119,10 @@ async function remember({ store, context, clock }: GateDeps, { lane, seen }: Lan
   }));
 }
 
-/** Where the queue has nothing to do, an issue's own lane goes on that came to a limit, or was parked; or people are notified of one that rests, where an earlier run could not. Null: neither. */
+/**
+ * Continues an issue's own lane that reached a limit or was parked if the queue has nothing to do, or notifies people
+ * of a resting one if an earlier run could not. Returns null for neither.
+ */
 export async function continueIssueLane(
   deps: GateDeps,
   { intake, goesOn }: Pick<Ended, 'intake' | 'goesOn'>,
@@ -129,7 +136,7 @@ export async function continueIssueLane(
     if (unheard === null && isUnheard(deps, own)) unheard = own;
     else if (own.outcome.reason === 'all_done') resting.push(issueLane(issue.number));
   }
-  // No run looks at them again before something is asked of them.
+  // No run examines them again until something is asked of them.
   if (resting.length > 0) {
     const message = `${resting.map(nameOfLane).join(', ')}: nothing to do, says run ${deps.context.runId}`;
     await deps.store.update((newest) => ({ snapshot: withNothingToDo(newest, resting), message, answer: null }));
@@ -137,7 +144,7 @@ export async function continueIssueLane(
   return unheard;
 }
 
-/** Whether the lane needs a person who does not know. */
+/** Returns true if the lane needs a person who was not notified. */
 function isUnheard({ config, clock }: GateDeps, { lane, state, tasks, outcome, notes }: Ended['intake']): boolean {
   if (config.notify.kind === 'none' || lane === null || state === null) return false;
   const isWaiting = outcome.reason === 'waiting_for_review' && notes.held !== null;

@@ -11,7 +11,7 @@ import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
 import { updated, takeLabelsOff } from '../lane/end-lane.ts';
 import { hasTaskLabel } from '../work.ts';
 
-/** Judges and reports whether the approval of an edited issue still holds. Works on no task. */
+/** Judges and reports whether the approval of an edited issue still holds. Never works on a task. */
 export async function recheckApproval(deps: GateDeps, number: number): Promise<Intake> {
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
@@ -60,7 +60,7 @@ async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
   };
 }
 
-/** Judged first without any state, which costs the least and is the answer for most edits; `done`: it does not matter any more. */
+/** Judges without any state first, which is the cheapest and answers most edits; `done` means that the approval no longer matters. */
 async function judgeAnywhere(deps: GateDeps, issue: Issue) {
   const judge = async (tasks: LaneState['tasks']) =>
     (await judgeIssues(deps, [issue], { tasks, isFinished: () => false })).get(issue.number);

@@ -14,14 +14,15 @@ import type { Meaning } from '../event/intent.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
-/** Permissions with which somebody's label, command, edit or comment counts. */
+/** The permissions with which a person's label, command, edit or comment counts. */
 const WRITERS: readonly Permission[] = ['admin', 'maintain', 'write'];
 
 const asked = new WeakMap<Forge, Map<string, Promise<boolean>>>();
 
 /**
- * Whether what this account does counts: a person who may write, or a bot that `allowed-bots` names. A login alone makes
- * nobody a bot or a person: the account's type decides, and a bot's id must be that of the login's account. Each account is asked about once a run.
+ * Returns whether actions of this account count: a person with write access, or a bot that `allowed-bots` names. The
+ * login alone decides nothing: the account's type distinguishes bots from people, and a bot's id must be that of the
+ * login's account. Each account is looked up once per run.
  */
 export function trusts(
   { config, forge }: { readonly config: Pick<Config, 'allowedBots'>; readonly forge: Forge },
@@ -34,25 +35,25 @@ export function trusts(
   if (known !== undefined) return known;
   const answer = ask({ config, forge }, account);
   answers.set(key, answer);
-  // A failed question is not remembered, so the next one asks again.
+  // A failed look-up is not cached, so the next one asks again.
   answer.catch(() => {
     answers.delete(key);
   });
   return answer;
 }
 
-/** Whether the event asks for work or an answer on behalf of somebody who may. */
+/** Returns whether the event asks for work or an answer on behalf of a person with write access. */
 export async function isAskedFor(run: Parameters<typeof trusts>[0], meaning: Meaning): Promise<boolean> {
   if (meaning.kind !== 'for-us' || meaning.asker.kind === 'nobody') return false;
   return meaning.asker.kind === 'trusted' || trusts(run, meaning.asker.account);
 }
 
-/** How many accounts this run has asked about. */
+/** Returns how many accounts this run has looked up. */
 export function accountsAsked(forge: Forge): number {
   return asked.get(forge)?.size ?? 0;
 }
 
-/** Asks about all these accounts at once, and returns whether one of them is trusted as a plain function. */
+/** Looks up all these accounts at once, and returns a synchronous function that tells whether one of them is trusted. */
 export async function trustAmong(
   run: Parameters<typeof trusts>[0],
   accounts: readonly Account[],
@@ -80,16 +81,16 @@ function keyOf({ login, id, kind }: Account): string {
   return `${kind} ${login.toLowerCase()} ${String(id)}`;
 }
 
-/** GitHub answers for ten issues in one request; a run hardly gets to more than this. */
+/** Maximum number of issues to read: GitHub answers for ten in one request, and a run hardly gets to more than this. */
 const MAX_ISSUES = 50;
 
-/** An issue whose comments are wanted, as they were `until` then: when the work was asked for. */
+/** An issue whose comments are wanted, as they were at `until`, when the work was asked for. */
 interface CommentsWanted {
   readonly number: number;
   readonly until: number;
 }
 
-/** What the agent gets to read of the comments, by issue; whether somebody counts is asked as the rules want to know it. */
+/** Reads the comments that the agent may read, by issue; an account is looked up only when a rule needs it. */
 export async function readComments(
   deps: Pick<GateDeps, 'config' | 'forge'>,
   wanted: readonly CommentsWanted[],
@@ -98,7 +99,7 @@ export async function readComments(
   if (commentsFrom === 'nobody' || wanted.length === 0) return new Map();
   const first = wanted.slice(0, MAX_ISSUES);
   const found = await deps.forge.commentsOf(first.map(({ number }) => number));
-  // Brings a Markdown parser along.
+  // Loaded here because it includes a Markdown parser.
   const { readableComments } = await import('../../core/people/comments.ts');
   const reading = readableComments(
     first.map(({ number, until }) => ({ number, until, comments: found.get(number) ?? [] })),
@@ -109,7 +110,10 @@ export async function readComments(
   return step.value;
 }
 
-/** Who approved these issues; one that is not there any more is left out. `known`: what was approved before; and finished issues, of which nobody is asked about if nothing has happened since. */
+/**
+ * Finds who approved these issues; deleted ones are left out. `known` contains earlier approvals, and finished issues,
+ * for which nothing is looked up unless they changed.
+ */
 export async function judgeIssues(
   deps: Pick<GateDeps, 'config' | 'forge' | 'sha256'>,
   issues: readonly (IssueText & { readonly number: number })[],
@@ -141,15 +145,12 @@ export async function judgeIssues(
   );
 }
 
-/** What consent is given to: first 32 hex digits of the SHA-256 of title and body. */
+/** Returns the id of an approved text: the first 32 hex digits of the SHA-256 of title and body. */
 export function hashOfText({ title, body }: IssueText, sha256: GateDeps['sha256']): string {
   return sha256(JSON.stringify([title, body])).slice(0, 32);
 }
 
-/**
- * Shows on the first issue that work on it begins. Returns the intake with the issue's new labels. Comes last before the first
- * call.
- */
+/** Shows on the first issue that work on it begins. Returns the intake with the issue's new labels. It is the last step before the first call. */
 export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
   const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
   if (task?.source.kind !== 'issue') return intake;

@@ -19,7 +19,7 @@ import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 
-/** Task files that the checkout has, as the job made it. */
+/** The task files in the checkout as the job made it. */
 export interface BaseFiles {
   readonly sources: readonly FileSource[];
   readonly base: FileTexts;
@@ -27,11 +27,14 @@ export interface BaseFiles {
   readonly unread: FileTexts;
 }
 
-/** What the files say: of the base, and of the lane's branch where the lane continues (else null) and where it left the base. `problems` are sentences. */
+/**
+ * The content of the files: of the base, and, if the lane continues (else null), of the lane's branch and of the commit
+ * at which it left the base. `problems` are sentences.
+ */
 export interface ReadFiles {
   readonly base: readonly FileTask[];
   readonly lane: { readonly now: readonly FileTask[]; readonly fork: readonly FileTask[] } | null;
-  /** What stands for files of the base that cannot be read, or not as a whole. */
+  /** Placeholders for tasks of base files that cannot be read, or not completely. */
   readonly unreadable: readonly Task[];
   readonly problems: readonly string[];
 }
@@ -41,7 +44,7 @@ const MAX_PROBLEMS = 20;
 /** Maximum number of tasks that a warning names for one file. */
 const MAX_NAMED = 5;
 
-/** Finds the task files in the checkout; null: there are none. Reads only the local disk. */
+/** Finds the task files in the checkout, or returns null if there are none. Reads only the local disk. */
 export async function findTaskFiles({
   config,
   repository,
@@ -59,7 +62,7 @@ export async function findTaskFiles({
   return hasTasks ? { sources, base, unread } : null;
 }
 
-/** Reads the tasks. `lane`: the branch that has the living documents; null where the base has all that counts. */
+/** Reads the tasks. `lane` is the branch with the current documents; null if the base has everything that counts. */
 export async function readTasks(
   { repository, config: { optionalSections, workingDirectory } }: Pick<GateDeps, 'repository' | 'config'>,
   { sources, base, unread }: BaseFiles,
@@ -83,7 +86,7 @@ export async function readTasks(
   }));
   const problems = [...ofUnread, ...ofBase.problems];
   const unreadable = unreadableTasks(problems, sources);
-  // Nobody asked for tasks in a file that only the agent added.
+  // Tasks in a file that only the agent added were not asked for.
   const texts =
     lane === null
       ? null
@@ -96,7 +99,7 @@ export async function readTasks(
     .map(sentence)
     .filter((text) => !sentences.includes(text))
     .map((text) => `On ${lane?.branch ?? ''}: ${text}`);
-  // While a file is broken, nobody knows what people removed from it.
+  // While a file is broken, tasks that people removed from it are unknown.
   const isReadable = ({ task }: FileTask): boolean =>
     !unreadable.some(({ source }) => source.kind === task.source.kind);
   const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources, optionalSections).tasks.filter(isReadable);
@@ -112,7 +115,7 @@ function archivesOf(sources: readonly FileSource[]): readonly string[] {
   return sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
 }
 
-/** Reports tasks that were merged without a mark: a person must say in their file that they are done, or wanted once more. */
+/** Returns warnings about tasks that were merged without a mark: a person must say in the file that they are done, or wanted once more. */
 export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly FileTask[]): readonly string[] {
   const open = tasks.flatMap(({ task: { id, title, source } }) =>
     progressOf(progress, id).unmarked === true && isFileSource(source.kind) && 'path' in source
@@ -131,7 +134,7 @@ export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly Fil
   });
 }
 
-/** `.ralph/prd.json:3:7 …` */
+/** Returns `.ralph/prd.json:3:7 …`. */
 function sentenceOf(problem: TaskProblem): string {
   return `${positionOf(problem)} ${problem.message}`;
 }
@@ -141,7 +144,7 @@ function firstProblems(problems: readonly string[]): readonly string[] {
   return [...problems.slice(0, MAX_PROBLEMS), ...more];
 }
 
-/** The user's prompt as a task, from the checkout as the job made it; null: the checkout has none. */
+/** Returns the user's prompt as a task, from the checkout as the job made it, or null if there is none. */
 export async function findPrompt({
   config: { promptFile, workingDirectory },
   repository,

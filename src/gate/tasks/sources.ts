@@ -25,29 +25,32 @@ import type { GateDeps } from '../deps.ts';
 import { accountsAsked, hashOfText, judgeIssues, readComments } from '../people/trust.ts';
 import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
 
-/** Work that is asked for. `by-name`: a person named this very issue now; `by-itself`: its own lane goes on, since the queue has nothing to do. */
+/** Work that is asked for. `by-name`: a person named this very issue now; `by-itself`: its own lane continues, since the queue has nothing to do. */
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
   readonly purpose: Purpose;
-  /** A person asks for it now, by a label or a command. */
+  /** True if a person asks for it now, by a label or a command. */
   readonly asked: boolean;
-  /** A person started this run, so that entries are tried again that an earlier Ralph failed. */
+  /** True if a person started this run: then entries that an earlier Ralph failed are tried again. */
   readonly byHand: boolean;
-  /** What is done is to be done again. */
+  /** True if finished work is repeated. */
   readonly redo: boolean;
   readonly issues: readonly Issue[];
-  /** Text of the one issue when its label was put on just now; null: not known. */
+  /** The text of the one issue when its label was just added; null if it is unknown. */
   readonly approvedText: IssueText | null;
-  /** null: there are no task files, or the lane does not work on them. */
+  /** The task files; null if there are none, or the lane does not work on them. */
   readonly files: BaseFiles | null;
-  /** The user's prompt as a task; null: there is none, or the lane does not work on it. */
+  /** The user's prompt as a task; null if there is none, or the lane does not work on it. */
   readonly prompt: Task | null;
-  /** A person asks for it now, although it may be done. */
+  /** True if a person asks for the prompt now, even if it is done. */
   readonly promptAgain: boolean;
 }
 
-/** `answers`: a run that has nothing to answer works on no tasks either; `failedOn`: the commit on which a check failed, null: people said something, or nobody; `of`: how the run came by the pull request. */
+/**
+ * The purpose of a run. `answers`: without anything to answer, the run works on no tasks either; `failedOn` is the
+ * commit on which a check failed, null if there is none; `of` is how the run came by the pull request.
+ */
 export type Purpose =
   | { readonly kind: 'tasks' }
   | {
@@ -56,10 +59,10 @@ export type Purpose =
       readonly of: 'event' | 'waiting' | 'waiting-finished';
     };
 
-/** For whatever there is to do. */
+/** The purpose of working on any task. */
 export const forTasks: Purpose = { kind: 'tasks' };
 
-/** What an issue's own lane is asked for where nobody named the issue. */
+/** Returns the request of an issue's own lane if nobody named the issue. */
 export function byItself(issue: Issue, purpose: Purpose): Request {
   return {
     id: issueLane(issue.number),
@@ -76,7 +79,7 @@ export function byItself(issue: Issue, purpose: Purpose): Request {
   };
 }
 
-/** A lane as it is now. `start`: null while it is not known, which it is where there are files. */
+/** A lane as it is now. `start` is null while it is unknown, which is never the case with task files. */
 interface LaneNow {
   readonly branch: string;
   readonly branches: Readonly<Record<string, string>>;
@@ -84,7 +87,10 @@ interface LaneNow {
   readonly state: LaneState;
 }
 
-/** The tasks that a lane has now: issues and files merged, consent and dependencies judged. Throws a UserError when files are all there is and none can be read. */
+/**
+ * Finds the tasks that a lane has now: issues and files merged, consent and dependencies judged. Throws a UserError if
+ * there are only files and none can be read.
+ */
 export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow): Promise<JudgedTasks> {
   const { requested, files, approvedText } = request;
   const issues = issuesOfLane(request, deps.config, lane.branches);
@@ -104,7 +110,7 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   const beginsAgain = lane.start?.kind !== 'continue';
   const { retriesAll, tasks: known } = lane.state;
   const areWhole = unreadable.length === 0;
-  // Without files nothing changes: what a person asked for holds until they are there again.
+  // Without files nothing changes: a person's request holds until they are there again.
   const state: LaneState =
     read === null
       ? lane.state
@@ -135,7 +141,7 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   };
 }
 
-/** The lane's tasks as they are listed, for people: nobody is asked who approved them or what they wait for. */
+/** Lists the lane's tasks for people, without looking up approvals or dependencies. */
 export async function listTasks(
   deps: GateDeps,
   request: Pick<Request, 'requested' | 'issues' | 'files' | 'prompt'>,
@@ -160,7 +166,7 @@ export async function listTasks(
   };
 }
 
-/** An issue that has its own lane is worked there, or it would be done twice. */
+/** Returns the issues of a lane. An issue with its own lane is worked there, or it would be done twice. */
 export function issuesOfLane(
   { requested, issues }: Pick<Request, 'requested' | 'issues'>,
   { branchPrefix }: Pick<Config, 'branchPrefix'>,
@@ -171,7 +177,7 @@ export function issuesOfLane(
     : issues;
 }
 
-/** Issues that have a branch of their own. */
+/** Returns the issues that have a branch of their own. */
 export function issuesWithBranch(
   branches: LaneNow['branches'],
   { branchPrefix }: Pick<Config, 'branchPrefix'>,
@@ -181,9 +187,9 @@ export function issuesWithBranch(
     .filter(isIssueTask);
 }
 
-/** Makes the open tasks that are approved fit for a prompt. */
+/** Prepares the open, approved tasks for a prompt. */
 export async function prepareOpenTasks(deps: GateDeps, judged: Judged): Promise<PreparedTasks> {
-  // Brings a Markdown parser along, which a run that finds nothing to do does not need.
+  // Loaded here because it includes a Markdown parser, which a run without work does not need.
   const rules = await import('../../core/tasks/preparation.ts');
   const { policy } = deps.config;
   const state = { ...judged.state, tasks: awakeInRun(judged.state.tasks, policy, deps.clock.now()) };
@@ -202,7 +208,7 @@ function nothingReadable(problems: readonly string[]): UserError {
   );
 }
 
-/** Judges as many issues as this run can get to: asks what the rules want to know, until they know enough. */
+/** Judges as many issues as this run can get to: looks up what the rules need, until they know enough. */
 async function judgeTasks(deps: GateDeps, candidates: Candidates, restored: LaneState): Promise<JudgedTasks> {
   const { taskLabel, policy } = deps.config;
   let admission = beginAdmission(candidates, restored, { taskLabel, maxIterations: policy.maxIterations });
@@ -240,7 +246,7 @@ async function parseTexts(
 ): Promise<ReadonlyMap<number, TextDependencies>> {
   const waiting = issues.filter(({ body }) => mayWait(body));
   if (waiting.length === 0) return new Map();
-  // Brings a Markdown parser along, which most queues do not need.
+  // Loaded here because it includes a Markdown parser, which most queues do not need.
   const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');
   const { owner, repo } = context.repository;
   return new Map(waiting.map(({ number, body }) => [number, dependenciesOfText(body, `${owner}/${repo}`)]));
