@@ -4,21 +4,24 @@ import { progressOf, withEach } from '../tasks/queue.ts';
 import { isBegun } from '../tasks/task.ts';
 import type { LaneState } from './state.ts';
 
-/** What of a document counts that stood in a cache, where everybody may write who runs a workflow on the default branch. */
+/** The trusted parts of a cached document: every workflow on the default branch can write the cache. */
 export interface CachedState {
   readonly state: LaneState;
-  /** What it held and is not taken, as words for people: `approvals`, `a pause`. */
+  /** The parts that are not trusted, in words for people: `approvals`, `a pause`. */
   readonly dropped: readonly string[];
 }
 
-/** The parts of a state that can only cost a run, never let one do more: circuit, usage, sequence, task progress. No consent, nothing that a person said, no conversation, no check. */
+/**
+ * Returns the parts of a state that can only restrict a run: circuit, usage, sequence, task progress. It leaves out
+ * approvals, people's requests, sessions and checks.
+ */
 export function safeParts(state: LaneState, signed: boolean): CachedState {
   const { state: kept, dropped } = signedParts(state, false);
   return {
     dropped,
     state: {
       ...kept,
-      // Of orders that were never obeyed, none may be skipped.
+      // No order that was never obeyed may be skipped.
       ordersApplied: signed ? kept.ordersApplied : 0,
       journalHash: null,
       baseCheck: null,
@@ -29,7 +32,10 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
   };
 }
 
-/** The state of a lane of which only a cache keeps one. Approvals are asked again; a pause and a conversation count if who has the agent's key wrote them. */
+/**
+ * Returns the trusted state of a lane that is only in a cache. Approvals are looked up again; a pause and a session
+ * count if they were signed with the agent's key.
+ */
 export function signedParts(state: LaneState, signed: boolean): CachedState {
   const known = Object.entries(state.tasks).map(([id, task]) => {
     return [id, { ...task, approval: undefined, retried: signed ? task.retried : undefined }] as const;
@@ -57,7 +63,7 @@ export function signedParts(state: LaneState, signed: boolean): CachedState {
   };
 }
 
-/** The state of the place that decides but takes no writes any more, with the safe parts of what a run saved elsewhere since. */
+/** Returns the state of the authoritative place, which no longer accepts writes, with the safe parts of what a run saved elsewhere since. */
 export function withSafeParts(state: LaneState, since: LaneState): LaneState {
   const { circuit, windows, signals, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } = since;
   const parts = { circuit, providers: since.providers, windows, signals, ledger, sequence, savedAt };

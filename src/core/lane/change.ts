@@ -11,10 +11,10 @@ import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type TaskProgress } from '../tasks/task.ts';
 import { cut } from '../text/phrase.ts';
 
-/** More of a task's commits are counted and not named. */
+/** Maximum number of a task's commits that are listed; more are only counted. */
 const MAX_COMMITS = 10;
 
-/** Of what an agent says of a task. */
+/** Maximum length of an agent's words about a task, in characters. */
 const MAX_WORDS_CHARS = 500;
 
 const MAX_TITLE_CHARS = 120;
@@ -23,10 +23,10 @@ const MAX_LINES = 20;
 
 const MAX_LINE_CHARS = 250;
 
-/** Tasks that are named; of older ones only the totals are kept. */
+/** Maximum number of tasks that are listed; older ones are only in the totals. */
 const MAX_SHARES = 60;
 
-/** Files that are named as left out, half of them of earlier runs. */
+/** Maximum number of left-out files that are listed, half of them from earlier runs. */
 const MAX_LEFT_OUT = 40;
 
 const MAX_PATH_CHARS = 200;
@@ -37,37 +37,37 @@ const sizeSchema = z.object({
   files: count,
   insertions: count,
   deletions: count,
-  /** Parent of its first commit; null: not known. */
+  /** Parent of its first commit; null if it is unknown. */
   since: z.string().max(64).nullable().default(null),
 });
 
-/** What a task's commits changed. */
+/** The size of a task's commits. */
 export type TaskSize = Immutable<z.infer<typeof sizeSchema>>;
 
 const shareSchema = z.object({
   title: z.string().max(MAX_TITLE_CHARS),
   iterations: count,
   costUsd: amount,
-  /** Iterations whose cost nobody tells, which `costUsd` lacks. Documents of before do not say. */
+  /** Number of iterations of unknown cost, which `costUsd` lacks. Absent in older documents. */
   unpriced: count.default(0),
   tokens: count,
   durationMs: count,
   /** Newest last; `commitCount` counts all. */
   commits: z.array(z.string().max(64)).max(MAX_COMMITS),
   commitCount: count,
-  /** The agent's own words, as it last said them: SUMMARY, QUESTION, RECOMMENDATION. */
+  /** The agent's own latest words: SUMMARY, QUESTION, RECOMMENDATION. */
   summary: words.nullable(),
   question: words.nullable(),
   recommendation: words.nullable(),
-  /** Of the newest iteration that verified. */
+  /** Result of the newest iteration that ran the verification. */
   verification: z.enum(verificationKinds),
-  /** Who worked on it, the last one last. Documents of before there were several agents do not say. */
+  /** Agents that worked on it, the latest last. Absent in documents from before there were several agents. */
   agents: z.array(z.enum(AGENT_NAMES)).max(AGENT_NAMES.length).default([]),
-  /** Over all of the task's commits; null: not measured. */
+  /** Size of all the task's commits; null if it was not measured. */
   size: sizeSchema.nullable(),
 });
 
-/** What was spent on a task since the branch began, and what came of it. */
+/** The costs and results of a task since the branch began. */
 export type TaskShare = Immutable<z.infer<typeof shareSchema>>;
 
 export const changeSchema = z.object({
@@ -79,27 +79,27 @@ export const changeSchema = z.object({
   tokens: count,
   durationMs: count,
   tasks: z.record(storedTaskId, shareSchema),
-  /** Iteration of the branch since which `verify` fails; null: it passes, or did not run. */
+  /** The iteration of the branch since which `verify` fails; null if it passes or did not run. */
   failingSince: count.nullable(),
   /** Claims that the evidence overruled, newest last. */
   overruled: z.array(z.string().max(MAX_LINE_CHARS)).max(MAX_LINES),
-  /** How many more there were. A document of the first days of version 5 does not say, nor what was left out. */
+  /** Number of further overruled claims. Absent, like the left-out files, in the earliest documents of version 5. */
   overruledMore: count.default(0),
   /** Files of the work that are not in the branch. */
   leftOut: z
     .array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: z.string().max(MAX_LINE_CHARS) }))
     .max(MAX_LEFT_OUT)
     .default([]),
-  /** How many more there are. */
+  /** Number of further left-out files. */
   leftOutMore: count.default(0),
-  /** Changed lines of the branch, without generated and lock files; null: not measured. */
+  /** Changed lines of the branch, without generated and lock files; null if they were not measured. */
   lines: count.nullable(),
 });
 
-/** What a lane's branch holds since it began, over all runs: what its pull request is about. Money in US dollars. */
+/** The content of a lane's branch since it began, over all runs, as its pull request describes it. Money in US dollars. */
 export type Change = Immutable<z.infer<typeof changeSchema>>;
 
-/** Of a branch that begins. */
+/** The change of a new branch. */
 export const noChange: Change = {
   runs: 0,
   iterations: 0,
@@ -116,7 +116,7 @@ export const noChange: Change = {
   lines: null,
 };
 
-/** Of a task that the branch has nothing of. */
+/** The share of a task that has no part in the branch. */
 export const noShare: TaskShare = {
   title: '',
   iterations: 0,
@@ -134,7 +134,7 @@ export const noShare: TaskShare = {
   size: null,
 };
 
-/** What an iteration adds to the change. */
+/** The contribution of one iteration to the change. */
 export interface IterationShare {
   readonly taskId: TaskId;
   readonly title: string;
@@ -143,7 +143,7 @@ export interface IterationShare {
   readonly tokens: number | null;
   readonly durationMs: number;
   readonly commit: string | null;
-  /** Who worked; null: nobody knows, or its provider gave no answer. */
+  /** The agent that worked; null if it is unknown or its provider gave no answer. */
   readonly agent: AgentName | null;
   readonly verification: Verification['kind'];
   /** Claims that were overruled. */
@@ -152,13 +152,16 @@ export interface IterationShare {
   readonly alsoDone: Readonly<Record<TaskId, string>>;
 }
 
-/** True if something was used and nobody tells what it cost. */
+/** Returns true if something was used at unknown cost. */
 function isUnpriced({ costUsd, tokens, agent }: IterationShare): boolean {
   const isMute = agent !== null && !CAPABILITIES[agent].cost && !CAPABILITIES[agent].tokens;
   return costUsd === null && ((tokens ?? 0) > 0 || isMute);
 }
 
-/** The change after one more iteration. One that answers people or CI is in the totals only: the branch holds nothing of its own of such a task. */
+/**
+ * Returns the change after one more iteration. An iteration that answers people or CI is only in the totals: the branch
+ * has no share of such a task.
+ */
 export function addIteration(change: Change, iteration: IterationShare): Change {
   const { taskId, title, signal, commit, agent, verification, durationMs } = iteration;
   const before = shareOf(change, taskId);
@@ -175,9 +178,9 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
     commits: commit === null ? before.commits : [...before.commits, commit].slice(-MAX_COMMITS),
     commitCount: before.commitCount + (commit === null ? 0 : 1),
     summary: wordsOf(signal.summary) ?? before.summary,
-    // An answered question is none any more.
+    // An answered question is no longer open.
     question: wordsOf(signal.asks),
-    // An agent that forgets its status block is quoted all the same.
+    // An agent that forgets its status block is still quoted.
     recommendation: wordsOf(signal.recommendation ?? signal.lastWords ?? null) ?? before.recommendation,
     verification: verification === 'not-run' ? before.verification : verification,
     agents: agent === null ? before.agents : [...before.agents.filter((other) => other !== agent), agent],
@@ -212,7 +215,7 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
   };
 }
 
-/** As many as are kept: what was said again goes before what was said once. */
+/** Returns the claims that fit: earlier copies of a repeated claim are dropped before single ones. */
 function lastOfEach(claims: readonly string[]): readonly string[] {
   const kept = [...claims];
   while (kept.length > MAX_LINES) {
@@ -223,13 +226,13 @@ function lastOfEach(claims: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** A file of the work that is not in the branch, and why. */
+/** A file of the work that is not in the branch, with the reason. */
 type LeftOut = Change['leftOut'][number];
 
 /**
- * The change with what its branch lacks of the work after an iteration. `begun`: as the run began it; `ofRun`: paths that
- * any iteration of the run left out; `now`: what it leaves out in the end. A file of an earlier run stays listed until its
- * path is published: its content went with that run's machine.
+ * Returns the change with the files that its branch lacks after an iteration. `begun`: the change when the run began;
+ * `ofRun`: paths that any iteration of the run left out; `now`: files that are left out in the end. A file of an
+ * earlier run stays listed until its path is published: its content was lost with that run's machine.
  */
 export function leaveOut(
   change: Change,
@@ -250,7 +253,7 @@ export function leaveOut(
   return { ...change, leftOut: [...earlier, ...leftOut], leftOutMore: iteration.begun.leftOutMore + leftOutMore };
 }
 
-/** One file of each reason before more of one: no flood hides a reason. */
+/** Returns at most `most` files, one of each reason before more of one, so that no flood hides a reason. */
 function fewer(files: readonly LeftOut[], most: number): Pick<Change, 'leftOut' | 'leftOutMore'> {
   const byReason = [...grouped(files, ({ why }) => why).values()];
   const leftOut = [...byReason.flatMap((own) => own.slice(0, 1)), ...byReason.flatMap((own) => own.slice(1))].slice(
@@ -264,14 +267,14 @@ function pathOf(path: string): string {
   return cut(path, MAX_PATH_CHARS);
 }
 
-/** The change of a branch on which one more run works; `begins`: it has nothing of earlier runs. */
+/** Returns the change of a branch on which one more run works; `begins` is true if it has no earlier runs. */
 export function addRun(change: Change, begins: boolean): Change {
   const before = begins ? noChange : change;
   const { leftOut, leftOutMore } = fewer(before.leftOut, MAX_LEFT_OUT / 2);
   return { ...before, runs: before.runs + 1, leftOut, leftOutMore: before.leftOutMore + leftOutMore };
 }
 
-/** The change with what its branch was measured to hold. */
+/** Returns the change with the measured sizes of its branch. */
 export function measured(
   change: Change,
   { lines, sizes }: { readonly lines: number; readonly sizes: Readonly<Record<TaskId, TaskSize>> },
@@ -282,12 +285,12 @@ export function measured(
   return { ...change, lines, tasks: Object.fromEntries(tasks) };
 }
 
-/** Whether the change has something of a task. */
+/** Tells whether the change has a share of a task. */
 export function isShareOf({ tasks }: Change, id: TaskId): boolean {
   return Object.hasOwn(tasks, id);
 }
 
-/** Whether people have enough to review in the change; 0 = no limit. */
+/** Tells whether the change is large enough for a review; a limit of 0 means no limit. */
 export function isFull(
   change: Change,
   progress: Readonly<Record<TaskId, TaskProgress>>,
@@ -297,7 +300,7 @@ export function isFull(
   return (maxTasksPerPr > 0 && done >= maxTasksPerPr) || (maxLinesPerPr > 0 && (change.lines ?? 0) >= maxLinesPerPr);
 }
 
-/** What the change has of a task. */
+/** Returns the change's share of a task. */
 export function shareOf({ tasks }: Change, id: TaskId): TaskShare {
   return (Object.hasOwn(tasks, id) ? tasks[id] : undefined) ?? noShare;
 }
@@ -309,13 +312,14 @@ function wordsOf(text: string | null): string | null {
 /** Turns a stored document of `version` into one of the next version; a document is any JSON object. */
 type Migration = (document: Record<string, unknown>) => Record<string, unknown>;
 
-/** By the version that they start from. A stored sample of each version is in the tests. */
+/** Migrations by the version that they start from. The tests have a stored sample of each version. */
 const migrations: Readonly<Record<number, Migration>> = {
-  // 2: people's orders are kept beside the document, and it says which of them it has obeyed.
+  // 2: people's orders are stored beside the document, which records those it has obeyed.
   1: (document) => ({ ...document, version: 2, ordersApplied: 0 }),
-  // 3: who approved which text of an issue, and which tasks of files are done without a mark.
+  // 3: records who approved which text of an issue, and which tasks of files are done without a mark.
   2: (document) => ({ ...document, version: 3, approvals: {}, unmarked: [] }),
-  // 4: what was made safe from the agent: hashes of transcript and journal, checks in a clean clone, a refused push.
+  // 4: records data that was kept safe from the agent: hashes of transcript and journal, checks in a clean clone, a
+  // refused push.
   3: (document) => ({
     ...document,
     version: 4,
@@ -325,7 +329,7 @@ const migrations: Readonly<Record<number, Migration>> = {
     headCheck: null,
     refusedPush: null,
   }),
-  // 5: why tasks were given up, what the branch holds over all runs, and who was notified of what.
+  // 5: records why tasks were given up, the content of the branch over all runs, and who was notified of what.
   4: (document) => ({
     ...document,
     version: 5,
@@ -335,7 +339,7 @@ const migrations: Readonly<Record<number, Migration>> = {
     change: noChange,
     notified: [],
   }),
-  // 6: several agents take turns; until then there was one, and a provider's limit was nothing but the park.
+  // 6: several agents take turns; before, there was one, and a provider's limit only parked the lane.
   5: (document) => ({
     ...document,
     version: 6,
@@ -345,7 +349,7 @@ const migrations: Readonly<Record<number, Migration>> = {
   }),
   // 7: reviews, checks and conflicts of the pull request are answered.
   6: (document) => ({ ...document, version: 7, feedback: noFeedback }),
-  // 8: what is known of a task is one record, and no list of its own has its id.
+  // 8: all data of a task is one record, and no separate list has its id.
   7: ({ approvals, answers, unmarked, unverified, retried, finished, ...document }) => ({
     ...document,
     version: 8,
@@ -357,7 +361,7 @@ const migrations: Readonly<Record<number, Migration>> = {
   }),
 };
 
-/** What nobody worked on has a record only where people said something of it. */
+/** Merges the lists into one record for each task; a task that nobody worked on has one only if people acted on it. */
 function oneRecordEach(
   tasks: Record<string, unknown>,
   { approvals, answers, ...lists }: Readonly<Record<string, unknown>>,
@@ -390,7 +394,7 @@ function oneRecordEach(
   return Object.fromEntries(records) as Record<string, unknown>;
 }
 
-/** What was approved when another lane worked on it last; undefined: nobody knows. */
+/** Returns the approval of the text that another lane worked on last, or undefined if it is unknown. */
 function approvalOf(answer: unknown): unknown {
   return isObject(answer) ? (answer.approval ?? undefined) : undefined;
 }
@@ -407,7 +411,7 @@ function withReason(task: unknown): unknown {
   return { ...task, reason: reasons[String(task.state)] ?? null, setAside: null };
 }
 
-/** The document in today's version. What is not an object or has no migration comes back as it is, for the schema to refuse. */
+/** Returns the document in today's version. Anything but an object with a migration is returned unchanged, and the schema rejects it. */
 export function migrateState(document: unknown, version: number): unknown {
   let migrated = document;
   for (let at = version; isObject(migrated); at += 1) {

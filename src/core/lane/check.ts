@@ -7,10 +7,10 @@ import { noSignals } from './circuit.ts';
 import type { Check, LaneState } from './state.ts';
 import { withTransition } from './session.ts';
 
-/** What a check was about: a commit, and the hash of the verify commands. */
+/** The subject of a check: a commit, and the hash of the verify commands. */
 export type CheckSubject = Pick<Check, 'commit' | 'commands'>;
 
-/** A verification in a clean clone, as the state keeps it; null: nothing came of it. */
+/** Returns the state's record of a verification in a clean clone, or null if it has no result. */
 export function checkOf(subject: CheckSubject, verification: Verification): Check | null {
   switch (verification.kind) {
     case 'not-run':
@@ -22,7 +22,7 @@ export function checkOf(subject: CheckSubject, verification: Verification): Chec
   }
 }
 
-/** These commands at this commit. `sha256`: text → its hash, in hex digits. */
+/** Returns the subject for these commands at this commit. `sha256` returns the hash of a text in hex digits. */
 export function checkSubject(
   verify: readonly string[],
   { commit, sha256 }: { readonly commit: ObjectId; readonly sha256: (text: string) => string },
@@ -30,12 +30,12 @@ export function checkSubject(
   return { commit, commands: sha256(verify.join('\n')).slice(0, 32) };
 }
 
-/** Whether a check says what these commands make of this commit. */
+/** Tells whether a check is about these commands at this commit. */
 export function isCheckOf(check: Check | null, { commit, commands }: CheckSubject): boolean {
   return check?.commit === commit && check.commands === commands;
 }
 
-/** The words of shells, interpreters, package managers and build tools for a command, script or task that is not there. */
+/** The messages of shells, interpreters, package managers and build tools for a missing command, script or task. */
 const NOT_THERE: readonly RegExp[] = [
   /missing script:/i,
   /^(?:npm (?:ERR!|error) )?Unknown command: "/m,
@@ -55,7 +55,7 @@ const NOT_THERE: readonly RegExp[] = [
   /^\s*Command "[^"]*" is not defined/m,
   /^bundler: command not found:/m,
   /^git: '[^']*' is not a git command/m,
-  // Interpreters, which name the missing file themselves: a traceback of the program looks otherwise.
+  // Interpreters name the missing file themselves, unlike a traceback of the program.
   /(?:^|\/)python[\d.]*: (?:can't open file|No module named )/m,
   /^(?:\S*\/)?(?:ba|da|z|k)?sh: (?:\d+: )?(?:cannot open|can't open|\S+: (?:cannot open|No such file or directory))/im,
   /^bash: line \d+: (?:cd: [^\n:]+|\S+\.sh): No such file or directory/m,
@@ -64,11 +64,11 @@ const NOT_THERE: readonly RegExp[] = [
   /^Could not open input file: /m,
   /^(?:ERROR: file or directory not found: |Could not find '[^']*'$)/m,
   /^error: Module not found "file:/im,
-  // Node prints an empty stack of requires for a main script alone.
+  // Node prints an empty require stack for a main script only.
   /Cannot find module '[^']*'[^]{0,2000}code: 'MODULE_NOT_FOUND',\s*requireStack: \[\]/,
 ];
 
-/** Whether a failed verification says nothing of the code: its command cannot run at all (127 and 126 are a shell's own). */
+/** Returns true if a failed verification says nothing about the code because its command cannot run at all (127 and 126 are a shell's own). */
 export function cannotRun(verification: Verification): boolean {
   if (verification.kind !== 'failed') return false;
   return (
@@ -78,7 +78,7 @@ export function cannotRun(verification: Verification): boolean {
   );
 }
 
-/** The tasks that a check of the head decides on: those that are finished, or all of the branch where a complete lane has none. */
+/** Returns the tasks that a check of the head decides on: the finished ones, or all of the branch if a complete lane has none. */
 export function decidedByCheck(state: LaneState, isComplete: boolean): readonly TaskId[] {
   const { tasks, change } = state;
   const finished = finishedIn(state).filter((id) => !isAnsweredUnchanged(state, id));
@@ -91,22 +91,22 @@ function finishedIn({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
   return Object.keys(tasks).filter((id) => tasks[id]?.state === 'finished');
 }
 
-/** An answer that needs no change leaves no commit to prove. */
+/** Returns true for an answer without a change, which leaves no commit to prove. */
 function isAnsweredUnchanged({ feedback: { items } }: LaneState, id: TaskId): boolean {
   return Object.hasOwn(items, id) && items[id]?.answer?.kind === 'unchanged';
 }
 
-/** Tasks that are done as soon as a check of the head passes. */
+/** Returns the tasks that are done as soon as a check of the head passes. */
 export function awaitingCheck({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
   return Object.keys(tasks).filter((id) => tasks[id]?.unproven === true);
 }
 
-/** Whether this very commit failed in a clean clone. */
+/** Tells whether this very commit failed in a clean clone. */
 export function isKnownRed({ headCheck }: LaneState, commit: ObjectId): boolean {
   return headCheck?.kind === 'failed' && headCheck.commit === commit;
 }
 
-/** Of those that await a check, the ones that no call helps: the work tree is red as well, and another task that was begun and is not done may be why. */
+/** Returns the tasks awaiting a check that no call helps: the work tree is red as well, possibly because of another task in progress. */
 export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
   if (state.change.failingSince === null) return [];
   const awaiting = awaitingCheck(state);
@@ -117,13 +117,13 @@ export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[])
   return isHalfDone ? awaiting : [];
 }
 
-/** The state as others may build on it: what is finished is done where its commit is proven or needs no proof, and otherwise open again. */
+/** Returns the state as others may build on it: a finished task is done if its commit is proven or needs no proof, and otherwise open again. */
 export function settleFinished(state: LaneState, isProven: boolean, now: number): LaneState {
   const settled = isProven ? state : reopen(state, decidedByCheck(state, false), { reason: 'not_verified', now });
   return makeDone(settled, { ids: finishedIn(settled), reason: 'done', now });
 }
 
-/** The state after the published head was checked in a clean clone: `finished` is what a check that fails takes back. */
+/** Returns the state after the published head was checked in a clean clone. `finished` are the tasks that a failed check reopens. */
 export function recordHeadCheck(
   state: LaneState,
   { check, finished }: { readonly check: Check; readonly finished: readonly TaskId[] },
@@ -148,7 +148,7 @@ export function recordHeadCheck(
   };
 }
 
-/** Makes tasks done, the only place that does: their commit is proven, or needs no proof. No call is made or counted for it. */
+/** Makes tasks done, and is the only place that does: their commit is proven or needs no proof. No call is made or counted for it. */
 function makeDone(
   state: LaneState,
   { ids, reason, now }: { readonly ids: readonly TaskId[]; readonly reason: 'verified' | 'done'; readonly now: number },
@@ -171,7 +171,7 @@ function makeDone(
   }, state);
 }
 
-/** Opens tasks again that are finished or done, the only place that does: nobody has seen them pass where it counts, or nobody wants them any more. */
+/** Reopens tasks that are finished or done, and is the only place that does: no check of the head passed, or a person withdrew them. */
 export function reopen(
   state: LaneState,
   ids: readonly TaskId[],
@@ -192,13 +192,13 @@ export function reopen(
       { at: now, subject: 'task', from: `${id} ${before.state}`, to: 'in-progress', reason },
     );
   }, state);
-  // What is half done is gone on with first: it may be what the check fails for.
+  // A task in progress continues first: it may be the reason why the check fails.
   return isWanted ? { ...reopened, currentTask: reopened.currentTask ?? ids.at(-1) ?? null } : reopened;
 }
 
 /**
- * The state after `verify` ran on the base. A base that fails in the way that an iteration could not cure holds back the
- * next call as well; one that passes again is to be merged first.
+ * Returns the state after `verify` ran on the base. If the base fails as an iteration could not fix, the next call is
+ * held back as well; a base that passes again must be merged first.
  */
 export function recordBaseCheck(state: LaneState, subject: CheckSubject, verification: Verification): LaneState {
   const before = state.redBase;
@@ -212,18 +212,24 @@ export function recordBaseCheck(state: LaneState, subject: CheckSubject, verific
   return { ...checked, redBase: { ...found, stage: isSame ? 'tried' : 'found' } };
 }
 
-/** True if the base check of this subject is known and needs no run of `verify`. States of earlier versions do not say how a red base failed. */
+/**
+ * Returns true if the base check of this subject is known and needs no run of `verify`. States of earlier versions lack
+ * the failures of a red base.
+ */
 export function isBaseKnown({ baseCheck, redBase }: LaneState, subject: CheckSubject): boolean {
   if (!isCheckOf(baseCheck, subject)) return false;
   return baseCheck?.kind === 'passed' || (redBase !== null && redBase.stage !== 'recheck');
 }
 
-/** The state in which an iteration has tried to cure the red base in vain: no further call is made. */
+/** Returns the state after an iteration tried to fix the red base without success: no more calls are made. */
 export function holdForBase(state: LaneState): LaneState {
   return state.redBase === null ? state : { ...state, redBase: { ...state.redBase, stage: 'tried' } };
 }
 
-/** The state of a lane that waits for its base, at the start of a run: a person who asks gets one more try, and a base or `verify` that changed is checked again. */
+/**
+ * Returns the state, at the start of a run, of a lane that waits for its base: a person's request gets one more
+ * attempt, and a base or `verify` that changed is checked again.
+ */
 export function reconsiderBase(
   state: LaneState,
   now: { readonly asked: boolean; readonly subject: CheckSubject; readonly verifies: boolean },

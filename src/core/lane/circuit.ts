@@ -5,15 +5,15 @@ import { askedAgent } from '../pipeline/step-record.ts';
 import { type CircuitPolicy, count, type Immutable, instant } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 
-/** Iterations that a window reaches back. */
+/** Number of iterations in a window. */
 export const WINDOW_SIZE = 5;
 
 export const signalsSchema = z.object({
   /** Completion indicators. */
   indicators: z.array(z.boolean()).max(WINDOW_SIZE),
-  /** EXIT_SIGNAL true that evidence overruled and that did not even finish its own task. */
+  /** Overruled claims of EXIT_SIGNAL true whose own task was not finished either. */
   vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
-  /** Characters of the final messages. */
+  /** Lengths of the final messages, in characters. */
   outputChars: z.array(count).max(WINDOW_SIZE),
   /** Streaks that end at the newest iteration. */
   doneInARow: count,
@@ -33,28 +33,28 @@ export const noSignals: Signals = {
   testOnlyInARow: 0,
 };
 
-/** What one iteration adds to the rolling windows. */
+/** The contribution of one iteration to the rolling windows. */
 export interface IterationSignals {
-  /** Claims that everything is done, and nothing speaks against it. */
+  /** True if it claims that everything is done and no evidence contradicts that. */
   readonly indicator: boolean;
-  /** The same, without an explicit EXIT_SIGNAL false. */
+  /** True for an indicator without an explicit EXIT_SIGNAL false. */
   readonly done: boolean;
   readonly vetoed: boolean;
   readonly blocked: boolean;
   readonly testOnly: boolean;
-  /** Characters of the final message; null when the agent did not get to one. */
+  /** Length of the final message in characters; null if there was none. */
   readonly outputChars: number | null;
 }
 
-/** Output that declines without progress trips the circuit after so many iterations in a row. */
+/** Number of iterations in a row with declining output and no progress that trip the circuit. */
 const DECLINES_TO_TRIP = 2;
 
 const TRACKED_ERRORS = 10;
 
-/** Longer fingerprints are cut. */
+/** Maximum length of a fingerprint in characters; longer ones are cut. */
 export const MAX_FINGERPRINT_CHARS = 400;
 
-/** Why a circuit is open. */
+/** The reasons for an open circuit. */
 export const circuitReasons = [
   'no_progress',
   'same_error',
@@ -68,7 +68,7 @@ export type CircuitReason = (typeof circuitReasons)[number];
 
 const errorStreakSchema = z.object({ fingerprint: z.string().max(MAX_FINGERPRINT_CHARS), count });
 
-/** In how many iterations in a row, up to the newest, the same error was there. */
+/** An error and the number of iterations in a row, up to the newest, that had it. */
 type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
 
 export const circuitSchema = z.discriminatedUnion('kind', [
@@ -82,7 +82,7 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     questionHeld: z.boolean(),
     /** Iterations in a row in which the agent failed and nothing changed. */
     agentFailures: count.default(0),
-    /** The task before was set aside: the next iteration decides whether it was the task. */
+    /** True if the previous task was set aside: the next iteration shows whether the task was the cause. */
     probes: z.boolean().default(false),
   }),
   z.object({
@@ -90,7 +90,7 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     totalOpens: count,
     reason: z.enum(circuitReasons),
     openedAt: instant,
-    /** Whose iteration opened it; null: not known. */
+    /** The task whose iteration opened it; null if it is unknown. */
     taskId: storedTaskId.nullable().default(null),
   }),
 ]);
@@ -103,7 +103,7 @@ export type Circuit = Immutable<z.infer<typeof circuitSchema>>;
 
 type Closed = Circuit & { readonly kind: 'closed' };
 
-/** A circuit without any history but its number of trips. */
+/** Returns a circuit without any history except its number of trips. */
 export function closedCircuit(totalOpens: number): Closed {
   return {
     kind: 'closed',
@@ -118,12 +118,15 @@ export function closedCircuit(totalOpens: number): Closed {
   };
 }
 
-/** What was about to open, after the task that caused it was set aside: the next iteration decides. A question that was forgiven stays the only one. */
+/**
+ * Returns the circuit that was about to open when the task that caused it was set aside: the next iteration decides. A
+ * forgiven question stays the only one.
+ */
 export function probingCircuit({ totalOpens, questionHeld }: Closed): Closed {
   return { ...closedCircuit(totalOpens), questionHeld, probes: true };
 }
 
-/** For a state that cannot be read, never CLOSED: opened so long ago that exactly one probe is due. */
+/** The circuit for an unreadable state, never CLOSED: it opened so long ago that exactly one probe is due. */
 export const unreadableCircuit: Circuit = {
   kind: 'open',
   totalOpens: 0,
@@ -132,7 +135,7 @@ export const unreadableCircuit: Circuit = {
   taskId: null,
 };
 
-/** What the circuit means at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
+/** The meaning of the circuit at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
 export type CircuitView =
   | { readonly kind: 'closed' }
   | { readonly kind: 'half-open'; readonly of: 'diagnosis' | 'probe' }
@@ -140,24 +143,24 @@ export type CircuitView =
 
 export const circuitWords = ['closed', 'half-open', 'open'] as const satisfies readonly CircuitView['kind'][];
 
-/** What the circuit learns from one iteration. */
+/** The facts of one iteration that feed the circuit. */
 export interface CircuitFacts {
   readonly progress: boolean;
-  /** Ended by something that says nothing about the agent: a usage limit, the run's deadline, a cancel, a wrong key. */
+  /** True if the end says nothing about the agent: a usage limit, the run's deadline, a cancel, a wrong key. */
   readonly neutral: boolean;
-  /** The agent failed and nothing changed: says something about the surroundings, and nothing about the task. */
+  /** True if the agent failed and nothing changed, which says something about the environment but not about the task. */
   readonly agentFailed: boolean;
   readonly questionOnly: boolean;
   readonly fingerprints: readonly string[];
   readonly countedDenials: number;
   readonly output: 'declined' | 'normal' | 'unmeasured';
-  /** null: not known. */
+  /** The task; null if it is unknown. */
   readonly taskId: TaskId | null;
-  /** Its task was set aside before and had another turn: that nothing changed says nothing new. */
+  /** True if its task was set aside before and had another turn: another iteration without a change is not news. */
   readonly returned: boolean;
 }
 
-/** The circuit as seen at `now`. An `openedAt` in the future (a clock that went back) leaves it open. */
+/** Returns the circuit as seen at `now`. An `openedAt` in the future (a clock that was set back) leaves it open. */
 export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
   if (circuit.kind === 'closed') {
     if (circuit.probes) return { kind: 'half-open', of: 'probe' };
@@ -170,7 +173,7 @@ export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number
   return probeAt <= now ? { kind: 'half-open', of: 'probe' } : { kind: 'open', probeAt };
 }
 
-/** The circuit after an iteration. An iteration that ran on an open circuit was its probe, whatever the clock says now. */
+/** Returns the circuit after an iteration. An iteration that ran on an open circuit was its probe, whatever the clock says now. */
 export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPolicy, now: number): Circuit {
   if (facts.neutral && !facts.progress) return circuit;
   if (circuit.kind === 'open') {
@@ -190,7 +193,7 @@ function reasonOfProbe({ countedDenials, agentFailed }: CircuitFacts): CircuitRe
   return agentFailed ? 'agent_error' : 'no_progress';
 }
 
-/** CLOSED by a person or by `circuit-auto-reset`. */
+/** Returns the circuit as CLOSED by a person or by `circuit-auto-reset`. */
 export function reset(circuit: Circuit): Circuit {
   return closedCircuit(circuit.totalOpens);
 }
@@ -203,7 +206,7 @@ function counted(circuit: Closed, facts: CircuitFacts): Closed {
     ...circuit,
     noProgress: facts.progress ? 0 : circuit.noProgress + (isIdle ? 1 : 0),
     agentFailures: facts.agentFailed ? circuit.agentFailures + 1 : 0,
-    // An error beside which the work continues is none that stops it.
+    // An error that does not stop the work starts no streak.
     errorStreaks: facts.progress ? [] : continued(circuit.errorStreaks, facts.fingerprints),
     denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
     decline: declines(circuit.decline, facts),
@@ -226,7 +229,7 @@ function declines(streak: number, facts: CircuitFacts): number {
 
 function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | null {
   if (circuit.denials >= policy.permissionDenials) return 'permission_denied';
-  // As many in a row as for idle iterations.
+  // The same limit applies as for idle iterations.
   if (circuit.agentFailures >= policy.noProgress) return 'agent_error';
   if (circuit.errorStreaks.some(({ count }) => count >= policy.sameError)) return 'same_error';
   if (circuit.noProgress >= policy.noProgress) return 'no_progress';
@@ -238,7 +241,7 @@ function opened(circuit: Circuit, reason: CircuitReason, taskId: TaskId | null, 
   return { kind: 'open', totalOpens: circuit.totalOpens + 1, reason, openedAt: now, taskId };
 }
 
-/** The windows and streaks after one more iteration. */
+/** Returns the windows and streaks after one more iteration. */
 export function pushSignals(signals: Signals, iteration: IterationSignals): Signals {
   return {
     indicators: [...signals.indicators, iteration.indicator].slice(-WINDOW_SIZE),
@@ -253,7 +256,7 @@ export function pushSignals(signals: Signals, iteration: IterationSignals): Sign
   };
 }
 
-/** Whether the agent's call came to an answer of its own. */
+/** Tells whether the agent's call came to an answer of its own. */
 export function answered({
   analysis,
   evidence: { end, steps },
@@ -264,13 +267,13 @@ export function answered({
   return end.kind === 'exited' && end.code === 0 && analysis.agentError === null && askedAgent(steps);
 }
 
-/** Whether `chars` is shorter than (100 − `percent`) % of the median of the window before it. */
+/** Tells whether `chars` is shorter than (100 − `percent`) % of the median of the window before it. */
 export function outputDeclined(signals: Signals, chars: number, percent: number): boolean {
   const median = medianOf(signals.outputChars);
   return median !== null && chars * 100 < median * (100 - percent);
 }
 
-/** How often a flag is set in a window. */
+/** Returns how often a flag is set in a window. */
 export function countSet(window: readonly boolean[]): number {
   return window.filter(Boolean).length;
 }

@@ -20,22 +20,22 @@ import { usedUp } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
 import { sentence } from '../text/phrase.ts';
 
-/** What a run did so far. Instants in ms. */
+/** The course of a run so far. Instants in ms. */
 export interface RunSoFar {
   readonly startedAt: number;
   readonly iterations: number;
-  /** Agent calls: more than iterations where a pipeline makes several. */
+  /** Number of agent calls: more than iterations if a pipeline makes several. */
   readonly calls: number;
   readonly costUsd: number;
   readonly cancelled: boolean;
-  /** Who ordered it to end after its iteration; null: nobody. */
+  /** The person who ordered the run to end after its iteration; null if nobody did. */
   readonly stoppedBy: string | null;
-  /** `totalOpens` when the run started: more than that means that the circuit tripped in this run. */
+  /** `totalOpens` when the run started: a higher count means that the circuit tripped in this run. */
   readonly opensAtStart: number;
   readonly last: { readonly analysis: Analysis; readonly verdict: Verdict; readonly end: AgentEnd } | null;
 }
 
-/** What to do now. */
+/** The next step of a run. */
 export type NextStep<T extends QueuedTask = Task> =
   | {
       readonly kind: 'iterate';
@@ -46,7 +46,7 @@ export type NextStep<T extends QueuedTask = Task> =
     }
   | { readonly kind: 'stop'; readonly outcome: Outcome };
 
-/** What a decision is made from: nothing else of the world counts. */
+/** All inputs of a decision. */
 export interface Situation<T extends QueuedTask = QueuedTask> {
   readonly state: LaneState;
   readonly tasks: readonly T[];
@@ -57,12 +57,12 @@ export interface Situation<T extends QueuedTask = QueuedTask> {
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** Less than this is too short for a call, in ms. */
+/** Minimum time for a call, in ms. */
 export const MIN_CALL_MS = MINUTE_MS;
-/** Completion indicators in the window that make a project complete. */
+/** Number of completion indicators in the window that make a project complete. */
 const INDICATORS_TO_COMPLETE = 2;
 
-/** Asked before the first call and after every iteration; the order of the rules is the order of precedence. */
+/** Returns the next step, before the first call and after every iteration; the order of the rules is the order of precedence. */
 export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextStep<T> {
   for (const rule of rules) {
     const outcome = rule(situation);
@@ -75,7 +75,10 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
   return { kind: 'iterate', task, agent: agentToCall(situation), circuit, hints: hintsNow(state, task, circuit) };
 }
 
-/** The agent that an iteration would call now. Where each is refused the run has asked nobody yet: the key that it has now may be another one. */
+/**
+ * Returns the agent that an iteration would call now. If all are refused, one is called that this run has not called
+ * yet, since its key may be a new one.
+ */
 export function agentToCall({
   state,
   policy: { agents },
@@ -85,7 +88,10 @@ export function agentToCall({
   return chosen.kind === 'agent' ? chosen.name : refusedLongest(agents, state.providers);
 }
 
-/** The task that an iteration would work on now. What only waits for a check of the head comes last, but before what is optional and not begun. */
+/**
+ * Returns the task that an iteration would work on now. Tasks that only wait for a check of the head come last, but
+ * before optional ones that were not begun.
+ */
 function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const { state, tasks } = situation;
   const awaiting = awaitingCheck(state);
@@ -97,12 +103,15 @@ function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   return chosen(situation, last) ?? next;
 }
 
-/** The probe of an open circuit goes to another task than the one that opened it, where there is one: to one that was never begun before it goes back to others. */
+/**
+ * Returns the task for the probe of an open circuit: if possible another one than the task that opened it, and a new
+ * one before one that was begun.
+ */
 function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: readonly T[]): T | null {
   const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
   const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
-  // A call that failed is no attempt, but its task had its turn.
+  // A call that failed is not an attempt, but its task had its turn.
   const unbegun = others.filter(({ id }) => {
     const known = progressOf(progress, id);
     return known.attempts === 0 && (policy.agentFailures === 'idle' || known.state === 'todo');
@@ -114,7 +123,7 @@ function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: 
   );
 }
 
-/** A run that has not called yet. */
+/** Returns a run without any call. */
 export function startRun(state: LaneState, now: number): RunSoFar {
   return {
     startedAt: now,
@@ -128,7 +137,7 @@ export function startRun(state: LaneState, now: number): RunSoFar {
   };
 }
 
-/** The run after one more iteration, which made so many calls. */
+/** Returns the run after one more iteration, which made this number of calls. */
 export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']>, calls: number): RunSoFar {
   return {
     ...run,
@@ -170,7 +179,7 @@ function permissionDenied({ run, policy }: Situation): Outcome | null {
   return halts ? { kind: 'halted', reason: 'permission_denied' } : null;
 }
 
-/** People took back all that this run worked on: whatever the agent says of it, nothing is complete. */
+/** Ends the run if people withdrew all tasks that it worked on: nothing is complete then, whatever the agent claims. */
 function withdrawn({ tasks }: Situation): Outcome | null {
   return isAllWithdrawn(tasks) ? { kind: 'paused', reason: 'withdrawn' } : null;
 }
@@ -192,7 +201,10 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
   return isPlanComplete(tasks, state.tasks) ? { kind: 'complete', reason: 'plan_complete' } : null;
 }
 
-/** A wrong key, no credit or an unknown model fails every call alike: better reported than tried again. A key and credit are one provider's: while another agent can be asked, or waited for, that one is. */
+/**
+ * Ends the run on a wrong key, missing credit or an unknown model: every call would fail the same way. Key and credit
+ * belong to one provider, so another agent is called or waited for if possible.
+ */
 function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
   const problem = run.last === null ? null : configurationProblem(run.last.analysis);
   const isOfProvider = run.last?.analysis.agentError?.kind !== 'model';
@@ -202,12 +214,12 @@ function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
     : {
         kind: 'failed',
         reason: 'configuration',
-        // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
+        // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
         message: `${cannotWork(policy.agents)}: ${sentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
       };
 }
 
-/** Who is asked last says why. */
+/** Returns the beginning of a message, which quotes the agent that was called last. */
 function cannotWork(agents: Policy['agents']): string {
   return agents.length === 1
     ? 'The agent cannot work'
@@ -226,13 +238,13 @@ function safety({ state, run }: Situation): Outcome | null {
     : null;
 }
 
-/** `verify` fails on the base branch itself, and one iteration was not the cure: a call more would only cost money. */
+/** Ends the run if `verify` fails on the base branch itself and one iteration did not fix it: another call would only cost money. */
 function baseIsRed({ state, run }: Situation): Outcome | null {
   const isRed = run.last?.verdict.baseIsRed === true || state.redBase?.stage === 'tried';
   return isRed ? { kind: 'blocked', reason: 'base_is_red' } : null;
 }
 
-/** All that this run read is done, but CI says more than one run reads: what it says of the next commit comes first. */
+/** Ends the run if all tasks that it read are done, but CI reports more than one run reads: CI's result for the next commit comes first. */
 function checksLeft(situation: Situation): Outcome | null {
   const { state, tasks } = situation;
   const isLeft = tasks.some(({ id, obstacle }) => obstacle === 'unread' && !isSettled(progressOf(state.tasks, id)));
@@ -241,7 +253,7 @@ function checksLeft(situation: Situation): Outcome | null {
   return isOver ? { kind: 'limit', reason: 'checks' } : null;
 }
 
-/** The queue's pull request has as much as people can review at once: nothing more is begun. What they say of it is answered all the same. */
+/** Ends the run if the queue's pull request contains as much as people can review at once: no task is begun, but feedback on it is still answered. */
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
   if (isHeldOnly(situation)) return { kind: 'idle', reason: 'waiting_for_review' };
@@ -257,7 +269,7 @@ function waitingForReview(situation: Situation): Outcome | null {
     : null;
 }
 
-/** True if everything that is left waits for the merge of an approved pull request. What was asked of that and needs a person is said first. */
+/** Returns true if all remaining work waits for the merge of an approved pull request. Feedback that needs a person is reported first. */
 function isHeldOnly(situation: Situation): boolean {
   const { state, tasks } = situation;
   const isSaid = tasks.every(({ id }) => !isFeedback(id) || !isStuck(progressOf(state.tasks, id)));
@@ -265,7 +277,7 @@ function isHeldOnly(situation: Situation): boolean {
   return isSaid && isWaiting && taskToWork(situation) === null;
 }
 
-/** Nothing is left that could be worked on: what is open failed, is blocked, or waits for such. */
+/** Ends the run if nothing can be worked on: open tasks failed, are blocked, or wait for such tasks. */
 function blocked(situation: Situation): Outcome | null {
   const stuck = situation.tasks.length > 0 && taskToWork(situation) === null;
   return stuck ? { kind: 'blocked', reason: 'needs_human' } : null;
@@ -276,7 +288,7 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   const { reason, openedAt, totalOpens } = state.circuit;
   const trippedNow = totalOpens > run.opensAtStart;
   const seen = viewCircuit(state.circuit, policy.circuit, now);
-  // A probe is for the next run: what tripped now stays open, however short the cooldown is.
+  // The probe is left to the next run: a circuit that tripped now stays open, however short the cooldown is.
   if (!trippedNow && seen.kind !== 'open') return null;
   const probeAt = policy.circuit.autoReset ? openedAt : openedAt + policy.circuit.cooldownMs;
   return {
@@ -288,14 +300,14 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   };
 }
 
-/** Whatever ends last; of those that end at once the provider's limit, then the pipeline's. */
+/** Parks until the last of all ends; of those with the same end, the provider's limit counts first, then the pipeline's. */
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = usedUp(state.windows, policy, now);
   const chosen = chooseAgent(policy.agents, state.providers, now);
   const steps = openSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [
     ...(chosen.kind === 'parked' ? [providerLimit(chosen)] : []),
-    // An iteration that calls nobody, or can finish nothing, would be no more than an attempt and its calls lost.
+    // An iteration that makes no call, or cannot finish anything, would waste an attempt and its calls.
     ...(steps === null ? [] : [{ kind: 'parked', reason: 'step_circuit', ...steps } as const]),
     ...(window === null ? [] : [{ kind: 'parked', ...window } as const]),
   ];
@@ -311,7 +323,7 @@ function limited({ run, policy, now }: Situation): Outcome | null {
   return limitOf(run, policy, now);
 }
 
-/** The bound of the run that keeps it from a further call; null: none does. */
+/** Returns the run's limit that forbids another call, or null if there is none. */
 export function limitOf(
   run: RunSoFar,
   policy: Policy,
@@ -326,17 +338,17 @@ export function limitOf(
   return null;
 }
 
-/** Asked last: who says stop wants no further call, and a run that ends anyhow says better why. */
+/** Ends the run if a person ordered it to stop; checked last, since an end for another reason explains more. */
 function stopped({ run }: Situation): Outcome | null {
   return run.stoppedBy === null ? null : { kind: 'paused', reason: 'by_person', by: run.stoppedBy };
 }
 
-/** A streak that a killed run left behind must not end every later run before its first call. */
+/** Returns true once the run has iterated: a streak left by a killed run must not end every later run before its first call. */
 function hasIterated(run: RunSoFar): boolean {
   return run.last !== null;
 }
 
-/** Whether the last iteration's claim to be done was neither overruled nor contradicted. */
+/** Tells whether the last iteration's claim to be done was neither overruled nor contradicted. */
 function isUncontested({ last }: RunSoFar): boolean {
   return last !== null && last.verdict.vetoes.length === 0 && last.verdict.discrepancies.length === 0;
 }

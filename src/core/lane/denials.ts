@@ -3,29 +3,29 @@ import type { Evidence } from '../evidence.ts';
 import { refusedIn } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
 
-/** A refused call: the agent turned to a person, put allowed commands together, or wanted what it may not have. */
+/** The kind of a refused call: the agent asked a person, combined allowed commands, or used something forbidden. */
 type DenialKind = 'question' | 'compound' | 'forbidden';
 
-/** An agent's own reading of its tools and allow rules. A journal keeps what was refused, not what that amounts to. */
+/** An agent's own judgement of a denial by its tools and allow rules. A journal keeps the denial without it. */
 export type KindOfDenial = (denial: Denial, allowedTools: Policy['allowedTools']) => DenialKind;
 
-/** A refused call, and what it amounts to. */
+/** A refused call with its kind. */
 export interface ClassifiedDenial {
   readonly kind: DenialKind;
   readonly command: string | null;
 }
 
-/** What the denials of one iteration amount to. */
+/** The result of judging the denials of one iteration. */
 export interface JudgedDenials {
-  /** Denials that feed the circuit. */
+  /** Number of denials that feed the circuit. */
   readonly counted: number;
-  /** One sentence per refused command that is made of allowed parts. */
+  /** One sentence per refused command that consists of allowed parts. */
   readonly advice: readonly string[];
-  /** The agent asked a person, and nothing else was refused. */
+  /** True if the agent asked a person and nothing else was refused. */
   readonly askedOnly: boolean;
 }
 
-/** What an agent's rules make of its refused calls. */
+/** Classifies refused calls by an agent's rules. */
 export function classifyDenials(
   denials: readonly Denial[],
   { allowedTools }: Pick<Policy, 'allowedTools'>,
@@ -34,7 +34,7 @@ export function classifyDenials(
   return denials.map((denial) => ({ kind: kindOf(denial, allowedTools), command: denial.command }));
 }
 
-/** The same for a whole iteration, each step by the rules that it had. */
+/** Classifies the refused calls of a whole iteration, each step by the rules that it had. */
 export function classifyRefused(
   { analysis, evidence }: { readonly analysis: Pick<Analysis, 'denials'>; readonly evidence: Pick<Evidence, 'steps'> },
   policy: Pick<Policy, 'allowedTools'>,
@@ -45,7 +45,7 @@ export function classifyRefused(
   );
 }
 
-/** Keeps real denials apart from advice and questions. After progress none counts: the agent found another way. */
+/** Separates real denials from advice and questions. After progress none counts: the agent found another way. */
 export function judgeDenials(
   denials: readonly ClassifiedDenial[],
   progress: boolean,
@@ -60,7 +60,7 @@ export function judgeDenials(
 }
 
 function adviceFor({ command }: ClassifiedDenial): string {
-  // Journals of earlier versions hold this very text, half a character at its end included, and replay compares it.
+  // Journals of earlier versions contain this very text, with half a character at its end, and replay compares it.
   const shown = (command ?? '').replaceAll(/\s+/g, ' ').slice(0, 120);
   return `\`${shown.replaceAll('`', "'")}\` was refused although each part of it is allowed: the agent should run the parts one at a time, or the whole command needs a rule of its own in allowed-tools.`;
 }

@@ -12,10 +12,10 @@ export const callUsageSchema = z.object({
   costUsd: knownAmount,
 });
 
-/** One agent call: when it was charged, when it ended, and what it used; null: not known. */
+/** One agent call: when it was charged, when it ended, and what it used; null if that is unknown. */
 export type CallUsage = Immutable<z.infer<typeof callUsageSchema>>;
 
-/** What a call used up, known when it ended. Unknown amounts are 0. */
+/** The usage of a call, known when it ended. Unknown amounts are 0. */
 export interface Usage {
   readonly tokens: number;
   readonly costUsd: number;
@@ -35,10 +35,10 @@ export const ledgerDaySchema = z.object({
   minutes: amount,
 });
 
-/** What a lane used on one day. */
+/** The usage of a lane on one day. */
 export type LedgerDay = Immutable<z.infer<typeof ledgerDaySchema>>;
 
-/** The ledger with one call more on the day of `now`. `agent`: null where there is only one. */
+/** Returns the ledger with one more call on the day of `now`. `agent` is null if there is only one. */
 export function bookCall(ledger: readonly LedgerDay[], now: number, agent: AgentName | null): readonly LedgerDay[] {
   return booked(ledger, now, (day) => ({
     ...day,
@@ -47,7 +47,7 @@ export function bookCall(ledger: readonly LedgerDay[], now: number, agent: Agent
   }));
 }
 
-/** The ledger with what a call used, on the day of `now`. */
+/** Returns the ledger with the usage of a call, on the day of `now`. */
 export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: number): readonly LedgerDay[] {
   const { tokens, costUsd, durationMs } = boundUsage(usage);
   return booked(ledger, now, (day) => ({
@@ -70,7 +70,7 @@ function booked(
     .slice(-MAX_LEDGER_DAYS);
 }
 
-/** Amounts come from the agent's output: a negative one must not give back what is used, a huge one not make the state unreadable. */
+/** Bounds amounts from the agent's output: a negative one must not give back usage, and a huge one must not make the state unreadable. */
 export function boundUsage({ tokens, costUsd, durationMs }: Usage): Usage {
   return {
     tokens: Math.ceil(boundedAmount(tokens)),

@@ -7,10 +7,10 @@ import { cut } from '../text/phrase.ts';
 
 export const MAX_TRANSITIONS = 50;
 
-/** Longer words and reasons are cut. */
+/** Maximum length of words and reasons in characters; longer ones are cut. */
 const MAX_CHARS = 200;
 
-/** What a transition is about. */
+/** The subjects of a transition. */
 export const transitionSubjects = ['circuit', 'session', 'task', 'pause', 'park', 'state', 'agent'] as const;
 
 const word = z.string().max(MAX_CHARS);
@@ -32,27 +32,27 @@ export const sessionSchema = z.object({
   taskId: storedTaskId.nullable(),
 });
 
-/** The agent's conversation, as a lane keeps it. */
+/** The agent's session, as a lane keeps it. */
 export type Session = Immutable<z.infer<typeof sessionSchema>>;
 
 export const restingSchema = z.partialRecord(z.enum(AGENT_NAMES), sessionSchema);
 
-/** What these rules need of a lane's state. */
+/** The part of a lane's state that these rules need. */
 interface WithSession {
   readonly session: Session | null;
   readonly transitions: readonly Transition[];
 }
 
-/** What they need where several agents take turns: whose turn it is, and the conversations of the others. */
+/** The part that they need if several agents take turns: the current agent, and the sessions of the others. */
 interface WithTurns extends WithSession {
   readonly agent: AgentName | null;
   readonly resting: Immutable<z.infer<typeof restingSchema>>;
 }
 
-/** The state in an agent's turn: `session` is its own, and that of the agent before it rests until its next turn. */
+/** Returns the state in an agent's turn: `session` is its own, and that of the previous agent rests until its next turn. */
 export function turnTo<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
   if (state.agent === agent) return state;
-  // A session that is nobody's is that of the first agent that asks.
+  // A session without an agent belongs to the first agent that is called.
   if (state.agent === null) return { ...state, agent };
   const { [agent]: session, ...others } = state.resting;
   const resting = state.session === null ? others : { ...others, [state.agent]: state.session };
@@ -60,19 +60,19 @@ export function turnTo<State extends WithTurns>(state: State, agent: AgentName, 
   return withTransition(turned, { at: now, subject: 'agent', from: state.agent, to: agent, reason: why });
 }
 
-/** The state without the conversations that rested for longer than one is carried on. */
+/** Returns the state without the sessions that rested longer than a session may live. */
 export function restedTooLong<State extends WithTurns>(state: State, policy: Policy, now: number): State {
   const entries = Object.entries(state.resting);
   const fresh = entries.filter(([, { lastUsedAt }]) => now - lastUsedAt < policy.sessionExpiryMs);
   return fresh.length === entries.length ? state : { ...state, resting: Object.fromEntries(fresh) };
 }
 
-/** Whether the lane has a conversation with any agent. */
+/** Tells whether the lane has a session with any agent. */
 export function hasConversation({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
   return session !== null || Object.keys(resting).length > 0;
 }
 
-/** An agent's conversation; null: it has none. */
+/** Returns an agent's session, or null if it has none. */
 export function sessionOf(
   { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
   name: AgentName,
@@ -80,7 +80,7 @@ export function sessionOf(
   return agent === null || agent === name ? session : (resting[name] ?? null);
 }
 
-/** The state without an agent's conversation. */
+/** Returns the state without an agent's session. */
 export function dropSession<State extends WithTurns>(
   state: State,
   name: AgentName,
@@ -92,7 +92,7 @@ export function dropSession<State extends WithTurns>(
   return dropped === undefined ? state : { ...state, resting };
 }
 
-/** Every conversation of the lane, by the agent that it is of. `first`: whose the current one is, where no turn was taken yet. */
+/** Returns every session of the lane with its agent. `first` is the agent of the current one if no turn was taken yet. */
 export function sessionsOf(
   { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
   first: AgentName,
@@ -116,7 +116,7 @@ type SessionReset =
   | 'agent_failed'
   | 'prompt_too_long';
 
-/** The state whose `session` is what the next call may resume (null: a fresh one), with the reason when one was given up. */
+/** Returns the state whose `session` is what the next call may resume (null for a fresh one), with the reason if one was given up. */
 export function resetUnfitSession<State extends WithSession>(
   state: State,
   taskId: TaskId,
@@ -128,7 +128,7 @@ export function resetUnfitSession<State extends WithSession>(
   return reason === null ? state : resetSession(state, reason, now);
 }
 
-/** The state after a call: the session that it used, or none when the CLI cannot continue with it. */
+/** Returns the state after a call: with the session that it used, or without one if the CLI cannot continue it. */
 export function keepSession<State extends WithSession>(
   state: State,
   call: { readonly analysis: Analysis; readonly taskId: TaskId; readonly agentFailed: boolean },
@@ -137,21 +137,21 @@ export function keepSession<State extends WithSession>(
 ): State {
   const { agentError, sessionId } = call.analysis;
   if (agentError?.kind === 'unknown-session') return resetSession(state, 'unknown_session', now);
-  // Resuming would send the same too long conversation again.
+  // Resuming would send the same, too long session again.
   if (agentError?.kind === 'prompt-too-long') return resetSession(state, 'prompt_too_long', now);
-  // It may be the conversation that makes the calls fail.
+  // The session may be the cause of the failed calls.
   if (call.agentFailed) return resetSession(state, 'agent_failed', now);
   if (policy.session === 'fresh' || sessionId === null || !isUsable(sessionId)) return state;
   const startedAt = state.session?.id === sessionId ? state.session.startedAt : now;
   return { ...state, session: { id: sessionId, startedAt, lastUsedAt: now, taskId: call.taskId } };
 }
 
-/** The state without any session, of whichever agent. */
+/** Returns the state without any session of any agent. */
 export function resetSessions<State extends WithTurns>(state: State, reason: SessionReset, now: number): State {
   return { ...resetSession(state, reason, now), resting: {} };
 }
 
-/** The state without its session. */
+/** Returns the state without its session. */
 export function resetSession<State extends WithSession>(state: State, reason: SessionReset, now: number): State {
   if (state.session === null) return state;
   return withTransition(
@@ -167,12 +167,12 @@ function whyNot(session: Session, taskId: TaskId, policy: Policy, now: number): 
   return null;
 }
 
-/** An id goes into an argument of the CLI: nothing that could be read as a flag or a path. */
+/** Tells whether an id is safe as an argument of the CLI: it must not look like a flag or a path. */
 function isUsable(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(id);
 }
 
-/** The state with one more transition; the oldest beyond `maxTransitions` go. */
+/** Returns the state with one more transition; the oldest beyond `maxTransitions` are dropped. */
 export function withTransition<State extends { readonly transitions: readonly Transition[] }>(
   state: State,
   transition: Transition,

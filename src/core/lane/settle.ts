@@ -46,13 +46,13 @@ import { isFinished, type TaskProgress } from '../tasks/task.ts';
 import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
 import { chargeCall, chargeUsage } from './windows.ts';
 
-/** What an iteration made of the state. */
+/** The state after an iteration, with its verdict. */
 export interface Settled {
   readonly state: LaneState;
   readonly verdict: Verdict;
 }
 
-/** What an iteration begins with: who is called, for which task, on which content. */
+/** The start of an iteration: the agent, the task, and the content. */
 export interface Call {
   readonly taskId: TaskId;
   readonly tree: string;
@@ -60,14 +60,14 @@ export interface Call {
 }
 
 /**
- * The state when a call starts: charged, the task in progress, the session kept or given up
- * (`session` is what to resume, null: a fresh one), a circuit under `circuit-auto-reset` closed.
+ * Returns the state when a call starts: charged, the task in progress, the session kept or given up (`session` is what
+ * to resume, null for a fresh one), a circuit under `circuit-auto-reset` closed.
  */
 export function beginIteration(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
   return chargeCallAt(beginSteps(state, call, policy, now), policy, now);
 }
 
-/** The same for an iteration whose pipeline says when a call is made: nothing is charged yet. */
+/** Returns the state when an iteration starts whose pipeline makes the calls: nothing is charged yet. */
 export function beginSteps(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const ready = resetUnfitSession(
@@ -76,7 +76,7 @@ export function beginSteps(state: LaneState, call: Call, policy: Policy, now: nu
     policy,
     now,
   );
-  // What others changed between two iterations is not the agent's work: a task without any of its own starts again.
+  // Changes by others between two iterations are not the agent's work: a task without its own work starts again.
   const untouched = before.startedTree === null || before.startedTree === state.lastIteration?.tree;
   const started: TaskProgress = {
     ...before,
@@ -84,7 +84,7 @@ export function beginSteps(state: LaneState, call: Call, policy: Policy, now: nu
     reason: null,
     attempts: before.attempts + 1,
     startedTree: untouched ? call.tree : before.startedTree,
-    // What is worked on here is this lane's again.
+    // A task that is worked on here belongs to this lane again.
     answer: undefined,
     unmarked: undefined,
     retried: undefined,
@@ -92,19 +92,19 @@ export function beginSteps(state: LaneState, call: Call, policy: Policy, now: nu
   return { ...withTask(ready, call.taskId, started, { reason: 'started', now }), currentTask: call.taskId, park: null };
 }
 
-/** The state in the turn of an agent, which goes on with its own conversation. */
+/** Returns the state in the turn of an agent, which continues with its own session. */
 function inTurn(state: LaneState, agent: AgentName, policy: Policy, now: number): LaneState {
   const [before] = passedOver(policy.agents, state.providers, agent, now);
   return restedTooLong(turnTo(state, agent, before?.why ?? 'by_order', now), policy, now);
 }
 
-/** One more call, charged as it begins. */
+/** Returns the state with one more call, charged as it begins. */
 export function chargeCallAt(state: LaneState, { agents }: Policy, now: number): LaneState {
   const agent = agents.length > 1 ? state.agent : null;
   return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now, agent) };
 }
 
-/** Books what a call used, the moment it ends: before anything that can fail. The only place where usage is booked. */
+/** Books the usage of a call as soon as it ends, before anything that can fail. The only place where usage is booked. */
 export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, costUsd }: CallUsage): LaneState {
   const durationMs = Math.max(0, endedAt - startedAt);
   const usage = { tokens: tokens ?? 0, costUsd: costUsd ?? 0, durationMs };
@@ -115,7 +115,7 @@ export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, co
   };
 }
 
-/** One iteration's facts → the new state and what was made of them. Always the same for the same arguments. */
+/** Returns the new state and the verdict for one iteration's facts. Deterministic. */
 export function settle(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
   const judged = judge(state, facts, policy);
   const { agentFailed } = judged.verdict;
@@ -167,12 +167,12 @@ function withheldWords({ withheldHere = [] }: IterationFacts['evidence']): Pick<
     : { withheld: withheldHere.map(({ path, why }) => capped(`${path}: ${why}`, 300)) };
 }
 
-/** The state with the commit at which tasks were done; known only after `settle`. */
+/** Returns the state with the commit at which tasks were done, which is known only after `settle`. */
 export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
   return { ...state, tasks: withEach(state.tasks, taskIds, (progress) => ({ ...progress, doneCommit: commit })) };
 }
 
-/** The state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
+/** Returns the state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
 export function endRun(state: LaneState, outcome: Outcome, branchHead: string | null, now: number): LaneState {
   const ended: LaneState = {
     ...state,
@@ -203,12 +203,12 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
   }
 }
 
-/** The state that knows what is on the remote branch. */
+/** Returns the state with the head of the remote branch. */
 export function recordPublished(state: LaneState, published: Published): LaneState {
   return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
 }
 
-/** The state that knows how the last push went: `refused`: why the server will refuse it again; null: it took it. */
+/** Returns the state with the result of the last push: `refused` is why the server will refuse it again, or null if it accepted it. */
 export function recordPush(
   state: LaneState,
   refused: { readonly why: string; readonly unprobed?: true } | null,
@@ -221,8 +221,8 @@ export function recordPush(
 }
 
 /**
- * The state after a run whose commits did not reach the remote: its calls were made and its attempts are used, but no
- * iteration of it was progress. Otherwise a push that is always refused would let every run begin from nothing.
+ * Returns the state after a run whose commits did not reach the remote: its calls and attempts count, but none of its
+ * iterations was progress. Otherwise a push that is always refused would let every run start over.
  */
 export function loseProgress(
   run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },
@@ -244,7 +244,7 @@ export function loseProgress(
   let circuit = before.circuit;
   for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
     circuit = record(circuit, nothing, policy.circuit, now);
-  // What was open already has been probed, and the probe failed.
+  // A circuit that was already open has been probed, and the probe failed.
   if (before.circuit.kind === 'open' && run.iterations > 0)
     circuit = record(before.circuit, nothing, policy.circuit, now);
   const tasks = Object.fromEntries(
@@ -260,7 +260,7 @@ export function loseProgress(
   return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
 }
 
-/** What was asked stands, and the rounds are used; but no commit that is lost answers it. */
+/** Returns the feedback with its requests and used rounds, but without answers, since the commits are lost. */
 function withoutAnswers(before: Feedback, after: Feedback): Feedback {
   const items = Object.entries(after.items).map(([id, item]) => {
     const known = Object.hasOwn(before.items, id) ? before.items[id] : undefined;
@@ -269,7 +269,7 @@ function withoutAnswers(before: Feedback, after: Feedback): Feedback {
   return { ...after, items: Object.fromEntries(items) };
 }
 
-/** CLOSED by a person's order, and the circuits of steps with it; `reason` says whose. */
+/** Returns the state CLOSED by a person's order, with the circuits of steps; `reason` names the person. */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
   return withTransition(
     { ...state, circuit: reset(state.circuit), steps: { ...state.steps, circuits: {} } },
@@ -277,7 +277,7 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
   );
 }
 
-/** A person asks to try now: what is open is probed without waiting for the end of its cooldown. */
+/** Returns the state in which a person's request to try now probes an open circuit without waiting for the end of its cooldown. */
 export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
   const state = { ...known, steps: probingSteps(known.steps), providers: probingProviders(known.providers, now) };
   const { circuit } = state;
@@ -285,7 +285,7 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
   return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };
 }
 
-/** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
+/** Returns the state in which a failed or blocked task gets all its attempts again, by a person's order; `reason` names the person. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
   const retried = { ...state, feedback: forgetRounds(state.feedback, taskId) };
   return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
@@ -309,7 +309,7 @@ function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): Lan
   });
 }
 
-/** What another task said of being blocked is nothing of this one's; and that everything was done before the prompt was another one says nothing of this one. */
+/** Returns the signals for a task: a BLOCKED streak does not carry over to another task, nor does completion to another prompt. */
 function signalsFor({ signals, lastIteration }: LaneState, id: TaskId): Signals {
   const isOther = lastIteration !== null && lastIteration.taskId !== id;
   if (!isOther) return signals;
@@ -327,23 +327,23 @@ function iterationSignals(
     done: claimsEverything && !overruled,
     vetoed: analysis.signal.exitSignal === true && overruled && !verdict.taskDone,
     blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,
-    // An agent that finishes tasks of testing is not going round in circles.
+    // An agent that finishes test tasks is not going round in circles.
     testOnly: verdict.testOnly && !verdict.taskDone,
     outputChars: answered(facts) ? evidence.outputChars : null,
   };
 }
 
-/** Books the time that an iteration took beside its calls; the calls are booked as they end. */
+/** Books the time of an iteration outside of its calls; calls are booked as they end. */
 function settleTime(state: LaneState, { evidence, startedAt }: IterationFacts, now: number): LaneState {
   const calls = callUsagesIn(evidence);
-  // Journals of earlier versions book the one call of an iteration as long as the iteration.
+  // Journals of earlier versions book the only call of an iteration as long as the iteration.
   if (calls === null) return state;
   const called = calls.reduce((sum, call) => sum + call.endedAt - call.startedAt, 0);
   const rest = { tokens: 0, costUsd: 0, durationMs: Math.max(0, now - startedAt - called) };
   return { ...state, ledger: bookUsage(state.ledger, rest, now) };
 }
 
-/** The agent calls of an iteration, as they were booked; null: a journal of an earlier version does not say. */
+/** Returns the agent calls of an iteration as they were booked, or null for a journal of an earlier version, which does not contain them. */
 export function callUsagesIn({ steps, call }: Pick<Evidence, 'steps' | 'call'>): readonly CallUsage[] | null {
   if (steps.length > 0) return steps.flatMap(({ calls }) => calls);
   return call === undefined ? null : [call];
@@ -357,9 +357,10 @@ function settleTask(
   const { id } = facts.task;
   const { progress, taskDone } = judged.judgement.verdict;
   const after = progressAfter(state, facts, judged);
-  // Worked on once more and not finished, or given back to a person: what was finished before is not what there is now.
+  // A task that was worked on again without being finished, or given back to a person, no longer has its finished
+  // content.
   const holds = !taskDone && !progress && facts.analysis.signal.status !== 'BLOCKED';
-  // What the branch's file does not list, or has still open, would seem to be open once it is merged.
+  // A task that the branch's file does not list, or lists as open, would seem open after the merge.
   const isOfFile = !isIssueTask(id) && !isFeedback(id);
   const isUnmarked = taskDone && isOfFile && facts.evidence.checklist?.current !== 'done';
   const next: TaskProgress = {
@@ -371,7 +372,7 @@ function settleTask(
   return { ...settled, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
 }
 
-/** A task that was finished along with another: the iteration was spent on it, too. */
+/** Settles a task that was finished along with another: the iteration counts for both. */
 function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
   const before = progressOf(state.tasks, id);
   return withTask(
@@ -402,7 +403,7 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
   return opens ? resetSession(settled, 'circuit_opened', now) : settled;
 }
 
-/** The provider's circuit is fed by the call of the iteration: the last of its agent, where a pipeline makes several. */
+/** Returns the providers after an iteration: its call feeds the circuit, the last call of its agent if a pipeline makes several. */
 function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, now: number): Providers {
   const { analysis, evidence, agentFailed } = facts;
   if (!askedAgent(evidence.steps)) return state.providers;
@@ -411,7 +412,7 @@ function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, no
   return afterCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
 }
 
-/** Whether the provider failed and another agent can be asked, or waited for: what stops such calls is the provider's circuit, not the lane's. */
+/** Tells whether the provider failed and another agent can be called or waited for: then the provider's circuit stops such calls, not the lane's. */
 function isHandedOn(
   { analysis, evidence: { end }, agentFailed }: JudgedFacts,
   providers: Providers,
@@ -424,7 +425,7 @@ function isHandedOn(
 /** The facts of an iteration with the part of the verdict that feeds the provider's circuit. */
 type JudgedFacts = IterationFacts & Pick<Verdict, 'agentFailed'>;
 
-/** A limit of the provider parks the lane where no other agent can be asked. */
+/** Parks the lane at a provider's limit if no other agent can be called. */
 function settlePark(
   state: LaneState,
   { analysis, evidence, task }: IterationFacts,

@@ -21,14 +21,14 @@ import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
 export const STATE_VERSION = 8;
-/** A stored document is at most this long, in bytes of UTF-8. */
+/** Maximum size of a stored document, in bytes of UTF-8. */
 export const MAX_STATE_BYTES = 64 * 1024;
-/** What is kept of a session's transcript: more is not worth its transfer. */
+/** Maximum size of a stored transcript, in bytes: more is not worth its transfer. */
 export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
-/** Of what is kept of a server's words. */
+/** Maximum length of a server's stored words, in characters. */
 export const MAX_REFUSAL_CHARS = 1000;
 
-// Caps keep a document that someone tampered with from growing what we show or store.
+// Caps keep a manipulated document from growing what is shown or stored.
 const word = z.string().max(200);
 const objectId = z.string().max(64);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -38,10 +38,10 @@ const publishedSchema = z.object({
   pullRequest: z.object({ number: z.number().int().positive(), url: z.url().max(500) }).nullable(),
 });
 
-/** What people can see of the lane on the remote: tip of its branch, and its pull request. */
+/** The published part of the lane: the tip of its remote branch, and its pull request. */
 export type Published = Immutable<z.infer<typeof publishedSchema>>;
 
-/** More work beside the work tree is not named in the next prompt. */
+/** Maximum number of work items beside the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
 const lastIterationSchema = z.object({
@@ -54,11 +54,11 @@ const lastIterationSchema = z.object({
   verification: z.enum(verificationKinds),
   /** Turned into fixed sentences by hints.ts. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
-  /** Files that it changed and that were withheld, each with the reason; absent: none. */
+  /** Files that it changed and that were withheld, each with the reason; absent if there are none. */
   withheld: z.array(z.string().max(300)).max(20).optional(),
-  /** Names of work that it left beside the work tree; absent: none. */
+  /** Names of work that it left beside the work tree; absent if there is none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
-  /** MCP servers of which the agent had no tools; absent: none. */
+  /** MCP servers whose tools the agent lacked; absent if there are none. */
   failedServers: z.array(z.string().max(120)).max(20).exactOptional(),
 });
 
@@ -71,15 +71,15 @@ export const checkSchema = z.object({
   /** First 32 hex digits of the SHA-256 of the commands, one a line. */
   commands: z.string().max(64),
   kind: z.enum(['passed', 'failed']),
-  /** The command that failed, and its exit code; null where there is none. */
+  /** The command that failed, and its exit code; null if there is none. */
   command: word.nullable(),
   exitCode: z.number().int().nullable(),
 });
 
-/** What the `verify` commands said of a commit in a clean clone. */
+/** The result of the `verify` commands at a commit in a clean clone. */
 export type Check = Immutable<z.infer<typeof checkSchema>>;
 
-/** Everything but circuit and windows, which are read on their own: they are replaced by safe values, the rest is not. */
+/** Everything but circuit and windows. These are parsed separately, because safe values replace them if they are invalid. */
 const bodySchema = z.object({
   version: z.literal(STATE_VERSION),
   lane: z.string().max(120),
@@ -87,18 +87,18 @@ const bodySchema = z.object({
   sequence: count,
   savedAt: instant,
   signals: signalsSchema,
-  /** Whose turn it is: `session` is this agent's; null: nobody's yet. */
+  /** The agent of `session`, whose turn it is; null before the first turn. */
   agent: z.enum(AGENT_NAMES).nullable(),
   session: sessionSchema.nullable(),
-  /** Conversations of agents whose turn it is not. */
+  /** Sessions of agents whose turn it is not. */
   resting: restingSchema,
-  /** How the agents' providers stand. */
+  /** State of the agents' providers. */
   providers: providersSchema,
-  /** The encrypted transcripts of `session` and `resting` that were kept with this state; what has another hash is not them. */
+  /** The encrypted transcripts of `session` and `resting` that were kept with this state; any file with another hash is rejected. */
   transcript: z.object({ sha256: hash, bytes: count }).nullable(),
-  /** All that the lane knows of each task. */
+  /** Everything that the lane knows about each task. */
   tasks: z.record(storedTaskId, taskProgressSchema),
-  /** A person had everything tried again that its file calls failed or blocked; the next run finds out what that is. */
+  /** True if a person retried all tasks that their file marks as failed or blocked; the next run finds out which. */
   retriesAll: z.boolean(),
   /** Hash of the circuit that another Ralph left open in the checkout, once it was honoured. */
   leftCircuit: hash.nullable().default(null),
@@ -116,37 +116,37 @@ const bodySchema = z.object({
   ledger: z.array(ledgerDaySchema).max(MAX_LEDGER_DAYS),
   /** Newest last. */
   transitions: z.array(transitionSchema).max(MAX_TRANSITIONS),
-  /** How the last run that worked ended. */
+  /** The end of the last run that worked. */
   lastRun: z
     .object({ outcome: z.enum(outcomeKinds), reason: word, at: instant, published: publishedSchema.nullable() })
     .nullable(),
-  /** What the next prompt says of the last iteration; composed by us, free of agent prose. */
+  /** The last iteration for the next prompt; composed by us, free of agent prose. */
   lastIteration: lastIterationSchema.nullable(),
   /** Hash of the last line of the last run's journal, which is a chain of hashes. */
   journalHash: hash.nullable(),
-  /** Of the base commit, untouched. */
+  /** Check of the untouched base commit. */
   baseCheck: checkSchema.nullable(),
-  /** How `verify` fails on the base that the lane builds on; null: it passes, or nobody asked. */
+  /** Failure of `verify` on the base that the lane builds on; null if it passes or is unknown. */
   redBase: redBaseSchema.nullable().default(null),
-  /** Of the lane's published head. */
+  /** Check of the lane's published head. */
   headCheck: checkSchema.nullable(),
   /** The server's words about a push that it will refuse again; no call is made until a probe of the push succeeds. */
   refusedPush: z
     .object({
       why: z.string().max(MAX_REFUSAL_CHARS),
       at: instant,
-      /** A probe had said that the server takes it: it is not asked again for a day. */
+      /** Set if a probe was accepted before the push failed: the server is not probed again for a day. */
       unprobed: z.literal(true).optional(),
     })
     .nullable(),
   change: changeSchema,
   /** Notifications that people have not settled yet, oldest first. */
   notified: z.array(notificationSchema).max(MAX_NOTIFICATIONS),
-  /** When people were notified, newest last; a state of the first hours of version 5 does not say. */
+  /** Instants of notifications, newest last; absent in the earliest states of version 5. */
   notifiedAt: z.array(instant).max(MAX_NOTIFICATIONS_PER_DAY).default([]),
-  /** What the pipeline's steps leave to the next run; states of before there were pipelines have none. */
+  /** What the pipeline's steps leave to the next run; absent in states from before pipelines. */
   steps: stepMemorySchema.default(noStepMemory),
-  /** What people and CI asked of the pull request. */
+  /** Requests of people and CI on the pull request. */
   feedback: feedbackSchema,
 });
 
@@ -156,13 +156,13 @@ export interface LaneState extends Immutable<z.infer<typeof bodySchema>> {
   readonly windows: Windows;
 }
 
-/** What came of reading a stored document. `problems` are sentences for a person about parts that were replaced by safe ones. */
+/** The result of parsing a stored document. `problems` are sentences for a person about parts that safe ones replaced. */
 export type ParsedState =
   | { readonly kind: 'state'; readonly state: LaneState; readonly problems: readonly string[] }
   | { readonly kind: 'unreadable'; readonly why: string }
   | { readonly kind: 'newer'; readonly version: number };
 
-/** The state of a lane that never ran. */
+/** Returns the state of a lane that never ran. */
 export function initialState(lane: LaneId, now: number): LaneState {
   return {
     version: STATE_VERSION,
@@ -201,7 +201,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
   };
 }
 
-/** For a lane whose state should be there and cannot be read: one probe iteration decides whether to continue. */
+/** Returns the state for a lane whose state should exist but is unreadable: one probe iteration decides whether to continue. */
 export function probeState(lane: LaneId, now: number): LaneState {
   const state = { ...initialState(lane, now), circuit: unreadableCircuit };
   return withTransition(state, {
@@ -220,7 +220,7 @@ const headSchema = z.object({
   windows: z.unknown().optional(),
 });
 
-/** Reads a stored document. Any string is answered; nothing in it is trusted beyond its schema. */
+/** Parses a stored document. Never throws, and trusts nothing beyond its schema. */
 export function parseState(document: string, lane: LaneId): ParsedState {
   if (bytesOf(document) > MAX_STATE_BYTES)
     return { kind: 'unreadable', why: `it is longer than ${MAX_STATE_BYTES} bytes` };
@@ -255,7 +255,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   return { kind: 'state', state, problems };
 }
 
-/** Reads a stored document for a run that begins `now`: usage that a machine with a wrong clock booked far in the future counts from now on. */
+/** Parses a stored document for a run that begins `now`: usage that a machine with a wrong clock booked far in the future counts from now on. */
 export function parseStateAt(document: string, lane: LaneId, now: number): ParsedState {
   const parsed = parseState(document, lane);
   if (parsed.kind !== 'state') return parsed;
@@ -273,7 +273,7 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
   };
 }
 
-/** Done tasks of which a large document keeps the id alone. */
+/** Maximum number of done tasks of which a large document keeps only the id. */
 const MAX_DONE_IDS = 3_000;
 const doneIdsSchema = z.object({ done: z.array(storedTaskId).max(MAX_DONE_IDS).default([]) });
 
@@ -289,10 +289,13 @@ function doneTasks(ids: readonly TaskId[]): Readonly<Record<TaskId, TaskProgress
   return Object.fromEntries(ids.map((id) => [id, done]));
 }
 
-/** What is stored: the state, and of a large one the ids of done tasks in place of their progress. */
+/** The stored form: the state, or for a large one the ids of done tasks in place of their progress. */
 type Stored = LaneState & { readonly done?: readonly TaskId[] };
 
-/** The document to store, at most `MAX_STATE_BYTES` long: history goes first. That a task is done is kept whatever else goes, since it would be paid again. */
+/**
+ * Returns the document to store, at most `MAX_STATE_BYTES` long: history is dropped first. Done tasks are always kept,
+ * since they would be paid for again.
+ */
 export function serializeState(state: LaneState): string {
   let kept: Stored = {
     ...state,
@@ -307,7 +310,7 @@ export function serializeState(state: LaneState): string {
   return textOfState(kept);
 }
 
-/** A document may know hundreds of tasks by little more than who approved them: what is null of one is left out. */
+/** Serializes without null fields of tasks: a document may contain hundreds of tasks with little more than their approvals. */
 function textOfState(state: Stored): string {
   const tasks = Object.entries(state.tasks).map(([id, task]) => [
     id,
@@ -328,7 +331,7 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
       ]),
     ),
   }),
-  // Words go before notifications: people would be notified again of what is forgotten.
+  // Words are dropped before notifications: people would be notified again of forgotten ones.
   (state) => ({ ...state, transitions: [], change: { ...state.change, tasks: newest(state.change.tasks, 20) } }),
   (state) => ({
     ...state,
@@ -341,7 +344,7 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
     const done = Object.entries(state.tasks).flatMap(([id, task]) => (isShort(task) ? [id] : []));
     return { ...state, done: done.slice(-MAX_DONE_IDS), tasks: keepTasks(state, (task) => !isShort(task)) };
   },
-  // The oldest of what is open are the likeliest to be closed by now.
+  // The oldest open items are the most likely to be closed by now.
   (state) => ({
     ...state,
     tasks: {

@@ -19,58 +19,61 @@ import { isPromptTask, type TaskId } from '../tasks/ids.ts';
 export const verdictSchema = z.object({
   progress: z.boolean(),
   taskDone: z.boolean(),
-  /** Ids of other tasks that their files say are done, and that are accepted. */
+  /** Ids of other tasks that their files mark as done, as far as that is accepted. */
   alsoDone: z.array(z.string()).default([]),
   testOnly: z.boolean(),
   questionOnly: z.boolean(),
-  /** It says that the task is done, nothing has changed since the task was begun, and nothing speaks against it. */
+  /** True if it claims that the task is done, nothing has changed since the task was begun, and no evidence contradicts the claim. */
   nothingToDo: z.boolean().default(false),
-  /** True if `verify` fails in the way in which it fails on the untouched base: no task is to blame. */
+  /** True if `verify` fails as it fails on the untouched base: no task is to blame. */
   baseIsRed: z.boolean().default(false),
-  /** True if the task is claimed to be done and is about files that must not be published: a person decides. */
+  /** True if the task is claimed to be done but needs files that must not be published: a person decides. */
   needsWithheld: z.boolean().default(false),
-  /** The agent gave no result, or one that is an error, and nothing changed. Journals of before this was told apart have none. */
+  /** True if the agent gave no result, or an error, and nothing changed. Absent in older journals. */
   agentFailed: z.boolean().default(false),
-  /** Why its task was set aside; null: it was not. */
+  /** Why its task was set aside; null if it was not. */
   setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do', 'withheld']).nullable().default(null),
-  /** Claims that the evidence contradicts, as fixed sentences with numbers: journals hold these very texts, and replay compares them. */
+  /** Claims that the evidence contradicts, as fixed sentences with numbers: journals contain these very texts, and replay compares them. */
   discrepancies: z.array(z.string()),
-  /** Why a claim that everything is done was overruled; empty when it was not. */
+  /** Why a claim that everything is done was overruled; empty if it was not. */
   vetoes: z.array(z.string()),
-  /** Denied commands made of allowed parts: advice to the user. */
+  /** Denied commands that consist of allowed parts, as advice to the user. */
   advice: z.array(z.string()),
   countedDenials: count,
   circuit: z.enum(circuitWords),
 });
 
-/** What pure code made of an iteration; reported to people, and replayable from the rest of its line in the journal. */
+/** The judgement of an iteration by pure code; reported to people, and replayable from the rest of its line in the journal. */
 export type Verdict = Immutable<z.infer<typeof verdictSchema>>;
 
-/** What is known when an iteration is over. */
+/** The facts of an iteration that is over. */
 export interface IterationFacts {
   readonly task: QueuedTask;
-  /** All tasks of the lane, the current one included. */
+  /** All tasks of the lane, including the current one. */
   readonly tasks: readonly QueuedTask[];
   readonly analysis: Analysis;
-  /** Those of the analysis. */
+  /** The denials of the analysis. */
   readonly denials: readonly ClassifiedDenial[];
   readonly evidence: Evidence;
   readonly startedAt: number;
 }
 
-/** An iteration, judged: the verdict but for the circuit, and what the state needs to settle. */
+/** The judgement of an iteration: the verdict without the circuit, and what the state needs to settle. */
 export interface Judgement {
   readonly verdict: Omit<Verdict, 'circuit' | 'setAside'>;
-  /** Says nothing about the agent: a usage limit, the run's own deadline, a cancel, a task that was taken back, a wrong key, a forgotten session. */
+  /**
+   * True if the end says nothing about the agent: a usage limit, the run's own deadline, a cancel, a withdrawn task, a
+   * wrong key, a forgotten session.
+   */
   readonly neutral: boolean;
-  /** The provider failed for a while, not the agent: no attempt at the task, but more of it is a reason to stop. */
+  /** True if the provider failed temporarily, not the agent: this is not an attempt at the task, but repeated failures are a reason to stop. */
   readonly providerFailed: boolean;
   readonly verification: LastIteration['verification'];
   readonly claimsEverything: boolean;
   readonly hints: readonly HintCode[];
 }
 
-/** Judges an iteration by its evidence; claims only count where nothing contradicts them. */
+/** Judges an iteration by its evidence; claims only count if nothing contradicts them. */
 export function judge(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
   const { analysis, evidence } = facts;
   const verification = verificationAfter(state, evidence);
@@ -79,11 +82,11 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts) && !isStillWithheld(state, facts);
-  // What passes in the work tree on a commit that failed in a clean clone passes by something that is not published.
+  // If the commit failed in a clean clone, the work tree passes only because of something unpublished.
   const verified = passed && !isKnownRed(state, evidence.after.head);
   const holds = discrepancies.length === 0 && !isEndedByPeople(evidence) && stepsHold;
   const accepts = holds && (!policy.verifies || verified);
-  // A mark of an iteration on another task: where nothing can verify it, an iteration on its own task confirms it.
+  // A mark from an iteration on another task: without verification, an iteration on its own task confirms it.
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
   const taskDone = isFeedback(facts.task.id)
     ? isAnswered(state, facts, { accepts, passed, nothingToDo: nothingToDo && holds })
@@ -92,7 +95,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       ((nothingToDo && passed) ||
         (claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
   const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
-  // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
+  // A mark in a task file is a claim like any other: alone it is not progress, but on content that passes it is.
   const progress =
     changed ||
     madeMerge(evidence) ||
@@ -147,12 +150,12 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   };
 }
 
-/** True if an agent was called and its call came to no result, or to one that is an error. */
+/** Returns true if an agent was called without a result, or with an error as its result. */
 function hasFailed({ analysis, evidence }: IterationFacts): boolean {
   return askedAgent(evidence.steps) && !answered({ analysis, evidence });
 }
 
-/** Whether to run the verify commands after an iteration: content changed, or a claim to be done stands on content that never passed. */
+/** Tells whether to run the verify commands after an iteration: content changed, or a claim to be done is about content that never passed. */
 export function needsVerification(
   state: LaneState,
   iteration: {
@@ -164,20 +167,23 @@ export function needsVerification(
   const { analysis, evidence } = iteration;
   if (!policy.verifies) return false;
   if (evidence.before.tree !== evidence.after.tree) return true;
-  // On a red base every answer of the agent is compared with how the base fails.
+  // On a red base, every answer of the agent is compared with the base's failures.
   if (state.redBase !== null && analysis.agentError === null && analysis.usageLimit === null) return true;
   const claims = claimsDone(analysis) || claimsEverything(iteration) || (evidence.checklist?.finished ?? 0) > 0;
   return claims && inherited(state, evidence.after.tree) !== 'passed';
 }
 
-/** The agent's access is wrong (key, credit, model): the CLI's own words; null when it is not. */
+/** Returns the CLI's own words if the agent's access is wrong (key, credit, model), or null. */
 export function configurationProblem(analysis: Analysis): string | null {
   const { agentError, usageLimit } = analysis;
   if (agentError === null || usageLimit !== null) return null;
   return ['auth', 'billing', 'model'].includes(agentError.kind) ? agentError.text : null;
 }
 
-/** Whether what people or CI asked has its answer: a change, or the reasons why nothing changes, which need no verification. A merge has to be made. */
+/**
+ * Returns true if a request of people or CI has its answer: a change, or the reasons against one, which need no
+ * verification. A merge must be made.
+ */
 function isAnswered(
   state: LaneState,
   facts: IterationFacts,
@@ -189,7 +195,7 @@ function isAnswered(
   if (merge === 'open') return false;
   const isClaimed = claimsTask(facts);
   if (accepts && isClaimed && changedSinceStart(state, facts)) return true;
-  // What passes and holds both sides is merged, whatever is said of it.
+  // A merge that passes and contains both sides counts, whatever the agent claims.
   if (facts.task.id === CONFLICT_TASK)
     return accepts && (merge === 'made' ? isClaimed || (passed && status !== 'BLOCKED') : isClaimed && passed);
   return nothingToDo && summary !== null && summary.trim() !== '';
@@ -200,7 +206,7 @@ interface Finding {
   readonly sentence: string;
 }
 
-/** Whether the iteration's task is claimed to be done: by its mark where its file had it, else by the status block. */
+/** Tells whether the iteration's task is claimed to be done: by its mark if its file has it, else by the status block. */
 function claimsTask({ analysis, evidence: { checklist } }: Pick<IterationFacts, 'analysis' | 'evidence'>): boolean {
   return checklist === null || checklist.current === null ? claimsDone(analysis) : checklist.current === 'done';
 }
@@ -213,7 +219,7 @@ function wasMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>
   return checklist?.current === 'done' && checklist.wasMarked;
 }
 
-/** Other tasks of the lane that their files say are done. */
+/** Returns other tasks of the lane that their files mark as done. */
 function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: IterationFacts): readonly TaskId[] {
   const marked = new Set(checklist?.done ?? []);
   return tasks
@@ -225,13 +231,13 @@ function claimsDone({ signal }: Analysis): boolean {
   return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
 }
 
-/** An honest "nothing to do", as far as anybody can see: claimed, and without a change since the task was begun. */
+/** Returns true for a credible "nothing to do": claimed, and without a change since the task was begun. */
 function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence } = facts;
   return (
     claimsDone(analysis) &&
     failingSteps(evidence.steps).length === 0 &&
-    // Where nothing is required, the claims of several iterations decide.
+    // If nothing is required, the claims of several iterations decide.
     facts.tasks.some(({ optional }) => !optional) &&
     analysis.signal.status !== 'BLOCKED' &&
     !changedSinceStart(state, facts) &&
@@ -244,7 +250,7 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
 function claimsEverything({ analysis: { signal, completionIndicator }, evidence }: Claiming): boolean {
   return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false) || isMarkedDone();
 
-  /** A status block says it better than a file, which may be of an earlier iteration. */
+  /** A status block counts more than a file, which may be from an earlier iteration. */
   function isMarkedDone(): boolean {
     return evidence.doneMarker !== null && signal.from !== 'block';
   }
@@ -257,16 +263,16 @@ interface Claiming {
 
 function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
   const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
-  // Where an agent had changed nothing before, what commands change now is not the task's work either.
+  // If the agent had changed nothing before, changes by commands now are not the task's work either.
   return evidence.after.tree !== started && (started !== evidence.before.tree || changedContent(evidence));
 }
 
-/** A merge may end with the very content that the lane had. */
+/** Returns true if a merge was made: it may end with the very content that the lane had. */
 function madeMerge({ merge, steps }: Evidence): boolean {
   return merge === 'made' && changedByAgent(steps);
 }
 
-/** Whether the iteration's agent changed content that is still changed at its end. */
+/** Tells whether the iteration's agent changed content that is still changed at its end. */
 function changedContent({ before, after, steps }: Evidence): boolean {
   return before.tree !== after.tree && changedByAgent(steps);
 }
@@ -327,7 +333,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   } else if (claims && withheldBy(evidence).length > 0) {
     found.push({
       hint: 'withheld',
-      // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
+      // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
       sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldBy(evidence).join(', ').slice(0, 300)}.`,
     });
   } else if (claims && stillRefused(state, facts).length > 0) {
@@ -339,26 +345,26 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   return found;
 }
 
-/** Paths that the iteration changed and that were withheld. Journals of earlier versions name all that is withheld. */
+/** Returns the paths that the iteration changed and that were withheld. Journals of earlier versions name every withheld path. */
 function withheldBy({ withheld, withheldHere }: Evidence): readonly string[] {
   return withheldHere?.map(({ path }) => path) ?? withheld;
 }
 
-/** Paths of the task that the server refused and that are still kept out of the branch, whichever iteration changed them. */
+/** Returns the paths of the task that the server refused and that are still kept out of the branch, whichever iteration changed them. */
 function stillRefused(state: LaneState, { task, evidence: { withheld } }: IterationFacts): readonly string[] {
   const { refused } = progressOf(state.tasks, task.id);
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
 
 /**
- * True if the task is claimed to be done and a person has to decide about what is withheld of it: its text is about that, all
- * of its work is protected, or the agent was told already and changed it once more or changed nothing. What is too much, or
- * looks like a key, the agent can mend itself: it is told first.
+ * Returns true if the task is claimed to be done and a person must decide about withheld files: its text is about them,
+ * all of its work is protected, or the agent already knew and changed them again or changed nothing. Oversized files
+ * and apparent keys are left to the agent, which is informed first.
  */
 function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence, task } = facts;
   const { merge } = evidence;
-  // Of what the server refused, the task that it was refused of waits in the server's words.
+  // For files that the server refused, the task waits with the server's words.
   const ofServer = stillRefused(state, facts);
   const withheldHere = (evidence.withheldHere ?? []).filter(({ path }) => !ofServer.includes(path));
   if (merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
@@ -371,24 +377,27 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   );
 }
 
-/** True if nothing of the task can be published: the agent was told that its files are withheld, and they still are. */
+/** Returns true if nothing of the task can be published: the agent knew that its files are withheld, and they still are. */
 function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { withheld, withheldHere } = facts.evidence;
-  // Journals of earlier versions, which name all that is withheld alone, replay as recorded.
+  // Journals of earlier versions, which name only the list of all withheld files, replay as recorded.
   return withheldHere !== undefined && withheld.length > 0 && wasTold(state, facts) && !changedSinceStart(state, facts);
 }
 
-/** True if the last iteration was of the same task, and its claim failed because of withheld files. */
+/** Returns true if the last iteration was on the same task and its claim failed because of withheld files. */
 function wasTold({ lastIteration }: LaneState, { task }: IterationFacts): boolean {
   return lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
 }
 
-/** The task files are files that an agent may truly report, although they are no evidence. */
+/** Tells whether the agent wrote task files, which it may truthfully report although they are not evidence. */
 function wroteChecklist(checklist: Evidence['checklist']): boolean {
   return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
 }
 
-/** Whether the work of the task may have been there already, from an iteration that was killed before it was judged: to write it once more is no lie. */
+/**
+ * Returns true if the task's work may already exist from an iteration that was killed before it was judged: writing it
+ * again is not a false claim.
+ */
 function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
   return (
     state.lastIteration !== null &&
@@ -426,7 +435,7 @@ function vetoesOf(
   return found;
 }
 
-/** The verification of the content at the end: this iteration's, or the one that unchanged content already had. */
+/** Returns the verification of the content at the end: this iteration's, or the one that unchanged content already had. */
 function verificationAfter(state: LaneState, evidence: Evidence): LastIteration['verification'] {
   if (evidence.verification.kind !== 'not-run') return evidence.verification.kind;
   return inherited(state, evidence.after.tree);
@@ -436,7 +445,7 @@ function inherited(state: LaneState, tree: string): LastIteration['verification'
   return state.lastIteration?.tree === tree ? state.lastIteration.verification : 'not-run';
 }
 
-/** People ended the call before it could finish: nothing that it says counts. */
+/** Returns true if people ended the call before it could finish: nothing that it claims counts. */
 function isEndedByPeople({ end }: Pick<Evidence, 'end'>): boolean {
   return end.kind === 'cancelled' || end.kind === 'withdrawn';
 }
@@ -457,9 +466,9 @@ interface HintFacts {
   readonly verification: LastIteration['verification'];
   readonly denials: ReturnType<typeof judgeDenials>;
   readonly claims: readonly Finding[];
-  /** It says that an open-ended task is done; once is not enough. */
+  /** True if it claims that an open-ended task is done; once is not enough. */
   readonly isToConfirm: boolean;
-  /** It answers people or CI. */
+  /** True if it answers people or CI. */
   readonly isAnswered: boolean;
 }
 
@@ -468,7 +477,7 @@ function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): 
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
   if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))
     hints.push('not_marked');
-  // What has markers is withheld, too: it is to be resolved, not to be undone.
+  // Files with markers are withheld as well: they must be resolved, not undone.
   if (evidence.merge === 'open') hints.push('merge_open');
   else if (withheldBy(evidence).length > 0) hints.push('withheld');
   if (evidence.beside !== undefined) hints.push('work_beside');

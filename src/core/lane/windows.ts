@@ -4,30 +4,31 @@ import { amount, count, type Immutable, instant, type Policy } from '../policy.t
 import { boundUsage, type Usage } from './ledger.ts';
 import { DAY_MS, HOUR_MS } from '../countdown.ts';
 
-/** Two clocks that show the local times of two places differ by no more: UTC+14 and UTC-12. */
+/** Maximum difference of two clocks that show the local times of two places: UTC+14 and UTC-12. */
 const MAX_AHEAD_MS = 26 * HOUR_MS;
-/** More than any limit, with room to count on: what a counter that cannot be read counts for. */
+/** The value of an unreadable counter: more than any limit, with room to count on. */
 const USED_UP_AMOUNT = 1e15;
 
 const hourSchema = z.object({ openedAt: instant, calls: count, tokens: count }).nullable();
 const daySchema = z.object({ openedAt: instant, costUsd: amount }).nullable();
 export const windowsSchema = z.object({ hour: hourSchema, day: daySchema });
-/** Windows that are judged one by one. */
+/** Windows, each parsed separately. */
 const partsSchema = z.object({ hour: z.unknown().optional(), day: z.unknown().optional() });
 const openedSchema = z.object({ openedAt: instant });
 
-/** Usage windows: opened by their first call; `hour` ends an hour later, `day` at the next midnight UTC. `null`: none is open. */
+/** Usage windows, opened by their first call. `hour` ends an hour later, `day` at the next midnight UTC; null means that none is open. */
 export type Windows = Immutable<z.infer<typeof windowsSchema>>;
 
 /** Charges a call at its start, so that a call that fails or is killed counts as well. */
 export function chargeCall(windows: Windows, now: number): Windows {
   const hour = currentHour(windows, now);
-  // What an earlier call used may have opened the window; it is the first call that counts. A clock that went back does not move it.
+  // The usage of an earlier call may have opened the window; the first call counts. A clock that was set back does not
+  // move it.
   const openedAt = hour.calls === 0 ? Math.max(hour.openedAt, now) : hour.openedAt;
   return { hour: { ...hour, openedAt, calls: hour.calls + 1 }, day: currentDay(windows, now) };
 }
 
-/** Charges what a call used, at its end. */
+/** Charges the usage of a call, at its end. */
 export function chargeUsage(windows: Windows, usage: Usage, now: number): Windows {
   const hour = currentHour(windows, now);
   const day = currentDay(windows, now);
@@ -35,7 +36,7 @@ export function chargeUsage(windows: Windows, usage: Usage, now: number): Window
   return { hour: { ...hour, tokens: hour.tokens + tokens }, day: { ...day, costUsd: day.costUsd + costUsd } };
 }
 
-/** The window that is used up at `now` and ends last; null when a call may start. */
+/** Returns the window that is used up at `now` and ends last, or null if a call may start. */
 export function usedUp(
   windows: Windows,
   policy: Policy,
@@ -52,7 +53,7 @@ export function usedUp(
   return reached.sort((a, b) => b.resumeAt - a.resumeAt)[0] ?? null;
 }
 
-/** Of two views of the same usage the one that grants less. */
+/** Returns the stricter combination of two views of the same usage. */
 export function tighter(a: Windows, b: Windows): Windows {
   const hour =
     a.hour === null || b.hour === null
@@ -69,7 +70,7 @@ export function tighter(a: Windows, b: Windows): Windows {
   return { hour, day };
 }
 
-/** What counts of the windows that are open, and the instants at which they end; null: none is open. */
+/** The usage of the open windows, and the instants at which they end; null if none is open. */
 export interface OpenUsage {
   readonly hour: { readonly calls: number; readonly tokens: number; readonly endsAt: number } | null;
   readonly day: { readonly costUsd: number; readonly endsAt: number } | null;
@@ -83,17 +84,17 @@ export function usageAt(windows: Windows, now: number): OpenUsage {
   };
 }
 
-/** Calls that the hour window at `now` still grants. */
+/** Returns the number of calls that the hour window at `now` still grants. */
 export function callsRemaining(windows: Windows, policy: Policy, now: number): number {
   return Math.max(0, policy.maxCallsPerHour - (openWindows(windows, now).hour?.calls ?? 0));
 }
 
-/** Both windows used up from `openedAt` on. */
+/** Returns both windows as used up from `openedAt` on. */
 export function usedUpWindows(openedAt: number): Windows {
   return { hour: usedUpHour(openedAt), day: usedUpDay(openedAt) };
 }
 
-/** Reads stored windows. A corrupt counter never grants calls: its window, opened at the latest when the state was saved, counts as used up. */
+/** Parses stored windows. A corrupt counter never grants calls: its window, opened at the latest when the state was saved, counts as used up. */
 export function parseWindows(
   json: unknown,
   savedAt: number,
@@ -115,7 +116,10 @@ export function parseWindows(
   };
 }
 
-/** The windows without a start that no clock in order can have written: such a one starts `now`, with what was used. Same object: all are fine. */
+/**
+ * Returns the windows with implausible starts, which no correct clock can have written, moved to `now`, keeping their
+ * usage. Returns the same object if all are plausible.
+ */
 export function believableWindows(windows: Windows, now: number): Windows {
   const { hour, day } = windows;
   if (!isTooFarAhead(hour?.openedAt ?? 0, now) && !isTooFarAhead(day?.openedAt ?? 0, now)) return windows;
@@ -125,13 +129,15 @@ export function believableWindows(windows: Windows, now: number): Windows {
   };
 }
 
-/** A start that is less ahead stays: this machine's clock may be the one that is behind, and that grants no second window. */
+/**
+ * Tells whether an instant is implausibly far ahead. A smaller lead is kept: this machine's clock may be behind, and a
+ * lead grants no second window.
+ */
 export function isTooFarAhead(instant: number, now: number): boolean {
   return instant > now + MAX_AHEAD_MS;
 }
 
-/** Windows that have not ended. A clock that went back does not end one: only its own end does. */
-/** The windows that are open at `now`. */
+/** Returns the windows that are open at `now`. A clock that was set back does not end a window: only its own end does. */
 export function openWindows(windows: Windows, now: number): Windows {
   return {
     hour: windows.hour !== null && now < windows.hour.openedAt + HOUR_MS ? windows.hour : null,

@@ -4,15 +4,16 @@ import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import type { Immutable } from '../../policy.ts';
 import { capped } from '../../text/phrase.ts';
 
-/** Distinct failures of one verification that are compared; later ones are not looked at. */
+/** Maximum number of distinct failures of one verification that are compared; later ones are ignored. */
 const MAX_FAILURES = 20;
-/** Longest line that is read for a failure, and longest text that is shown of one, in UTF-16 units. */
+/** Maximum length of a line that is searched for a failure, and of a failure's text that is shown, in UTF-16 units. */
 const MAX_LINE_CHARS = 1_000;
 const MAX_SHOWN_CHARS = 300;
 
 /**
- * `found`: no iteration has tried to cure it. `tried`: one did in vain, so no call is made. `recheck`: the base branch or
- * `verify` changed since, so the next base check decides. `repaired`: the newest base passes, the lane does not hold it yet.
+ * The stages of a red base. `found`: no iteration has tried to fix it. `tried`: one did without success, so no call is
+ * made. `recheck`: the base branch or `verify` changed since, so the next base check decides. `repaired`: the newest
+ * base passes, but the lane does not contain it yet.
  */
 const stages = ['found', 'tried', 'recheck', 'repaired'] as const;
 
@@ -25,14 +26,14 @@ export const redBaseSchema = z.object({
   command: z.string().max(200),
   /** Fingerprints of its failures. */
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),
-  /** Its last failure, for people; empty: it printed nothing. */
+  /** Its last failure, for people; empty if it printed nothing. */
   words: z.string().max(MAX_SHOWN_CHARS),
 });
 
-/** What is known of a base branch on which `verify` fails. */
+/** A base branch on which `verify` fails. */
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
 
-/** A line by which a test runner or compiler reports a failure, beside the errors that `findErrors` knows. */
+/** A line by which a test runner or compiler reports a failure, in addition to the errors that `findErrors` knows. */
 const REPORTS_FAILURE =
   /^\s*(?:not ok\b|-{3} FAIL\b|FAIL(?:ED|URE|URES)?\b|[✖✗✘×●❌✕]\s|E {2,}\S|\d+\) \S|BUILD FAILED\b|Assertion\w*(?:Error|Failed)\b|panicked at\b)|\bFAILED\s*$|: (?:assertion|test) failed\b/;
 
@@ -42,7 +43,7 @@ interface Failure {
   readonly fingerprint: string;
 }
 
-/** The failures in the output of a verification, one per fingerprint; its last line where no line reports one. */
+/** Returns the failures in the output of a verification, one per fingerprint, or its last line if no line reports one. */
 function failuresIn(output: string): readonly Failure[] {
   const lines = output
     .split('\n')
@@ -60,7 +61,7 @@ function failuresIn(output: string): readonly Failure[] {
     .slice(0, MAX_FAILURES);
 }
 
-/** How long something took, as test runners print it behind a name. */
+/** A duration as test runners print it behind a name. */
 const DURATION = /[ (\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)\)?(?=\s|$)/g;
 
 function failureOf(line: string): Failure {
@@ -68,7 +69,7 @@ function failureOf(line: string): Failure {
   return { text: capped(text, MAX_SHOWN_CHARS), fingerprint: fingerprintOf(text) };
 }
 
-/** Describes a base on which `verify` fails; null where it does not. The output must be redacted. */
+/** Describes a base on which `verify` fails, or returns null if it passes. The output must be redacted. */
 export function redBaseOf(subject: Pick<RedBase, 'commit' | 'commands'>, verification: Verification): RedBase | null {
   if (verification.kind !== 'failed') return null;
   const failures = failuresIn(verification.tail);
@@ -81,7 +82,7 @@ export function redBaseOf(subject: Pick<RedBase, 'commit' | 'commands'>, verific
   };
 }
 
-/** True if a verification fails in the way in which the base fails: the same command, and every failure of the base is still reported. */
+/** Returns true if a verification fails as the base does: in the same command, with every failure of the base still reported. */
 export function failsAsBase(base: RedBase, verification: Verification): boolean {
   if (verification.kind !== 'failed' || verification.command.slice(0, 200) !== base.command) return false;
   const failures = failuresIn(verification.tail).map(({ fingerprint }) => fingerprint);
@@ -90,7 +91,7 @@ export function failsAsBase(base: RedBase, verification: Verification): boolean 
   );
 }
 
-/** Compares a verification behind an iteration with a red base: whether it fails in the same way, and what fails that did not fail on the base. */
+/** Compares a verification after an iteration with a red base: whether it fails like the base, and which failures the base does not have. */
 export function comparedWithBase(base: RedBase | null, verification: Verification): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
