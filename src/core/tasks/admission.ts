@@ -21,41 +21,41 @@ import {
   type WaitQuestion,
 } from './waiting.ts';
 
-/** What may become tasks of a lane. */
+/** The candidates for tasks of a lane. */
 export interface Candidates {
   readonly issues: readonly TaskIssue[];
   readonly fileTasks: readonly Task[];
   /** In the order in which tasks of the same priority are worked. */
   readonly sources: readonly TaskSourceName[];
-  /** A person named this very issue: it is judged wherever it stands. */
+  /** True if a person named this very issue: it is judged whatever its position. */
   readonly isByName: boolean;
-  /** Text of the one issue as its label was put on just now; null: not known. */
+  /** Text of the one issue when its label was just added; null if it is unknown. */
   readonly approvedText: IssueText | null;
 }
 
-/** What the inputs ask of the run. */
+/** The rules that the inputs set for the run. */
 export interface AdmissionRules {
   readonly taskLabel: string;
   readonly maxIterations: number;
 }
 
-/** What is known so far of a lane's tasks. Plain data: a step reads it, an answer makes the next one. */
+/** The knowledge so far about a lane's tasks. Plain data: a step reads it, an answer makes the next one. */
 export interface Admission {
   readonly candidates: Candidates;
   readonly rules: AdmissionRules;
-  /** What somebody asked for again is open again. */
+  /** The state in which requested tasks are open again. */
   readonly state: LaneState;
-  /** By number of the issue; `gone`: it is not there any more. */
+  /** Consents by issue number; `gone` if the issue was deleted. */
   readonly consents: ReadonlyMap<number, Consent | 'gone'>;
-  /** How many people GitHub was asked about in this run. */
+  /** Number of people that were looked up in this run. */
   readonly peopleAsked: number;
   readonly waits: WaitFacts;
 }
 
-/** What must be found out next: who consented to these issues, or what tasks wait for. */
+/** The next question: who consented to these issues, or what tasks wait for. */
 export type AdmissionQuestion = { readonly kind: 'consents'; readonly of: readonly TaskIssue[] } | WaitQuestion;
 
-/** A question with what was found, by number of the issue. `now`: when that was, in ms. */
+/** A question with its results by issue number. `now` is the instant of the look-up in ms. */
 export type AdmissionAnswer =
   | (Extract<AdmissionQuestion, { kind: 'consents' }> & {
       readonly found: ReadonlyMap<number, Consent>;
@@ -64,18 +64,18 @@ export type AdmissionAnswer =
     })
   | WaitAnswer;
 
-/** Tasks of a lane as they may be worked now. */
+/** The tasks of a lane that may be worked on now. */
 export interface JudgedTasks {
   /** In the order of work. */
   readonly tasks: readonly Task[];
   readonly state: LaneState;
-  /** Texts of the issues that may be worked, with who asked for them. */
+  /** Texts of the issues that may be worked on, with the person who asked for each. */
   readonly approved: ReadonlyMap<TaskId, ApprovedIssue>;
   readonly notices: readonly ApprovalNotice[];
   readonly warnings: readonly string[];
 }
 
-/** An issue whose text may be worked, and who asked for it last. */
+/** An issue whose text may be worked on, and the last person who asked for it. */
 export interface ApprovedIssue {
   readonly number: number;
   readonly text: IssueText;
@@ -83,20 +83,20 @@ export interface ApprovedIssue {
   readonly at: number;
 }
 
-/** Some more are judged at once than can be worked: a few may turn out not to be tasks. */
+/** Number of issues judged beyond those that can be worked on: a few may turn out not to be tasks. */
 const SPARE = 5;
-/** From then on as many as GitHub answers for in one request. */
+/** Number of issues judged at once later: as many as GitHub answers for in one request. */
 const AT_ONCE = 50;
-/** Write permission is asked about person by person: no run looks further than issues that so many people labelled or changed. */
+/** Maximum number of people looked up in a run: write permission takes a request per person who labelled or changed an issue. */
 const MAX_PEOPLE = 100;
 
-/** Where judging begins: nothing was asked yet. */
+/** Returns the start of judging, before any question. */
 export function beginAdmission(candidates: Candidates, state: LaneState, rules: AdmissionRules): Admission {
   return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: nothingKnown };
 }
 
 /**
- * The next question, or the judged tasks. As many issues are judged as a run can get to, and those that are settled:
+ * Returns the next question, or the judged tasks. As many issues are judged as a run can get to, plus the settled ones:
  * somebody may have asked for them again.
  */
 export function admissionStep(
@@ -104,7 +104,7 @@ export function admissionStep(
 ): AdmissionQuestion | { readonly kind: 'judged'; readonly judged: JudgedTasks } {
   const { candidates, consents, state } = admission;
   const { issues } = candidates;
-  // What it waits for is said by the text that is worked: which one that is must be known first.
+  // Dependencies are in the approved text, which must be known first.
   if (isCoveredByEvent(admission) && consents.size < issues.length) return { kind: 'consents', of: issues };
 
   const settled = settleWaiting(admission.waits, {
@@ -119,7 +119,7 @@ export function admissionStep(
   return { kind: 'judged', judged: judged(admission, settled.tasks, warnings) };
 }
 
-/** What is known once a question is answered. */
+/** Returns the knowledge after a question is answered. */
 export function learn(admission: Admission, answer: AdmissionAnswer): Admission {
   if (answer.kind !== 'consents') return { ...admission, waits: learnWaiting(admission.waits, answer) };
   const { now } = answer;
@@ -138,12 +138,12 @@ export function learn(admission: Admission, answer: AdmissionAnswer): Admission 
   };
 }
 
-/** The event that began the run says what was approved, whatever was changed a moment later. */
+/** Tells whether the event that began the run says what was approved, whatever was changed a moment later. */
 function isCoveredByEvent({ candidates }: Admission): boolean {
   return candidates.approvedText !== null;
 }
 
-/** The tasks as far as is known: who is not judged yet counts as approved. */
+/** Returns the tasks as far as they are known: unjudged ones count as approved. */
 function tasksSoFar(admission: Admission): readonly Task[] {
   const { candidates, consents } = admission;
   const ofIssues = candidates.issues.flatMap((issue): readonly Task[] => {
@@ -156,14 +156,14 @@ function tasksSoFar(admission: Admission): readonly Task[] {
   return inOrderOfWork(candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source)));
 }
 
-/** The text of an issue that may be worked, as far as is known. */
+/** Returns the text of an issue that may be worked on, as far as it is known. */
 function workedText({ candidates, consents }: Admission, { number, title, body }: TaskIssue): IssueText {
   const consent = consents.get(number);
   const isChanged = consent !== undefined && consent !== 'gone' && consent.kind === 'changed';
   return (isChanged ? candidates.approvedText : null) ?? { title, body };
 }
 
-/** Issues that must be judged before anything is decided; empty when enough is known. */
+/** Returns the issues that must be judged before anything is decided; empty if enough is known. */
 function issuesToJudge(
   { candidates, consents, rules, state }: Admission,
   tasks: readonly Task[],
@@ -182,19 +182,19 @@ function issuesToJudge(
       .map(({ id }) => id),
   ]);
   if (must.size === 0 && !isFirst) return [];
-  // A request that is made anyhow may as well ask about the next ones.
+  // A request that is needed anyway may also cover the next issues.
   const size = isFirst ? must.size + SPARE : Math.max(must.size, AT_ONCE);
   for (const { id, obstacle } of unknown) if (must.size < size && obstacle === null) must.add(id);
   return [...must].flatMap((id) => issues.get(id) ?? []);
 }
 
-/** GitHub sent the event of the label, but does not list it yet: then its text counts, and no other. */
+/** Accepts the event of a label that GitHub does not list yet: then its text counts, and no other. */
 function trustingTheEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
   if (consent === 'gone' || consent.kind !== 'never' || consent.by !== null) return consent;
   return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };
 }
 
-/** The state, in which a settled task is open again if somebody asked for it since its text was approved. */
+/** Returns the state in which a settled task is open again if somebody asked for it since its text was approved. */
 function askedAgain(
   state: LaneState,
   id: TaskId,

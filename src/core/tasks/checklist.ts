@@ -4,7 +4,7 @@ import { progressOf } from './queue.ts';
 import { isFinished, withoutIssue, type QueuedTask, type Task, type TaskProgress } from './task.ts';
 import type { TaskId } from './ids.ts';
 
-/** The task files around one iteration on `taskId`, with what the lane knows of its tasks. */
+/** The task files before and after one iteration on `taskId`, with what the lane knows about its tasks. */
 export interface ChecklistFacts {
   readonly before: readonly FileTask[];
   readonly after: readonly FileTask[];
@@ -13,7 +13,10 @@ export interface ChecklistFacts {
   readonly progress: Readonly<Record<TaskId, TaskProgress>>;
 }
 
-/** What an iteration did to the task files; null: there are none. An item that was reworded when it was ticked, or moved, is not gone. */
+/**
+ * Returns what an iteration did to the task files, or null if there are none. An item that was reworded when it was
+ * ticked, or moved, counts as kept.
+ */
 export function compareChecklists({ before, after, taskId, tasks, progress }: ChecklistFacts): Checklist | null {
   if (before.length === 0 && after.length === 0) return null;
   const now = followed(before, after);
@@ -38,10 +41,10 @@ export function compareChecklists({ before, after, taskId, tasks, progress }: Ch
   };
 }
 
-/** So many that one iteration added are taken up at once; the next run takes what is more. */
+/** Maximum number of items added by one iteration that are taken up at once; the next run takes the others. */
 const MAX_FOUND = 20;
 
-/** Open items that the iteration added, as tasks of the lane: they depend on what the lane knows alone. */
+/** Returns the open items that the iteration added, as tasks of the lane: they depend only on tasks that the lane knows. */
 export function newItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
   const successors = new Set([...followed(before, after).values()].map(({ task }) => task.id));
   const lane = new Set(tasks.map(({ id }) => id));
@@ -52,7 +55,7 @@ export function newItems({ before, after, tasks }: ChecklistFacts): readonly Tas
   return added.map(({ task }) => ({ ...withoutIssue(task), dependsOn: task.dependsOn.filter((id) => known.has(id)) }));
 }
 
-/** The items of before, by their id of then, as they stand now. */
+/** Returns the earlier items, by their earlier id, as they are now. */
 function followed(before: readonly FileTask[], after: readonly FileTask[]): ReadonlyMap<TaskId, FileTask> {
   const byId = new Map(after.map((item) => [item.task.id, item]));
   const found = new Map<TaskId, FileTask>();
@@ -71,7 +74,10 @@ function followed(before: readonly FileTask[], after: readonly FileTask[]): Read
   return found;
 }
 
-/** The same words at another place, or the same words and a remark behind them when it was ticked: `Add a flag (done in 1a2b3c)`. */
+/**
+ * Tells whether an item is the earlier one: the same words at another place, or the same words with a remark when it
+ * was ticked: `Add a flag (done in 1a2b3c)`.
+ */
 function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolean {
   if (old.source.kind !== task.source.kind) return false;
   const remark = task.title.startsWith(old.title) ? task.title.slice(old.title.length) : null;

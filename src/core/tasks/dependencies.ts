@@ -2,33 +2,33 @@ import { idElsewhere, taskIdOfIssue, type TaskId } from './ids.ts';
 import type { QueuedTask } from './task.ts';
 import { namesOf } from '../text/phrase.ts';
 
-/** A task with what it says, or GitHub says of it, that it waits for. */
+/** A task with the dependencies that its text or GitHub gives it. */
 export interface DependentTask<T extends QueuedTask = QueuedTask> {
   readonly task: T;
-  /** What people call it. */
+  /** The name that people use. */
   readonly name: string;
   readonly waitsFor: readonly Awaited[];
 }
 
 /**
- * `issue`: one of this repository; `elsewhere`: GitHub itself says that the task waits for an open one of another repository.
- * A mere mention of another repository is not a dependency: nobody here can finish it.
+ * `issue`: one of this repository; `elsewhere`: GitHub itself says that the task waits for an open one of another
+ * repository. A mere mention of another repository is not a dependency: nobody here can finish it.
  */
 export type Awaited =
   | { readonly kind: 'task'; readonly id: TaskId }
   | { readonly kind: 'issue'; readonly number: number }
   | { readonly kind: 'elsewhere'; readonly name: string };
 
-/** How an issue or pull request stands that is no task of the lane. */
+/** The state of an issue or pull request that is not a task of the lane. */
 export type IssueState = 'open' | 'closed' | 'missing';
 
-/** Tasks that know what they wait for, and what people should correct. */
+/** Tasks with their dependencies, and warnings about what people should correct. */
 export interface SettledTasks<T extends QueuedTask> {
   readonly tasks: readonly T[];
   readonly warnings: readonly string[];
 }
 
-/** Numbers of issues that tasks wait for and that are no tasks of the lane: what became of them must be asked. */
+/** Returns the numbers of issues that tasks wait for and that are not tasks of the lane: their states must be looked up. */
 export function issuesToAskAbout(
   dependents: readonly DependentTask[],
   tasks: readonly QueuedTask[],
@@ -43,8 +43,8 @@ export function issuesToAskAbout(
 }
 
 /**
- * Gives each task its `dependsOn`, and an obstacle to those whose wait cannot end. `states`: of the issues that are no tasks of the lane;
- * one that is missing there does not exist. `isDone`: tasks that wait for nothing any more.
+ * Gives each task its `dependsOn`, and an obstacle to those whose wait cannot end. `states` are those of issues that
+ * are not tasks of the lane; an absent one does not exist. `isDone` tells whether a task waits for nothing any longer.
  */
 export function settleDependencies<T extends QueuedTask>(
   dependents: readonly DependentTask<T>[],
@@ -56,7 +56,7 @@ export function settleDependencies<T extends QueuedTask>(
     const { task, name } = dependent;
     if (known.isDone(task.id)) return dependent;
     const { ids, missing, isSelf } = sort(dependent);
-    // What is missing in a file was said where the file was read, with line and column.
+    // A reference that is missing in a file was reported when the file was read, with line and column.
     const unsaid = missing.flatMap((awaited) => (awaited.kind === 'issue' ? [`#${String(awaited.number)}`] : []));
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
     if (unsaid.length > 0)
@@ -113,10 +113,10 @@ function idOf(awaited: Awaited): TaskId {
   }
 }
 
-/** The circles in which tasks wait for each other, each as the walk around it; every task that stands in one is in one of them. */
+/** Returns the cycles in which tasks wait for each other, each as the walk around it; every task in a cycle is in one of them. */
 function findCircles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[] {
   const waiting = withoutEnds(new Map(tasks.map(({ id, dependsOn }) => [id, dependsOn])));
-  // Nor those that only wait for a circle: nobody in it waits for them.
+  // Tasks that only wait for a cycle are removed as well: no task in it waits for them.
   const knotted = withoutEnds(waitersOf(waiting));
   const circles: (readonly TaskId[])[] = [];
   const found = new Set<TaskId>();
@@ -131,7 +131,7 @@ function findCircles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])
 
 type Waits = ReadonlyMap<TaskId, readonly TaskId[]>;
 
-/** Without the tasks whose turn comes, one after another: what is left is in a circle, or waits for one. */
+/** Removes the tasks whose turn comes, one after another: the remaining ones are in a cycle, or wait for one. */
 function withoutEnds(waits: Waits): Waits {
   const waiters = waitersOf(waits);
   const open = new Map([...waits].map(([id, ids]) => [id, ids.filter((awaited) => waits.has(awaited)).length]));
@@ -147,17 +147,17 @@ function withoutEnds(waits: Waits): Waits {
   return new Map([...waits].filter(([id]) => open.has(id)));
 }
 
-/** Who waits for each of them. */
+/** Returns the tasks that wait for each task. */
 function waitersOf(waits: Waits): Waits {
   const waiters = new Map<TaskId, TaskId[]>([...waits.keys()].map((id) => [id, []]));
   for (const [id, ids] of waits) for (const awaited of ids) waiters.get(awaited)?.push(id);
   return waiters;
 }
 
-/** The shortest way from a task back to itself, the task first; null when there is none. */
+/** Returns the shortest way from a task back to itself, the task first, or null if there is none. */
 function shortestCircle(start: TaskId, waits: Waits): readonly TaskId[] | null {
   const before = new Map<TaskId, TaskId | null>([[start, null]]);
-  // A Map continues to what is added while it is walked.
+  // A Map also iterates over entries that are added during the iteration.
   for (const id of before.keys()) {
     for (const next of waits.get(id) ?? []) {
       if (next === start) return wayTo(id, before);

@@ -9,10 +9,10 @@ export const fileSources = ['plan', 'prd', 'beads'] as const;
 
 export type FileSource = (typeof fileSources)[number];
 
-/** Where a task can come from; `prompt`: the user's prompt itself, which has no list. */
+/** The kinds of sources of a task; `prompt` is the user's prompt itself, which has no list. */
 export const taskSourceKinds = ['issue', ...fileSources, 'prompt'] as const;
 
-/** The sources as people list them. */
+/** The names of the sources for people. */
 export const taskSourceNames = ['issues', ...fileSources, 'prompt'] as const;
 
 export type TaskSourceName = (typeof taskSourceNames)[number];
@@ -20,7 +20,7 @@ export type TaskSourceName = (typeof taskSourceNames)[number];
 /** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`, `prompt-0a1b2c3d4e5f`. Letters, digits, `.`, `_` and `-`, at most 80. */
 export type TaskId = string;
 
-/** A task's id, as a lane's state holds it. */
+/** A task's id, as a lane's state contains it. */
 export const storedTaskId = z.string().min(1).max(120);
 
 /** `queue` or `issue-N`. */
@@ -29,70 +29,70 @@ export type LaneId = string;
 /** The lane that works on every task without a lane of its own. */
 export const QUEUE: LaneId = 'queue';
 
-/** Id of the task that an issue is. */
+/** Returns the id of the task for an issue. */
 export function taskIdOfIssue(issue: number): TaskId {
   return `issue-${issue}`;
 }
 
-/** The lane of one issue, which is called as its task. */
+/** Returns the lane of one issue, which has the same id as its task. */
 export function issueLane(issue: number): LaneId {
   return taskIdOfIssue(issue);
 }
 
-/** Number of the issue whose task or lane is called so; null: it is no issue's. */
+/** Returns the number of the issue whose task or lane has this id, or null. */
 export function issueOfId(id: TaskId): number | null {
   const issue = /^issue-([1-9]\d{0,14})$/.exec(id)?.[1];
   return issue === undefined ? null : Number(issue);
 }
 
-/** Whether the task is an issue, and not one of a file. */
+/** Tells whether the task is an issue. */
 export function isIssueTask(id: TaskId): boolean {
   return issueOfId(id) !== null;
 }
 
-/** What people call the lane: `the queue`, `issue #7`. */
+/** Returns the name of the lane for people: `the queue`, `issue #7`. */
 export function nameOfLane(lane: LaneId): string {
   const issue = issueOfId(lane);
   return issue === null ? 'the queue' : `issue #${issue}`;
 }
 
-/** Whether a lane can be called so. */
+/** Tells whether the name is a valid lane id. */
 export function isLaneId(name: string): boolean {
   return name === QUEUE || issueOfId(name) !== null;
 }
 
-/** Id of the task that an entry of a file is; `key`: what stands for it, of the characters of an id. */
+/** Returns the id of the task for an entry of a file; `key` identifies the entry in characters that are valid in an id. */
 export function taskIdOfEntry(source: FileSource, key: string): TaskId {
   return `${source}-${key}`;
 }
 
-/** Id of the task that a prompt is. `sha256` of its texts, in hex digits: other texts are another task. */
+/** Returns the id of the task for a prompt. `sha256` is the hash of its texts in hex digits: other texts are another task. */
 export function promptTaskId(sha256: string): TaskId {
   return `prompt-${sha256.slice(0, 12)}`;
 }
 
-/** Whether the task is the user's prompt: open-ended, so that no iteration finishes it; the claims of several do (decide.ts). */
+/** Tells whether the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of several do (decide.ts). */
 export function isPromptTask(id: TaskId): boolean {
   return /^prompt-[0-9a-f]{12}$/.test(id);
 }
 
-/** What stands for the entry of a file in its task's id; any other id as it is. */
+/** Returns the key of a file's entry from its task's id; any other id unchanged. */
 export function keyOfEntry(id: TaskId): string {
   return ENTRY_FORM.exec(id)?.[1] ?? id;
 }
 
 const ENTRY_FORM = new RegExp(`^(?:${[...fileSources, 'prompt'].join('|')})-([\\w.-]+)$`);
 
-/** Id of what GitHub says that a task waits for in another repository, `owner/repo#4`: no task has it, so it is never done here. */
+/** Returns the id of an issue in another repository (`owner/repo#4`) that GitHub says a task waits for: no task has it, so it is never done here. */
 export function idElsewhere(name: string): TaskId {
-  // Names of owners have no dot.
+  // Names of owners contain no dot.
   return `elsewhere-${name
     .replace('/', '.')
     .replace('#', '.')
     .replaceAll(/[^\w.-]+/g, '-')}`.slice(0, 80);
 }
 
-/** What people call a task of which only the id is known: `#12`, `other/repo#4`; else its id. */
+/** Returns the name of a task for people if only its id is known: `#12`, `other/repo#4`; else its id. */
 export function nameOfTaskId(id: TaskId): string {
   const issue = issueOfId(id);
   if (issue !== null) return `#${issue}`;
@@ -101,7 +101,7 @@ export function nameOfTaskId(id: TaskId): string {
     .replace(/^elsewhere-.*/, 'an issue of another repository');
 }
 
-/** The task that people call `12`, `#12` or by its id; null: no task can be called so. */
+/** Returns the task that people call `12`, `#12` or by its id, or null if the name is not valid. */
 export function parseTaskName(name: string): TaskId | null {
   const issue = /^(?:#|issue-)?([1-9]\d{0,14})$/i.exec(name)?.[1];
   if (issue !== undefined) return taskIdOfIssue(Number(issue));
@@ -109,7 +109,10 @@ export function parseTaskName(name: string): TaskId | null {
   return name.length <= 80 && ENTRY_FORM.test(name) ? name : null;
 }
 
-/** 12 hex digits that stand for a text in a task's id: the same in every run and version. No secret, no proof: collisions are for the caller to tell apart. */
+/**
+ * Returns 12 hex digits that identify a text in a task's id: the same in every run and version. They are neither secret
+ * nor proof: callers must handle collisions.
+ */
 export function hashId(text: string): string {
   // Two lanes of multiply-and-rotate (as in MurmurHash3) over the UTF-16 units; each feeds the other at the end.
   let a = 0x9747b28c ^ text.length;
@@ -124,7 +127,7 @@ export function hashId(text: string): string {
   return hex(first) + hex(second).slice(0, 4);
 }
 
-/** Every bit of the input changes about half of the output's: the final step of MurmurHash3. */
+/** Changes about half of the output's bits for every bit of the input: the final step of MurmurHash3. */
 function avalanche(value: number): number {
   let mixed = value ^ (value >>> 16);
   mixed = Math.imul(mixed, 0x85ebca6b);
@@ -141,22 +144,22 @@ function hex(value: number): string {
   return (value >>> 0).toString(16).padStart(8, '0');
 }
 
-/** Whether tasks of the source stand as entries in files. */
+/** Tells whether tasks of the source are entries in files. */
 export function isFileSource(source: string): source is FileSource {
   return fileSources.some((one) => one === source);
 }
 
-/** However often a task was set aside, it has another turn after so long. */
+/** Maximum wait for another turn in ms, however often a task was set aside. */
 const MAX_WAIT_MS = DAY_MS;
 
-/** When a stuck task has another turn: after the cooldown, doubled each time; null: it is not stuck. */
+/** Returns when a stuck task has another turn: after the cooldown, doubled each time; null if it is not stuck. */
 export function turnOf({ state, setAside }: TaskProgress, cooldownMs: number): number | null {
   if (state !== 'stuck' || setAside === null) return null;
   const doublings = Math.min(30, Math.max(0, setAside.times - 1));
   return setAside.at + Math.min(cooldownMs * 2 ** doublings, MAX_WAIT_MS);
 }
 
-/** The same progress, in which stuck tasks whose turn has come are open again. */
+/** Returns the progress in which stuck tasks whose turn has come are open again. */
 export function awake(
   tasks: Readonly<Record<TaskId, TaskProgress>>,
   cooldownMs: number,
@@ -169,7 +172,7 @@ export function awake(
   return woken.length === 0 ? tasks : { ...tasks, ...Object.fromEntries(woken) };
 }
 
-/** The same, in which stuck tasks are open whose turn comes before a run that begins now is over. */
+/** Returns the progress in which stuck tasks are open whose turn comes before a run that begins now is over. */
 export function awakeInRun(
   tasks: Readonly<Record<TaskId, TaskProgress>>,
   { circuit, maxRunMs }: Pick<Policy, 'circuit' | 'maxRunMs'>,
@@ -178,7 +181,7 @@ export function awakeInRun(
   return awake(tasks, circuit.cooldownMs, now + maxRunMs);
 }
 
-/** The progress of a task that is set aside once more. */
+/** Returns the progress of a task that is set aside once more. */
 export function setAside(progress: TaskProgress, reason: 'no_progress' | 'output_decline', now: number): TaskProgress {
   return { ...progress, state: 'stuck', reason, setAside: { times: (progress.setAside?.times ?? 0) + 1, at: now } };
 }

@@ -4,25 +4,25 @@ import { NORMAL_PRIORITY, priorityOfLabel } from './priority.ts';
 import { taskIdOfIssue } from './ids.ts';
 import { issueOfTask, type Task, type TaskObstacle } from './task.ts';
 
-/** Title and body of an issue, as GitHub has them. */
+/** The title and body of an issue, as GitHub has them. */
 export interface IssueText {
   readonly title: string;
   readonly body: string;
 }
 
-/** What decisions need of an issue: raw text of strangers, and how many others GitHub says that it waits for. */
+/** The part of an issue that decisions need: untrusted raw text, and GitHub's number of issues that it waits for. */
 export interface TaskIssue extends IssueText {
   readonly number: number;
   readonly url: string;
   readonly labels: readonly string[];
-  /** Open ones that block it, and open sub-issues of it. */
+  /** Number of open issues that block it, plus its open sub-issues. */
   readonly blockedBy: number;
   readonly openSubIssues: number;
 }
 
 const MAX_TITLE_CHARS = 200;
 
-/** An issue as a task of the queue: what decisions need, and a title for people. Its text is not fit for a prompt yet. */
+/** Returns an issue as a task of the queue: what decisions need, and a title for people. Its text is not prepared for a prompt yet. */
 export function taskOfIssue({ number, title, url, labels }: TaskIssue): Task {
   return {
     id: taskIdOfIssue(number),
@@ -37,27 +37,27 @@ export function taskOfIssue({ number, title, url, labels }: TaskIssue): Task {
   };
 }
 
-/** What people call an issue of which they see no title. */
+/** Returns the title of an issue for people; a substitute if no visible title is left. */
 export function titleOfIssue(seen: string, number: number): string {
   return seen === '' ? `Issue ${number}` : seen;
 }
 
-/** Tasks in the order of work: priority, then issue number. */
+/** Returns tasks in the order of work: priority, then issue number. */
 export function tasksOfIssues(issues: readonly TaskIssue[]): readonly Task[] {
   return issues.map(taskOfIssue).sort((a, b) => a.priority - b.priority || byIssueNumber(a, b));
 }
 
-/** Order of tasks that are issues. */
+/** Compares tasks of issues by number. */
 export function byIssueNumber(a: Task, b: Task): number {
   return (issueOfTask(a) ?? 0) - (issueOfTask(b) ?? 0);
 }
 
-/** What an earlier run found and reported by the issue's label; who takes no second look leaves it so. */
+/** Returns the obstacle that an earlier run reported by the issue's label, for callers that do not check again. */
 export function obstacleByLabel({ source }: Pick<Task, 'source'>): TaskObstacle | null {
   return source.kind === 'issue' && waitsForApproval(source.labels) ? 'needs-approval' : null;
 }
 
-/** The highest that labels such as `P0` or `priority:high` give. */
+/** Returns the highest priority that labels such as `P0` or `priority:high` give. */
 function priorityOf(labels: readonly string[]): number {
   const given = labels.map(priorityOfLabel).filter((priority) => priority !== null);
   return given.length > 0 ? Math.min(...given) : NORMAL_PRIORITY;

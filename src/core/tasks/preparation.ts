@@ -8,10 +8,10 @@ import { progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
 import { isBegun, issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
 
-/** What of the judged tasks their preparation needs. */
+/** The part of the judged tasks that their preparation needs. */
 export type Judged = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
 
-/** Tasks that are fit for a prompt, and the state that knows who approved them. */
+/** Tasks that are prepared for a prompt, and the state with their approvals. */
 export interface PreparedTasks {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
@@ -21,17 +21,17 @@ export interface PreparedTasks {
 /** A task with its text, cleaned and capped. */
 export interface CleanedTask {
   readonly task: Task;
-  /** Characters that were taken out, since a reader of the issue does not see them. */
+  /** Number of characters that were removed because a reader of the issue does not see them. */
   readonly unseen: number;
-  /** Characters at the end of the text that there was no room for. */
+  /** Number of characters at the end of the text that did not fit. */
   readonly cut: number;
-  /** Nothing of title and text was left. */
+  /** True if nothing of title and text was left. */
   readonly isEmpty: boolean;
 }
 
 /**
- * The open issues that may be worked, likeliest first: a run may get to any of them, since what it expects to work on may
- * fail, or be another lane's by then.
+ * Returns the open issues that may be worked on, likeliest first: a run may get to any of them, since its expected task
+ * may fail, or belong to another lane by then.
  */
 export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
   const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
@@ -40,7 +40,7 @@ export function workableIssues({ tasks, state, approved }: Judged, maxIterations
   return [...ids].flatMap((id) => approved.get(id) ?? []);
 }
 
-/** The state, in which a task that waits for a person is open again if its text was edited since: by somebody who may, or it would not be approved. */
+/** Returns the state in which a task that waits for a person is open again if its approved text was edited since. */
 export function wakeEdited(
   { state, approved }: Pick<Judged, 'state' | 'approved'>,
   hashOf: (text: IssueText) => string,
@@ -49,14 +49,17 @@ export function wakeEdited(
     const progress = progressOf(state.tasks, id);
     const before = isStuck(progress) ? progress.approval : undefined;
     if (before === undefined || before.text === hashOf(text)) return [];
-    // What was given up had all its attempts; what it asks for now has had none.
+    // A failed task had all its attempts; its new request has had none.
     const attempts = progress.state === 'failed' ? 0 : progress.attempts;
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });
   return woken.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(woken) } };
 }
 
-/** Gives workable issues their texts and comments (by number), and keeps who approved what. `hashOf`: what `Approval` keeps of a text. */
+/**
+ * Gives workable issues their texts and comments (by number), and keeps their approvals. `hashOf` returns the hash that
+ * `Approval` keeps of a text.
+ */
 export function prepareTasks(
   judged: Judged,
   workable: readonly ApprovedIssue[],
@@ -75,7 +78,7 @@ export function prepareTasks(
     state: {
       ...state,
       tasks: withApprovals(judged, new Set(texts.keys()), hashOf),
-      // A task that was closed, deleted or unlabelled meanwhile is nobody's current one.
+      // A task that was closed, deleted or unlabelled in the meantime is no longer current.
       currentTask: tasks.some(({ id }) => id === state.currentTask) ? state.currentTask : null,
     },
     warnings: warnOfTexts(cleaned),
@@ -84,7 +87,7 @@ export function prepareTasks(
 
 const noComments: ReadableComments = { comments: [], unseen: 0 };
 
-/** The task with its text and comments. */
+/** Returns the task with its text and comments. */
 export function withText(task: Task, text: IssueText, { comments, unseen }: ReadableComments): CleanedTask {
   const body = cleanText(text.body);
   const title = cleanTitle(text.title);
@@ -96,7 +99,7 @@ export function withText(task: Task, text: IssueText, { comments, unseen }: Read
   };
 }
 
-/** Texts of which the agent does not get everything, or that give it nothing at all. */
+/** Returns warnings about texts that the agent gets only in part, or that are empty for it. */
 function warnOfTexts(cleaned: readonly CleanedTask[]): readonly string[] {
   const unseen = cleaned.reduce((sum, one) => sum + one.unseen, 0);
   const long = cleaned.filter(({ cut }) => cut > 0);
@@ -117,7 +120,10 @@ function warnOfTexts(cleaned: readonly CleanedTask[]): readonly string[] {
   ];
 }
 
-/** Consent to what may be worked now, and to what was settled before anybody kept it; of issues that nobody knows any more it goes. */
+/**
+ * Returns the tasks with consent to those that may be worked on now, and to those settled before consent was stored;
+ * consent to unknown issues is dropped.
+ */
 function withApprovals(
   { tasks, state, approved }: Judged,
   workable: ReadonlySet<TaskId>,

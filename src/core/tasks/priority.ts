@@ -1,7 +1,7 @@
-/** A priority that nothing gives; 1 is highest. */
+/** The default priority; 1 is highest. */
 export const NORMAL_PRIORITY = 2;
 
-/** The words in which a person or an agent gives a priority. */
+/** The words by which a person or an agent gives a priority. */
 export const priorityWords = ['high', 'medium', 'low'] as const;
 export type PriorityWord = (typeof priorityWords)[number];
 
@@ -21,12 +21,12 @@ const WORDS: ReadonlyMap<string, number> = new Map([
   ['p3', 4],
 ]);
 
-/** What a word such as `high` or `P2` means, in any case; null: it is no priority. */
+/** Returns the priority of a word such as `high` or `P2`, in any case, or null. */
 export function priorityOfWord(word: string): number | null {
   return WORDS.get(word.toLowerCase()) ?? null;
 }
 
-/** What an issue's label such as `P0`, `priority:high`, `priority: P1` or `high-priority` means; null: it gives no priority. */
+/** Returns the priority of an issue's label such as `P0`, `priority:high`, `priority: P1` or `high-priority`, or null. */
 export function priorityOfLabel(label: string): number | null {
   const [, ...words]: readonly (string | undefined)[] =
     /^(?:(p[0-3])|prio(?:rity)?\s*[:/ _-]\s*(\w+)|(\w+)[ _-]priority)$/i.exec(label.trim()) ?? [];
@@ -34,7 +34,10 @@ export function priorityOfLabel(label: string): number | null {
   return word === undefined ? null : priorityOfWord(word);
 }
 
-/** What a heading that begins with such a word means: `High Priority`, `🔴 P0 – now`, `Priority: low`, `Priority 1` to `Priority 5`; null: it gives no priority. */
+/**
+ * Returns the priority of a heading that begins with such a word, or null: `High Priority`, `🔴 P0 – now`, `Priority:
+ * low`, `Priority 1` to `Priority 5`.
+ */
 export function priorityOfHeading(heading: string): number | null {
   const number = /^[^\p{L}\p{N}]*priority[\s:–—#-]+([1-5])(?![\p{L}\p{N}_]|[.,]\d)/iu.exec(heading)?.[1];
   if (number !== undefined) return Number(number);

@@ -5,7 +5,7 @@ import { isFinished, isSettled, type QueuedTask, type TaskProgress } from './tas
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 
-/** How many tasks are where; `open` counts every one that is not done, `requiredOpen` those that completion waits for. */
+/** Numbers of tasks by state; `open` counts all that are not done, `requiredOpen` those that completion waits for. */
 export interface TaskCounts {
   readonly all: number;
   readonly done: number;
@@ -16,7 +16,7 @@ export interface TaskCounts {
   readonly stuck: number;
 }
 
-/** Of a task that no run has begun. */
+/** The progress of a task that no run has begun. */
 export const untouched: TaskProgress = {
   state: 'todo',
   attempts: 0,
@@ -27,8 +27,8 @@ export const untouched: TaskProgress = {
 };
 
 /**
- * Tasks in the order in which they would be worked, each done at once: what is in progress first, and nothing before what it waits for.
- * What is done keeps its rank; what cannot be worked, since it waits for itself or for what does not exist, comes last. Issues are taken for done.
+ * Returns tasks in the order of work if each is done at once: those in progress first, and none before what it waits
+ * for. Done tasks keep their rank; tasks that wait for themselves or for missing ones come last. Issues count as done.
  */
 export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const byId = new Map(tasks.map((task) => [task.task.id, task]));
@@ -45,7 +45,7 @@ export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
         state === 'done' ||
         task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || isIssueTask(id)))),
     );
-    // None: the rest cannot be worked.
+    // No match: the rest cannot be worked on.
     const [task] = left.splice(Math.max(next, 0), 1);
     if (task === undefined) break;
     waiting.delete(task.task.id);
@@ -54,19 +54,19 @@ export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   return order;
 }
 
-/** How far the lane got with a task; a task never seen is `todo`. */
+/** Returns the lane's progress on a task; an unknown task is `todo`. */
 export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
-  // Ids can be any text: `constructor` is no entry of an empty record.
+  // Ids can be any text: `constructor` is not an entry of an empty record.
   return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouched;
 }
 
-/** The task as if no run had begun it: what people, and other lanes, said of it stays. */
+/** Returns the progress of a task as if no run had begun it: data from people, and from other lanes, stays. */
 export function begunAgain({ approval, answer, retried }: TaskProgress): TaskProgress {
   const isUnknown = approval === undefined && answer === undefined && retried === undefined;
   return isUnknown ? untouched : { ...untouched, approval, answer, retried };
 }
 
-/** What is known of tasks, with this changed for some of them. */
+/** Returns the progress with this change for some tasks. */
 export function withEach(
   known: ProgressById,
   ids: readonly TaskId[],
@@ -75,7 +75,10 @@ export function withEach(
   return { ...known, ...Object.fromEntries(ids.map((id) => [id, change(progressOf(known, id), id)])) };
 }
 
-/** The task to work on now: what people and CI say of the pull request first, then what is in progress (`current` before others), then required, by priority, by order; what was set aside comes last. Null: nothing is eligible. */
+/**
+ * Returns the task to work on now: feedback of people and CI first, then tasks in progress (`current` before others),
+ * then required ones, by priority, by order; those set aside come last. Returns null if nothing is eligible.
+ */
 export function nextTask<T extends QueuedTask>(
   tasks: readonly T[],
   progress: ProgressById,
@@ -91,8 +94,8 @@ export function nextTask<T extends QueuedTask>(
 }
 
 /**
- * Open tasks that a run of so many iterations can get to, each of which takes at least one: those it would work if each
- * is done at once, and those that are next if none is. In the order of work.
+ * Returns the open tasks that a run of this many iterations can get to, at one or more iterations each: those it would
+ * work on if each is done at once, and those that are next if none is. In the order of work.
  */
 export function withinReach(
   tasks: readonly QueuedTask[],
@@ -115,7 +118,7 @@ export function withinReach(
   return [...new Set([...optimistic, ...eligible.slice(0, iterations)])];
 }
 
-/** Tasks as they would be worked if nothing was begun yet: required before optional, then by priority, then as they stand. */
+/** Returns tasks in the order of work if nothing was begun yet: required before optional, then by priority, then in the given order. */
 export function inOrderOfWork<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
   return inOrder(tasks, {}, null);
 }
@@ -144,12 +147,12 @@ function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null
   ];
 }
 
-/** `1 of 2 tasks done`. */
+/** Returns `1 of 2 tasks done`. */
 export function tasksDone(done: number, all: number): string {
   return `${String(done)} of ${String(all)} ${all === 1 ? 'task' : 'tasks'} done`;
 }
 
-/** Counts of the lane's tasks, for the prompt and for completion. */
+/** Counts the lane's tasks, for the prompt and for completion. */
 export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById): TaskCounts {
   const wanted = tasks.filter(({ obstacle }) => obstacle !== 'withdrawn');
   const states = wanted.map((task) => ({ optional: task.optional, state: progressOf(progress, task.id).state }));
@@ -165,7 +168,11 @@ export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById)
   };
 }
 
-/** Whether the lane's work is done: every required task is, and at least one was. Without any, the prompt is what is asked for, and without a prompt all of the optional tasks. What people and CI say of the pull request is required as well, and says nothing of the plan. */
+/**
+ * Tells whether the lane's work is done: every required task is, and at least one was. Without required tasks, the
+ * prompt decides, and without a prompt all of the optional ones. Feedback of people and CI is required as well, but is
+ * not part of the plan.
+ */
 export function isPlanComplete(all: readonly QueuedTask[], progress: ProgressById): boolean {
   const tasks = all.filter(({ obstacle }) => obstacle !== 'withdrawn');
   const feedback = tasks.filter(({ id }) => isFeedback(id));
@@ -176,7 +183,7 @@ export function isPlanComplete(all: readonly QueuedTask[], progress: ProgressByI
   return wanted.length > 0 && wanted.every((task) => isFinished(progressOf(progress, task.id)));
 }
 
-/** Whether it may be worked on now, as far as the lane knows. */
+/** Tells whether a task may be worked on now, as far as the lane knows. */
 export function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   return (
     task.obstacle === null &&

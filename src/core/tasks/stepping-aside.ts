@@ -17,20 +17,20 @@ import { awake, isPromptTask, setAside, type TaskId } from './ids.ts';
 import { isEligible, progressOf } from './queue.ts';
 import type { TaskProgress } from './task.ts';
 
-/** STATUS: BLOCKED so often in a row on a task is believed. */
+/** Number of consecutive STATUS: BLOCKED on a task that is believed. */
 const BLOCKED_IN_A_ROW = 2;
 
-/** Why an iteration's task is set aside; null: it is not. */
+/** Why an iteration's task is set aside; null if it is not. */
 export type Aside = Verdict['setAside'];
 
-/** What is known of an iteration that is over. */
+/** The judgement of an iteration that is over. */
 interface Judged {
   readonly judgement: Judgement;
   readonly policy: Policy;
   readonly now: number;
 }
 
-/** A task that is stuck steps aside where another can be worked; a circuit opens for what is the matter with all of them. */
+/** Sets a stuck task aside if another can be worked on; a circuit opens for problems of all tasks. */
 export function stepAside(
   state: LaneState,
   facts: IterationFacts,
@@ -44,7 +44,7 @@ export function stepAside(
   if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
   const trips = circuit.kind === 'open';
   if (judgement.providerFailed || verdict.agentFailed) return { circuit, aside: null };
-  // A task that had another turn has had it.
+  // A task that got another turn has used it.
   if (!trips) return { circuit, aside: fed.returned ? 'no_progress' : null };
   const { reason } = circuit;
   const saysTask = reason === 'no_progress' || reason === 'output_decline';
@@ -53,7 +53,7 @@ export function stepAside(
   return { circuit: before.kind === 'open' || before.probes ? circuit : probingCircuit(before), aside: reason };
 }
 
-/** How far its task is after an iteration that was charged to it; `state`: with the iteration's signals. */
+/** Returns the progress of the task after an iteration that was charged to it; `state` includes the iteration's signals. */
 export function progressAfter(
   state: LaneState,
   facts: IterationFacts,
@@ -61,10 +61,10 @@ export function progressAfter(
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
   const before = progressOf(state.tasks, facts.task.id);
-  // Neither a wrong key, a limit of the provider, a failed call nor a red base is an attempt at the task.
+  // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task.
   const refunded = verdict.baseIsRed || ((neutral || providerFailed || verdict.agentFailed) && !verdict.progress);
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
-  // Without work of its own it begins again: what changes while others are worked on is not its work.
+  // Without work of its own, the task begins again: changes while others are worked on are not its work.
   const { evidence } = facts;
   const ofCommands = before.startedTree === evidence.before.tree && !changedByAgent(evidence.steps);
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
@@ -77,7 +77,7 @@ export function progressAfter(
   if (aside !== null) return setAside(worked, aside, now);
   return { ...worked, state: 'in-progress', reason: null };
 
-  /** One that asks a person waits for the answer at once where there is other work meanwhile. */
+  /** Tells whether the task is blocked: a question to a person blocks at once if there is other work in the meantime. */
   function isBlocked(): boolean {
     const { blockedInARow } = state.signals;
     if (blockedInARow >= BLOCKED_IN_A_ROW) return true;
@@ -85,7 +85,7 @@ export function progressAfter(
   }
 }
 
-/** Whether the task got as many iterations as one may get. A prompt has no size: the limits of the run, the hour and the day bound it, and the circuit. */
+/** Tells whether the task used all its attempts. A prompt has no size: the limits of the run, the hour and the day bound it, and the circuit. */
 export function hasNoAttemptsLeft(
   id: TaskId,
   attempts: number,
@@ -94,7 +94,7 @@ export function hasNoAttemptsLeft(
   return maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
 }
 
-/** Whether another task could be called for. One that may be done already, once the head is checked, is none. */
+/** Tells whether another task could be worked on. A task that only waits for a check of the head does not count. */
 function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
   const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
   const waiting = isKnownRed(state, evidence.after.head) ? waitingForOthers(state, tasks) : awaitingCheck(state);
@@ -113,7 +113,7 @@ function circuitFacts(
     isPromptTask(task.id) && judgement.claimsEverything && vetoes.length === 0 && discrepancies.length === 0;
   return {
     progress,
-    // That there is nothing to do is an answer, and so is that nothing is left to do.
+    // "Nothing to do" is an answer, also if no work is left.
     neutral:
       judgement.neutral ||
       nothingToDo ||
@@ -125,12 +125,12 @@ function circuitFacts(
     countedDenials,
     output: outputFact(),
     taskId: task.id,
-    // A provider that fails says nothing about the task, however often that was set aside.
+    // A failing provider says nothing about the task, however often that was set aside.
     returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed && !agentFailed,
   };
 
   function outputFact(): CircuitFacts['output'] {
-    // A call that failed gave no answer, which is not the same as a short one.
+    // A call that failed gave no answer, which differs from a short one.
     if (!answered({ analysis, evidence })) return 'unmeasured';
     return outputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
       ? 'declined'
@@ -138,7 +138,7 @@ function circuitFacts(
   }
 }
 
-/** Errors of the final message; of a failed call that of the CLI as well, which is not in it. */
+/** Returns the errors of the final message; for a failed call also the CLI's own, which is not in it. */
 function fingerprintsOf({ errors, agentError }: IterationFacts['analysis'], agentFailed: boolean): readonly string[] {
   const ofCall = agentFailed && agentError !== null ? [fingerprintOf(agentError.text)] : [];
   return [...errors.map(({ fingerprint }) => fingerprint), ...ofCall].map((one) => one.slice(0, MAX_FINGERPRINT_CHARS));

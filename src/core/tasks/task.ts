@@ -2,24 +2,27 @@ import { z } from 'zod';
 import type { Subject } from '../feedback/subject.ts';
 import { count, type Immutable, instant } from '../policy.ts';
 
-/** Work asked for, as the gate accepted it: text is cleaned and capped. */
+/** A task as the gate accepted it: text is cleaned and capped. */
 export interface Task extends QueuedTask {
   readonly title: string;
   readonly body: string;
   readonly source: TaskSource;
-  /** What people with write permission had said when the work was approved, oldest first; cleaned and capped. */
+  /** Comments by people with write permission from before the approval, oldest first; cleaned and capped. */
   readonly comments: readonly TaskComment[];
 }
 
-/** Where a task comes from. Paths are relative to the checkout; `key` is the entry's own id in its file; `issue`: what the people who wrote the entry say that it is about. */
+/**
+ * The source of a task. Paths are relative to the checkout; `key` is the entry's own id in its file; `issue` is the
+ * issue that the entry's authors name.
+ */
 type TaskSource =
   | { readonly kind: 'issue'; readonly number: number; readonly url: string; readonly labels: readonly string[] }
   | { readonly kind: 'plan'; readonly path: string; readonly line: number }
   | { readonly kind: 'prd'; readonly path: string; readonly key: string; readonly issue: number | null }
   | { readonly kind: 'beads'; readonly path: string; readonly key: string }
-  /** `documents`: files that the prompt points to. */
+  /** `documents` are files that the prompt points to. */
   | { readonly kind: 'prompt'; readonly path: string; readonly documents: readonly string[] }
-  /** What people or CI say of the lane's own pull request. */
+  /** Feedback of people or CI on the lane's own pull request. */
   | { readonly kind: 'feedback'; readonly on: Subject; readonly pullRequest: number; readonly url: string };
 
 export interface TaskComment {
@@ -28,14 +31,14 @@ export interface TaskComment {
 }
 
 /**
- * `needs-approval`: its text was changed after the label was put on, by somebody who may not write.
- * `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
- * `unchecked`: so far down the queue that this run did not look who approved it.
- * `unread`: a failed check that this run did not read, since it works on others first: they may have one cause.
- * `held`: the lane's pull request is approved, or about to be merged, and nobody asks for this task by name.
- * `circuit-open`: earlier versions wrote it of what opened the circuit of another lane.
- * `withdrawn`: a person took its issue back while this run worked: nothing is done for it or said to be done.
- * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
+ * Why an open task may not be worked on. `needs-approval`: a person without write access changed its text after the
+ * label was added. `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
+ * `unchecked`: so far down the queue that this run did not look up its approval. `unread`: a failed check that this run
+ * did not read, since it works on others first: they may have one cause. `held`: the lane's pull request is approved,
+ * or about to be merged, and nobody asks for this task by name. `circuit-open`: earlier versions wrote it for a task
+ * that opened the circuit of another lane. `withdrawn`: a person withdrew its issue while this run worked: it is
+ * neither worked on nor reported as done. `unreadable`: a placeholder for a file, or a part of one, that cannot be
+ * read.
  */
 export const taskObstacles = [
   'needs-approval',
@@ -55,18 +58,18 @@ export const queuedTaskSchema = z.object({
   /** 1 is highest. */
   priority: z.number(),
   dependsOn: z.array(z.string()),
-  /** Never blocks completion. */
+  /** True if it never blocks completion. */
   optional: z.boolean(),
-  /** Why it may not be worked although it is open; null: nothing is in the way. */
+  /** Why it may not be worked on although it is open; null if it may be. */
   obstacle: z.enum(taskObstacles).nullable(),
 });
 
-/** What decisions read of a task. */
+/** The part of a task that decisions read. */
 export type QueuedTask = Immutable<z.infer<typeof queuedTaskSchema>>;
 
 /**
- * `failed`: it took too many iterations. `blocked`: it takes a person to continue.
- * `stuck`: set aside, since nothing changed; it has another turn when its time has come.
+ * `failed`: it took too many iterations. `blocked`: it takes a person to continue. `stuck`: set aside, since nothing
+ * changed, until its next turn.
  */
 export const taskStates = ['todo', 'in-progress', 'done', 'failed', 'blocked', 'stuck'] as const;
 export type TaskState = (typeof taskStates)[number];
@@ -85,32 +88,32 @@ export const stuckReasons = [
 
 const objectId = z.string().max(64);
 
-/** A refusal's words are cut to this length. */
+/** Maximum length of a refusal's words in characters; longer ones are cut. */
 export const MAX_SERVER_WORDS_CHARS = 900;
 const MAX_REFUSED_FILES = 5;
 
 const refusedWorkSchema = z.object({
-  /** How often in a row. */
+  /** Number of refusals in a row. */
   times: count,
-  /** What is wrong, what helps, and the server's words. */
+  /** The problem, the remedy, and the server's words. */
   words: z.string().max(MAX_SERVER_WORDS_CHARS),
-  /** Files that were left out of the branch; none: all of an iteration was. */
+  /** Files that were left out of the branch; empty if a whole iteration was. */
   files: z.array(z.string().max(200)).max(MAX_REFUSED_FILES),
 });
 
-/** What the git server did not take of a task's work. */
+/** Work of a task that the git server refused. */
 export type RefusedWork = Immutable<z.infer<typeof refusedWorkSchema>>;
 
 export const approvalSchema = z.object({
   /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
   text: z.string().max(64),
-  /** Login of who put the label on. */
+  /** Login of the person who added the label. */
   by: z.string().max(100),
-  /** When they asked for the work: put the label on, or reopened the issue. */
+  /** The instant at which they asked for the work: added the label, or reopened the issue. */
   at: instant,
 });
 
-/** Who approved which text of an issue: the label is consent to the text that it was put on. */
+/** Approval of an issue's text: the label is consent to the text that it was added to. */
 export type Approval = Immutable<z.infer<typeof approvalSchema>>;
 
 const mark = z.literal(true).optional();
@@ -124,21 +127,21 @@ export const taskProgressSchema = z.object({
   startedTree: objectId.nullable().default(null),
   /** HEAD after the iteration that finished it. */
   doneCommit: objectId.nullable().default(null),
-  /** Why it is failed, blocked or stuck; null: it is not. */
+  /** Why it is failed, blocked or stuck; null if it is not. */
   reason: z.enum(stuckReasons).nullable().default(null),
-  /** How often in a row it was set aside, and when last; null: not since it last made progress. */
+  /** How often in a row it was set aside, and when last; null if it made progress since. */
   setAside: z.object({ times: count, at: instant }).nullable().default(null),
-  /** Until a push with its work is taken. Earlier states of version 6 do not say. */
+  /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
   refused: refusedWorkSchema.optional(),
-  /** It was finished and taken back, since no check of the head had passed: the next one that passes makes it done. */
+  /** Set for a finished task that was reopened because no check of the head had passed: the next one that passes makes it done. */
   unproven: mark,
-  /** Of a file: it is done although the branch's file does not list it, so that nothing marks it. */
+  /** Set for a done task of a file whose branch version does not list it, so that nothing marks it. */
   unmarked: mark,
-  /** Of a file that calls it failed or blocked: a person had it tried again, until an iteration is spent on it. */
+  /** Set for a task of a file that calls it failed or blocked, if a person retried it, until an iteration is spent on it. */
   retried: mark,
   /** Consent to the text of the issue that was worked on last. */
   approval: approvalSchema.optional(),
-  /** Another lane worked on it last: it stands here as it stands there, until it is worked on here. `at`: when that lane's run ended. */
+  /** Set if another lane worked on it last: its progress is a copy of that lane's, until it is worked on here. `at` is when that lane's run ended. */
   answer: z.object({ lane: z.string().max(120), at: instant }).optional(),
 });
 
@@ -155,7 +158,7 @@ export function isBegun({ state, attempts, answer }: TaskProgress): boolean {
   return state !== 'todo' || attempts > 0 || answer !== undefined;
 }
 
-/** A task as people read it. */
+/** A task's progress as people read it. */
 export type ShownProgress = Omit<TaskProgress, 'state'> & { readonly state: TaskState };
 
 /** Returns the progress as pages show it: `finished` appears as `done`. */
@@ -167,17 +170,17 @@ export function shownState({ state }: Pick<TaskProgress, 'state'>): TaskState {
   return state === 'finished' ? 'done' : state;
 }
 
-/** Whether no run works on it any more, unless it is asked for again. */
+/** Tells whether no run works on it any longer, unless it is asked for again. */
 export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
   return isFinished(progress) || isStuck(progress);
 }
 
-/** Whether it was given up for now: a person can continue with it at once. */
+/** Tells whether it was given up for now: a person can continue with it at once. */
 export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'failed' || state === 'blocked' || state === 'stuck';
 }
 
-/** The file that alone says of a task that it failed or is blocked, since no iteration was spent on it here; null: there is none. */
+/** Returns the file that alone marks a task as failed or blocked, since no iteration was spent on it here, or null. */
 export function markedIn(
   { source }: Pick<Task, 'source'>,
   progress: Pick<TaskProgress, 'state' | 'attempts'>,
@@ -186,7 +189,7 @@ export function markedIn(
   return isMarked && 'path' in source ? source.path : null;
 }
 
-/** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`, `PROMPT.md`, `thread on src/a.js:3`. */
+/** Returns the name of the task for people: `#12`, `.ralph/fix_plan.md:7`, `US-001`, `PROMPT.md`, `thread on src/a.js:3`. */
 export function nameOfTask({ source }: Pick<Task, 'source'>): string {
   switch (source.kind) {
     case 'issue':
@@ -216,26 +219,26 @@ function nameOfSubject(on: Subject): string {
   }
 }
 
-/** A task that the lane was made for: everything but what people and CI say of its pull request. */
+/** A task that the lane was made for: everything but feedback of people and CI on its pull request. */
 export type ListedTask = Task & { readonly source: Exclude<TaskSource, { kind: 'feedback' }> };
 
-/** Whether the lane was made for it, so that people see it in its list of tasks. */
+/** Tells whether the lane was made for the task, so that people see it in its list of tasks. */
 export function isListed(task: Task): task is ListedTask {
   return task.source.kind !== 'feedback';
 }
 
-/** Number of the issue that the task is; null for any other. */
+/** Returns the number of the issue that the task is, or null. */
 export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
   return source.kind === 'issue' ? source.number : null;
 }
 
-/** The issue that is closed once the task is done: itself, or what the entry of a file names; null: none. */
+/** Returns the issue that is closed once the task is done, or null: itself, or the one that a file's entry names. */
 export function issueToClose({ source }: Pick<Task, 'source'>): number | null {
   if (source.kind === 'issue') return source.number;
   return source.kind === 'prd' ? source.issue : null;
 }
 
-/** The same task, about no issue: an entry that an agent wrote closes none. */
+/** Returns the task without its issue: an entry that an agent wrote closes none. */
 export function withoutIssue(task: Task): Task {
   return task.source.kind === 'prd' ? { ...task, source: { ...task.source, issue: null } } : task;
 }

@@ -1,22 +1,22 @@
 import { parseProse } from '../../markdown/prose.ts';
 
-/** What a text says that it waits for; each once, in the order of the text. */
+/** The dependencies that a text names; each once, in the order of the text. */
 export interface TextDependencies {
   /** Issues and pull requests of this repository. */
   readonly issues: readonly number[];
-  /** Those of other ones, as `owner/repo#4`. */
+  /** Those of other repositories, as `owner/repo#4`. */
   readonly elsewhere: readonly string[];
   /** Names as people give them to tasks of a list: `T3`, `US-001`, `Task 2`. */
   readonly names: readonly string[];
 }
 
 /**
- * Reads "depends on #12", "blocked by #3, #4 and #5", lists below such words, and open boxes that begin with an issue (`- [ ] #12`).
- * Addresses of issues count like `#12`; code, quotes, comments and what is struck out do not, nor does "no longer depends on".
- * `repository` is `owner/repo`; null where it is not known: then only bare numbers are its own.
+ * Reads "depends on #12", "blocked by #3, #4 and #5", lists below such words, and open boxes that begin with an issue
+ * (`- [ ] #12`). Addresses of issues count like `#12`; code, quotes, comments and struck-out text do not, nor does "no
+ * longer depends on". `repository` is `owner/repo`; if it is unknown (null), only bare numbers belong to it.
  */
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {
-  // Most texts wait for nothing, and parsing a thousand of them would take a second.
+  // Most texts have no dependencies, and parsing a thousand of them would take a second.
   const mentions = HINT.test(text.slice(0, MAX_CHARS))
     ? claims(text).flatMap(({ text: block, at }) => mentionsAt(block, at))
     : [];
@@ -35,7 +35,7 @@ type Mention =
   | { readonly kind: 'issue'; readonly repo: string | null; readonly number: number }
   | { readonly kind: 'name'; readonly name: string };
 
-/** No more is read of a text: an agent gets to see less, and thousands of lists would take seconds. */
+/** Maximum number of characters read of a text: an agent sees less, and thousands of lists would take seconds. */
 const MAX_CHARS = 30_000;
 
 /** Bounded: a stranger may write thousands of boxes in a row. */
@@ -43,7 +43,7 @@ const HINT = /depend|blocked|\[[^[\]x]\][ \t]{0,20}\S{0,200}(?:#\d|\/)|GH-\d/i;
 const KEYWORD = /\b(?:(?:depends?|dependent|depending)[ -]on\b|blocked[ -]by\b|dependencies:?$)/gim;
 const NEGATION = /(?:\bnot|n['’]t|\bno longer|\bnever)\s+(?:\w+\s+){0,2}$/i;
 
-/** Where a reference is expected: behind a keyword, at the start of what stands below one, behind an open box. */
+/** Returns the places where a reference is expected: behind a keyword, at the start of the text below one, behind an open box. */
 function claims(text: string): readonly { readonly text: string; readonly at: number }[] {
   return parseProse(text.slice(0, MAX_CHARS)).flatMap(({ text: block, under, box }) => {
     const leads = box === null ? under !== null && announces(under) : box.toLowerCase() !== 'x';
@@ -51,7 +51,7 @@ function claims(text: string): readonly { readonly text: string; readonly at: nu
   });
 }
 
-/** Whether a text ends in a keyword, such as "Blocked by:" above a list. */
+/** Tells whether a text ends in a keyword, such as "Blocked by:" above a list. */
 function announces(text: string): boolean {
   const end = text.slice(-60);
   return keywordEnds(end).some((at) => /^[\s:]*$/.test(end.slice(at)));
@@ -71,7 +71,7 @@ const NAME = /[A-Za-z][A-Za-z_]{0,14}[-. ]?\d{1,9}(?:[.-]\d{1,9}){0,4}(?!\w)/y;
 /** Words and signs between two references; a new line only after a comma, a colon or "and". */
 const FILLER =
   /(?:(?:[,:;&+]|\b(?:and|or))\s+|[ \t,:;&+–—([]|\b(?:and|or|on|by|issues?|prs?|pull requests?|both)\b(?=[ :])|\))*/iy;
-/** What is said of a reference, such as "(the parser)". */
+/** A remark on a reference, such as "(the parser)". */
 const ASIDE = /[ \t]?\([^()#\n]{0,80}\)/y;
 
 function mentionsAt(text: string, start: number): readonly Mention[] {

@@ -12,53 +12,53 @@ import { issueOfTask, nameOfTask, type Task } from './task.ts';
 import type { TextDependencies } from './text-dependencies.ts';
 import { namesOf } from '../text/phrase.ts';
 
-/** GitHub's own dependencies are asked for one by one. */
+/** Maximum number of issues whose GitHub dependencies are looked up, one request each. */
 const MAX_ASKED = 30;
-/** GitHub answers for so many issues in one request; a text that names more is not read. */
+/** Maximum number of issues named by a text, as many as GitHub answers for in one request; a text with more is not read. */
 const MAX_NAMED = 100;
-/** About so many issues that are no tasks a run asks; of the others it takes for granted that they are open. */
+/** Maximum number of issues outside of the lane's tasks whose state a run looks up; the others count as open. */
 const MAX_STATES = 1_000;
-/** Nothing that waits for an issue does without both. */
+/** A reference to an issue. A text with a dependency matches this and `WORDS`. */
 const REFERENCE = /#\d|\bGH-\d|\/(?:issues|pull)\/\d/i;
 const WORDS = /depend|block|\[\s\]/i;
 
-/** What GitHub itself says that an issue waits for. `elsewhere`: the other repository, as `owner/repo`; null: this one. */
+/** A dependency that GitHub itself records. `elsewhere` is the other repository, as `owner/repo`; null for this one. */
 export interface KnownDependency {
   readonly number: number;
   readonly state: IssueState;
   readonly elsewhere: string | null;
 }
 
-/** What is known of what tasks wait for, all by number of the issue. */
+/** The known facts about dependencies, all by issue number. */
 export interface WaitFacts {
   readonly texts: ReadonlyMap<number, TextDependencies>;
   readonly dependencies: ReadonlyMap<number, readonly KnownDependency[]>;
   readonly states: ReadonlyMap<number, IssueState>;
 }
 
-/** What must be found out next: what texts say, what GitHub itself says, or what became of issues that are no tasks. */
+/** The next question: dependencies in texts, dependencies in GitHub's records, or states of issues that are not tasks. */
 export type WaitQuestion =
   | { readonly kind: 'texts'; readonly of: readonly TaskIssue[] }
   | { readonly kind: 'dependencies'; readonly of: readonly number[] }
   | { readonly kind: 'states'; readonly of: readonly number[] };
 
-/** A question with what was found, by number of the issue; what was not found is left out. */
+/** A question with its results by issue number; missing results are left out. */
 export type WaitAnswer =
   | (Extract<WaitQuestion, { kind: 'texts' }> & { readonly found: WaitFacts['texts'] })
   | (Extract<WaitQuestion, { kind: 'dependencies' }> & { readonly found: WaitFacts['dependencies'] })
   | (Extract<WaitQuestion, { kind: 'states' }> & { readonly found: WaitFacts['states'] });
 
-/** Tasks in the order of work, the issues that some of them are, and which wait for nothing any more. */
+/** Tasks in the order of work, the issues that some of them are, and which of them wait for nothing any longer. */
 export interface WaitingTasks {
   readonly tasks: readonly Task[];
   readonly issues: ReadonlyMap<number, TaskIssue>;
   readonly isDone: (id: TaskId) => boolean;
 }
 
-/** Before anything was asked. */
+/** The facts before any question. */
 export const nothingKnown: WaitFacts = { texts: new Map(), dependencies: new Map(), states: new Map() };
 
-/** What tasks wait for, or what must be found out before that is known. What is known is not asked again. */
+/** Returns the dependencies of tasks, or the next question. Known facts are not asked for again. */
 export function settleWaiting(
   facts: WaitFacts,
   { tasks, issues, isDone }: WaitingTasks,
@@ -102,7 +102,7 @@ export function settleWaiting(
   };
 }
 
-/** The facts with an answer. An issue of which the answer says nothing counts as open, and waits for nothing. */
+/** Returns the facts with an answer. An issue that the answer lacks counts as open and without dependencies. */
 export function learnWaiting(facts: WaitFacts, answer: WaitAnswer): WaitFacts {
   switch (answer.kind) {
     case 'texts': {
@@ -129,7 +129,7 @@ export function learnWaiting(facts: WaitFacts, answer: WaitAnswer): WaitFacts {
 
 const noDependencies: TextDependencies = { issues: [], elsewhere: [], names: [] };
 
-/** Whether a text may say that it waits for an issue; most do not, and need no parser. */
+/** Tells whether a text may name a dependency; most do not, and need no parser. */
 export function mayWait(body: string): boolean {
   return REFERENCE.test(body) && WORDS.test(body);
 }
@@ -148,7 +148,7 @@ function awaitedOnGitHub({ elsewhere, number }: KnownDependency): Awaited {
   return elsewhere === null ? { kind: 'issue', number } : { kind: 'elsewhere', name: `${elsewhere}#${number}` };
 }
 
-/** Entries of files name others of their file, and issues by their ids. */
+/** Returns the reference of a file's entry: to another entry of its file, or to an issue by its id. */
 function awaitedOfFile(id: TaskId): Awaited {
   const number = issueOfId(id);
   return number === null ? { kind: 'task', id } : { kind: 'issue', number };
@@ -176,7 +176,7 @@ function warnOfLength(numbers: readonly number[]): readonly string[] {
   ];
 }
 
-/** Of other repositories nobody here can ask: only what GitHub knows of itself is waited for. */
+/** Returns warnings about other repositories, which cannot be looked up here: only dependencies that GitHub itself records count. */
 function warnOfElsewhere({ texts, dependencies }: WaitFacts, open: readonly Task[]): readonly string[] {
   const known = new Set(
     [...dependencies.values()].flat().map(({ elsewhere, number }) => `${elsewhere ?? ''}#${number}`.toLowerCase()),

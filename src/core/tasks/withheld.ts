@@ -17,7 +17,7 @@ const ASKS_FOR: readonly { readonly path: RegExp; readonly words: RegExp }[] = [
   { path: /(?:^|\/)\.claude\//i, words: /\bclaude\b/i },
 ];
 
-/** True if the text of a task names the path, its last part, or what it is for. */
+/** Returns true if the text of a task names the path, its last part, or its purpose. */
 export function isNamedIn(text: string, path: string): boolean {
   const words = text.toLowerCase();
   const name = path.split('/').at(-1) ?? path;
@@ -29,8 +29,8 @@ export function isNamedIn(text: string, path: string): boolean {
 }
 
 /**
- * True if a withheld file is part of the work, so that the task cannot be finished without a person: its text asks for it,
- * or it is a protected path that no agent writes in passing, as it does with its own settings.
+ * Returns true if a withheld file is part of the work, so that only a person can finish the task: its text asks for it,
+ * or it is a protected path that no agent writes in passing, as agents do with their own settings.
  */
 export function isPartOfTask({ path, why }: WithheldFile, text: string): boolean {
   return isNamedIn(text, path) || (leftOutReason(why) === 'protected' && !isAgentFolder(path));

@@ -10,16 +10,17 @@ import { cut, sentence } from '../../text/phrase.ts';
 
 type State = TaskState;
 
-/** Longer files are cut. */
+/** Maximum number of lines; longer files are cut. */
 const MAX_LINES = 20_000;
 const MAX_TASKS = 1_000;
 
-/** What beads keeps beside its issues; never the database itself. */
+/** Files that beads keeps beside its issues; never the database itself. */
 const SIDE_FILES = /^\.beads\/(?:deletions|interactions|molecules|sync_base|.*\.(?:base|left|right))\.jsonl$/;
 
 /**
- * The tasks of a beads database (path → text of `.beads/*.jsonl`), in the order of its lines. As beads itself does, it reads
- * `issues.jsonl`, else `beads.jsonl`, else the first other one. A parent waits for its children, children for what blocks their parents.
+ * Parses the tasks of a beads database (path → text of `.beads/*.jsonl`), in the order of its lines. As beads itself
+ * does, it reads `issues.jsonl`, else `beads.jsonl`, else the first other one. A parent waits for its children,
+ * children for what blocks their parents.
  */
 export function parseBeads(files: Readonly<Record<string, string>>): {
   readonly tasks: readonly FileTask[];
@@ -52,7 +53,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
   };
 }
 
-/** Of the paths of a folder the one whose issues are read; the others are not looked at. */
+/** Returns the path whose issues are read, of the paths of a folder; the others are ignored. */
 export function beadsFile(paths: readonly string[]): string | undefined {
   return ['.beads/issues.jsonl', '.beads/beads.jsonl', ...paths.toSorted()].find(
     (path) => paths.includes(path) && /^\.beads\/[^/]+\.jsonl$/.test(path) && !SIDE_FILES.test(path),
@@ -62,7 +63,7 @@ export function beadsFile(paths: readonly string[]): string | undefined {
 const text = z.string().catch('');
 const truth = z.boolean().catch(false);
 
-/** What stands between the issues of an export. */
+/** A record between the issues of an export. */
 const otherRecord = z.object({ _type: z.string().refine((type) => type !== 'issue') });
 
 const beadSchema = z.object({
@@ -88,7 +89,7 @@ const beadSchema = z.object({
 type Bead = z.infer<typeof beadSchema> & { readonly line: number };
 type Problem = Partial<Pick<TaskProblem, 'column'>> & Pick<TaskProblem, 'line' | 'message' | 'hidesTasks'>;
 
-/** Every issue by its id; of several lines with the same one the newest, as when beads merges. */
+/** Returns every issue by its id; of several lines with the same id the newest, as when beads merges. */
 function beadsById(document: string): {
   readonly beads: ReadonlyMap<string, Bead>;
   readonly problems: readonly Problem[];
@@ -140,9 +141,9 @@ const states: ReadonlyMap<string, State> = new Map([
   ['deferred', 'blocked'],
   ['closed', 'done'],
 ]);
-/** Deleted, or a note that stays open forever. */
+/** States of deleted issues, and of notes that stay open forever. */
 const GONE: ReadonlySet<string> = new Set(['tombstone', 'pinned']);
-/** What agents of beads tell each other and wait for. */
+/** Types of records by which agents of beads communicate and wait. */
 const NO_WORK: ReadonlySet<string> = new Set([
   'message',
   'gate',
@@ -187,7 +188,7 @@ function taskOf(bead: Bead, path: string, dependsOn: readonly TaskId[]): FileTas
   return {
     id: idOf(bead.id),
     title: cleanTitle(bead.title).text || `Issue ${shown(bead.id)}`,
-    // Each part alone: what one leaves open must not swallow the next.
+    // Each part is cleaned alone: an unclosed one must not swallow the next.
     body: cleanText(
       parts
         .map((part) => cleanText(part).text.trim())
@@ -198,21 +199,21 @@ function taskOf(bead: Bead, path: string, dependsOn: readonly TaskId[]): FileTas
     comments: [],
     priority: bead.priority + 1,
     dependsOn,
-    // Put on ice on purpose: nothing waits for it.
+    // Deferred on purpose: nothing waits for it.
     optional: bead.status === 'deferred',
     obstacle: null,
   };
 }
 
-/** What `bd ready` looks at: `blocks` and its kin hold an issue and everything below it. The others only relate. */
+/** The dependencies that `bd ready` considers: `blocks` and similar ones block an issue and everything below it. The others only relate. */
 const BLOCKING: ReadonlySet<string> = new Set(['blocks', 'conditional-blocks', 'waits-for']);
 
-/** Closed or deleted: it blocks no more, whether it is a task or not. */
+/** Tells whether an issue is closed or deleted and no longer blocks, whether it is a task or not. */
 function isOver(bead: Bead | undefined): boolean {
   return bead?.status === 'closed' || bead?.status === 'tombstone';
 }
 
-/** No more parents of parents are looked at: nobody nests that deep, and thousands would take minutes. */
+/** Maximum depth of parents: nobody nests that deep, and thousands would take minutes. */
 const MAX_ABOVE = 100;
 
 function dependencies(
@@ -246,7 +247,7 @@ function dependencies(
   return {
     of: (bead) => {
       const parents = [...above(bead)];
-      // What is below a parent itself need not wait for what the parent waits for: that may be its sibling.
+      // A task below a parent need not wait for what its parent waits for within that parent: that may be its sibling.
       const inherited = parents.flatMap((parent) =>
         blockers(parent).filter((id) => !above(beads.get(id) ?? parent).has(parent)),
       );
@@ -265,7 +266,7 @@ function dependencies(
   };
 }
 
-/** A task's id without `beads-`. */
+/** Maximum length of a task's id without `beads-`. */
 const MAX_KEY_CHARS = 74;
 
 function idOf(key: string): TaskId {

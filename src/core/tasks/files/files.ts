@@ -10,13 +10,17 @@ import {
 } from './form/root-plan.ts';
 import type { FileSource } from '../ids.ts';
 
-/** What was read from task files. */
+/** The result of parsing task files. */
 export interface ParsedTasks {
   readonly tasks: readonly FileTask[];
   readonly problems: readonly TaskProblem[];
 }
 
-/** Parses the tasks of some files (path → text; the archive beside a prd says what is done): required ones first, by priority, in the order of `sources` and of the file. `optionalSections`: what headings of a plan begin with whose items are optional. Other files are not looked at; never throws. */
+/**
+ * Parses the tasks of the given files (path → text; the archive beside a prd lists done ones): required ones first, by
+ * priority, in the order of `sources` and of the file. `optionalSections` are prefixes of plan headings whose items are
+ * optional. Other files are ignored. Never throws.
+ */
 export function parseTaskFiles(
   files: Readonly<Record<string, string>>,
   sources: readonly FileSource[],
@@ -32,7 +36,7 @@ export function parseTaskFiles(
   };
 }
 
-/** The same, and behind them what was archived: its entries are not gone. Problems of an archive are reported when it is written. */
+/** Works like `parseTaskFiles`, followed by the archived entries, which are not gone. Problems of an archive are reported when it is written. */
 export function parseTaskFilesAndArchive(
   files: Readonly<Record<string, string>>,
   sources: readonly FileSource[],
@@ -48,7 +52,7 @@ export function parseTaskFilesAndArchive(
   };
 }
 
-/** Of all paths that there are, the one file that the tasks of a source stand in: the first one, so that an old copy beside it brings no tasks back. */
+/** Returns the one file of a source's tasks among all paths: the first one, so that an old copy beside it brings no tasks back. */
 export function fileOfSource(paths: readonly string[], source: FileSource): string | undefined {
   return source === 'beads' ? beadsFile(paths) : taskFilePaths[source].find((path) => paths.includes(path));
 }

@@ -6,10 +6,11 @@ import type { TaskId } from '../ids.ts';
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 
 /**
- * The tasks of files on a lane that continues: its branch has the living document, but what is asked for, and how urgently,
- * is what the base says, and only where the base has an item ticked is it done whatever else is known.
- * What the agent added to its plan is a task of its own; what it added and ticked at once is a note. What people took out of the
- * base since the lane left it (at `fork`) is asked for no more, unless it is done. `lane`: null where the base has all that counts.
+ * Merges the tasks of files on a lane that continues. Its branch has the current document, but the base decides what is
+ * asked for and with which priority, and an item ticked in the base is always done. A task that the agent added to its
+ * plan is a task of its own; one that it added and ticked at once is a note. Tasks that people removed from the base
+ * since the lane left it (at `fork`) are dropped unless they are done. `lane` is null if the base has everything that
+ * counts.
  */
 export function mergeFileTasks(
   base: readonly FileTask[],
@@ -30,27 +31,27 @@ export function mergeFileTasks(
   return [...living, ...base.filter(({ task }) => !ofLane.has(task.id))];
 }
 
-/** Where the lane's branch has it; which issue it closes is what the base says. */
+/** Returns the task at its place on the lane's branch; the issue that it closes comes from the base. */
 function placedAs(asked: Task, { source }: Task): Task {
   const issue = asked.source.kind === 'prd' ? asked.source.issue : null;
   return { ...asked, source: source.kind === 'prd' ? { ...source, issue } : source };
 }
 
-/** What is known of a lane beside its progress and its files. */
+/** What is known about a lane apart from its progress and its files. */
 interface LaneFacts {
   readonly beginsAgain: boolean;
-  /** A person had everything tried again that its file calls failed or blocked. */
+  /** True if a person retried all tasks that their file marks as failed or blocked. */
   readonly retriesAll: boolean;
-  /** A person started this run, which is for what an earlier Ralph failed as well. No run on the schedule tries that. */
+  /** True if a person started this run: then tasks that an earlier Ralph failed are tried again, which a scheduled run never does. */
   readonly byHand: boolean;
-  /** Every file could be read: what is in none is asked for no more. */
+  /** True if every file could be read: then a task in none of them is dropped. */
   readonly areWhole: boolean;
 }
 
 /**
- * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it, unless a
- * person had it tried again. On a lane that `beginsAgain` everything it ever did is in the base or lost, so the base alone says
- * what is done, but for what is `unmarked`.
+ * Returns the progress combined with the files: a task done in the base is done; a task without iterations is as the
+ * file says, unless a person retried it. On a lane that `beginsAgain`, all earlier work is in the base or lost, so only
+ * the base says what is done, except for `unmarked` tasks.
  */
 export function fileProgress(
   progress: ProgressById,
@@ -73,14 +74,14 @@ export function fileProgress(
     const isOrdered = isGivenUp(state) && (retriesAll || known.retried === true);
     const retried = isOrdered || (byHand && state === 'failed') ? true : undefined;
     const isUndone = beginsAgain && isFinished(known) && state !== 'done' && known.unmarked === undefined;
-    // What this lane did itself took attempts, or at least a commit.
+    // Tasks that this lane did itself have attempts, or at least a commit.
     if ((known.attempts === 0 && known.doneCommit === null) || isUndone) {
       own.delete(id);
       if (state !== 'todo') ofFile.push([id, { ...untouched, state: retried === true ? 'todo' : state, retried }]);
     } else if (state === 'done') own.set(id, { ...known, state, unmarked: undefined, retried: undefined });
     else own.set(id, { ...known, unmarked: isFinished(known) ? known.unmarked : undefined, retried });
   }
-  // What the files say anyway stands first, as the oldest: it is the first to go when the state gets too long.
+  // Entries that the files contain anyway come first, as the oldest: they are dropped first if the state gets too long.
   return Object.fromEntries([...ofFile, ...own]);
 }
 

@@ -3,14 +3,14 @@ import type { AddedTask, FileTask, NewTask } from './form/root-plan.ts';
 import { optionalHeadings, parsePlan } from './plan.ts';
 import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from '../priority.ts';
 
-/** A plan as it is. `optionalSections`: what headings begin with whose items are optional. */
+/** A plan as it is. `optionalSections` are prefixes of headings whose items are optional. */
 interface Plan {
   readonly path: string;
   readonly text: string;
   readonly optionalSections: readonly string[];
 }
 
-/** Puts a box under the heading of its priority, which is added when there is none; everything else stays byte for byte. */
+/** Adds a box under the heading of its priority, which is added if missing; everything else stays byte for byte. */
 export function addToPlan({ path, text: plan, optionalSections }: Plan, wanted: NewTask): AddedTask {
   const tasksOf = (text: string): readonly FileTask[] => parsePlan(path, text, optionalSections).tasks;
   const isOptional = optionalSection(optionalSections);
@@ -40,7 +40,7 @@ export function addToPlan({ path, text: plan, optionalSections }: Plan, wanted: 
 
 const FIRST_PLAN = '# Fix plan\n';
 
-/** Where an item can be put: below a line, behind blank lines or not, under a heading of its own or not. */
+/** A place for an item: below a line, with or without blank lines before it, and with or without a heading of its own. */
 interface Insertion {
   readonly line: number;
   readonly heading: string | null;
@@ -48,7 +48,7 @@ interface Insertion {
   readonly afterBlank: boolean;
 }
 
-/** The places for a task, the best first. */
+/** Returns the places for a task, the best first. */
 function insertionsFor(plan: string, wanted: NewTask, isOptional: SectionRule): readonly Insertion[] {
   const sections = outlineOf(plan);
   return [
@@ -70,7 +70,7 @@ function bestSections(
   const required = sections.filter((section) => !isOptional(section));
   const named = withLists(required.filter((section) => priorityOf(section) === numberOf(wanted)));
   if (numberOf(wanted) !== NORMAL_PRIORITY) return named;
-  // A plan without such a heading: where people put their tasks.
+  // A plan without such a heading: the task goes where people put theirs.
   const plain = required
     .filter((section) => priorityOf(section) === null && section.checklist !== null && !isFinished(section))
     .toReversed();
@@ -92,7 +92,7 @@ function insertionsIn({ checklist, headingLine, lastLine }: OutlineSection): rea
   ];
 }
 
-/** Below the last section with work to do: what is done, and notes, stay at the end. */
+/** Returns the place below the last section with open work: done items and notes stay at the end. */
 function insertionsForHeading(sections: readonly OutlineSection[], wanted: NewTask): readonly Insertion[] {
   const name = wanted.optional
     ? 'Optional'
@@ -108,7 +108,7 @@ function insertionsForHeading(sections: readonly OutlineSection[], wanted: NewTa
   );
 }
 
-/** The plan with the item at a place, in its own line ends. */
+/** Returns the plan with the item at a place, in its own line ends. */
 function inserted(plan: string, { line, heading, bullet, afterBlank }: Insertion, { title, body }: NewTask): string {
   const end = plan.includes('\r\n') ? '\r\n' : '\n';
   const lines = plan.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
@@ -132,7 +132,7 @@ function inserted(plan: string, { line, heading, bullet, afterBlank }: Insertion
   return `${above.join('')}${piece}${end}${below.join('')}`;
 }
 
-/** Whether every task is as it was, and one more is there. */
+/** Tells whether every task is unchanged and exactly one is new. */
 function isKept(before: readonly FileTask[], after: readonly FileTask[]): boolean {
   const known = new Map(after.map((task) => [task.task.id, shape(task)]));
   return after.length > before.length && before.every((task) => known.get(task.task.id) === shape(task));
@@ -146,7 +146,7 @@ function numberOf({ priority }: NewTask): number {
   return (priority === null ? null : priorityOfWord(priority)) ?? NORMAL_PRIORITY;
 }
 
-/** What the innermost heading that gives a priority says; null: none does. */
+/** Returns the priority of the innermost heading that gives one, or null. */
 function priorityOf({ headings }: OutlineSection): number | null {
   return headings.map(({ text }) => priorityOfHeading(text)).findLast((priority) => priority !== null) ?? null;
 }

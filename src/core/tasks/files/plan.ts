@@ -7,13 +7,13 @@ import { hashId, taskIdOfEntry, taskIdOfIssue, type TaskId } from '../ids.ts';
 import { dependenciesOfText } from '../text-dependencies.ts';
 import { cutLines } from '../../text/phrase.ts';
 
-/** Lines beyond these are not read: the gate is to answer at once. */
+/** Maximum number of lines: the gate must answer quickly. */
 const MAX_LINES = 5_000;
 const MAX_TASKS = 1_000;
 
 /**
- * The boxes of a plan, in the order of the file. A box that others are nested in waits for them: it is worked last.
- * Ids follow from titles alone (its own and those of the boxes around), so that a plan can be sorted, ticked and formatted.
+ * Parses the boxes of a plan, in the order of the file. A box waits for those nested in it: it is worked last. Ids
+ * follow from titles alone (its own and those of the boxes around), so that a plan can be sorted, ticked and formatted.
  */
 export function parsePlan(
   path: string,
@@ -51,7 +51,7 @@ export function parsePlan(
 /** A box with the id of its task. */
 interface Item extends ChecklistItem {
   readonly id: TaskId;
-  /** Of the boxes that it is nested in. */
+  /** Ids of the boxes that it is nested in. */
   readonly around: readonly TaskId[];
   /** Line of the first box with the same title in the same place. */
   readonly firstLine: number;
@@ -74,7 +74,7 @@ function tooMany(items: readonly Item[]): Problem {
   };
 }
 
-/** Titles that are the same get `-2`, `-3` behind their ids. */
+/** Gives each box its id; equal titles get `-2`, `-3` behind it. */
 function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
   const lines = new Map<string, number[]>();
   const items: Item[] = [];
@@ -93,7 +93,10 @@ function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
   return items;
 }
 
-/** The title without what people and their plugins put behind it when an item is planned or ticked: so ticking never makes another task of it. */
+/**
+ * Returns the title without the marks that people and their plugins add when an item is planned or ticked, so that
+ * ticking never makes another task.
+ */
 function essence(title: string): string {
   let left = title;
   for (;;) {
@@ -118,14 +121,14 @@ const MARKS_BEHIND = new RegExp(
   'iu',
 );
 
-/** Of too many items those that are open, then as many of the others as there is room for; in the order of the file. */
+/** Returns, of too many items, the open ones, then as many others as fit; in the order of the file. */
 function openFirst(items: readonly Item[]): readonly Item[] {
   const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, MAX_TASKS);
   const chosen = new Set(ranked);
   return items.filter((item) => chosen.has(item));
 }
 
-/** Any character but an x is an open box: `[~]` and `[-]` are work that is not finished. */
+/** Tells whether a box is done: any character but an x leaves it open, since `[~]` and `[-]` are unfinished work. */
 function isDone({ mark }: ChecklistItem): boolean {
   return mark === 'x' || mark === 'X';
 }
@@ -148,7 +151,10 @@ function taskOf(
   };
 }
 
-/** Whether items under a heading are optional: it begins with one of the sections (`Nice to have`), in any letter case, with whatever stands behind. */
+/**
+ * Returns a function that tells whether items under a heading are optional: it begins with one of the sections (`Nice
+ * to have`), in any letter case, with any text behind.
+ */
 export function optionalHeadings(sections: readonly string[]): (heading: string) => boolean {
   if (sections.length === 0) return () => false;
   const names = sections.map((section) => {
@@ -156,7 +162,7 @@ export function optionalHeadings(sections: readonly string[]): (heading: string)
       .trim()
       .split(/[\s-]+/)
       .map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'));
-    // `Nice to haves`, but not `Futures`, which is another word.
+    // `Nice to haves` matches, but not `Futures`, which is another word.
     return `${words.join('[\\s-]+')}${words.length > 1 ? 's?' : ''}`;
   });
   const pattern = new RegExp(`^[^\\p{L}]*(?:${names.join('|')})(?![\\p{L}\\p{N}_])`, 'iu');
@@ -172,7 +178,7 @@ function duplicates(items: readonly Item[]): readonly Problem[] {
     }));
 }
 
-/** What each item waits for: the boxes nested in it, and what its text says (`depends on #12`, `depends on T3`). */
+/** Returns the dependencies of each item: the boxes nested in it, and the references in its text (`depends on #12`, `depends on T3`). */
 function dependencies(
   items: readonly Item[],
 ): (item: Item) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
@@ -180,7 +186,7 @@ function dependencies(
     items.filter(({ around }) => around.length > 0),
     ({ around }) => around.at(-1),
   );
-  // Of several with the same name the first one has it.
+  // Of several items with the same name, the first one gets it.
   const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
   const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
   return (item) => {
@@ -204,7 +210,7 @@ function dependencies(
   };
 }
 
-/** `US-001: log in`, `[T3] log in`, `Task 2 - log in`: the name that a title begins with. */
+/** Returns the name that a title begins with: `US-001: log in`, `[T3] log in`, `Task 2 - log in`. */
 function nameIn(title: string): string | null {
   const name =
     /^[[(]?([A-Za-z][A-Za-z_]{0,14}[-. ]?\d{1,9}(?:[.-]\d{1,9}){0,4})(?:[\])]|\s*[:–—]|\.\s|\s+-\s)/.exec(title)?.[1] ??
@@ -216,7 +222,7 @@ function normalName(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-');
 }
 
-/** Names of the same letters belong together: where `T1` and `T2` are, `T9` is one that is missing, and `HTTP2` is not one. */
+/** Returns the family of a name, its letters: beside `T1` and `T2`, `T9` is a missing task, and `HTTP2` is not a name. */
 function familyOf(name: string): string {
   return /^[a-z_]+[-.]?/.exec(name)?.[0] ?? name;
 }

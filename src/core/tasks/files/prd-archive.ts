@@ -17,17 +17,18 @@ import type { TaskId } from '../ids.ts';
 
 export { PRD_ARCHIVE_PATH };
 
-/** Both files, rewritten. Write the archive first: what is in both for a moment is not lost, and not archived twice. */
+/** Both files, rewritten. Write the archive first: an entry that is briefly in both is not lost, and not archived twice. */
 export interface ArchivedPrd {
   readonly prd: string;
   readonly archive: string;
-  /** How many entries the prd lost. */
+  /** Number of entries removed from the prd. */
   readonly moved: number;
 }
 
 /**
- * Moves the entries that are done from the prd to the archive (null: there is none yet), each as it was written.
- * What an entry that stays depends on, or shares its id with, stays too. Null: nothing can be moved, or one of the files is malformed.
+ * Moves done entries from the prd to the archive (null if there is none yet), each as it was written. An entry stays if
+ * a remaining one depends on it or shares its id. Returns null if nothing can be moved, or one of the files is
+ * malformed.
  */
 export function archivePrd(
   { prd, archive }: { readonly prd: string; readonly archive: string | null },
@@ -53,7 +54,7 @@ export function archivePrd(
   };
 }
 
-/** Why nothing can be added to an archive; null: nothing is in the way. */
+/** Returns why nothing can be added to an archive, or null if something can. */
 export function archiveObstacle(archive: string | null): TaskProblem | null {
   if (archive === null || archive.trim() === '') return null;
   const parsed = parsePrdJson(archive);
@@ -70,7 +71,7 @@ export function archiveObstacle(archive: string | null): TaskProblem | null {
   return noArray === undefined ? null : problem(null, `\`${noArray}\` is not an array`);
 }
 
-/** The done entries, without those that an entry that stays needs or could be taken for. */
+/** Returns the done entries, except those that a remaining entry needs or could be confused with. */
 function movable(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskId>): readonly PrdEntry[] {
   const idOfKey = idsByKey(entries);
   const nameOfEntry = ({ key, title }: PrdEntry): string => JSON.stringify([key, key === null ? title : null]);
@@ -88,7 +89,7 @@ function movable(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskId>): re
   }
 }
 
-/** The prd's text with nothing but its lists: the form of a new archive. Lists without entries go too. */
+/** Returns the prd's text reduced to its lists, without entries: the form of a new archive. */
 function listsAlone(text: string): string {
   const parsed = parsePrdJson(text);
   if (parsed.kind === 'malformed') return text;
@@ -102,7 +103,7 @@ function listsAlone(text: string): string {
   ]);
 }
 
-/** The archive with the entries of one list at the end of its own; those that are there already are not put in twice. */
+/** Returns the archive with the entries of one list at the end of its own; existing ones are not added twice. */
 function appended(
   archive: string,
   list: PrdList,

@@ -7,7 +7,10 @@ import { PRD_ARCHIVE_PATH } from './prd-archive.ts';
 import { parsePrdFile, textMember } from './prd-entries.ts';
 import type { PriorityWord } from '../priority.ts';
 
-/** Puts a task at the end of a prd.json, written as its neighbours are; everything else stays byte for byte. `archive`: its ids are not given again; null: there is none. */
+/**
+ * Adds a task at the end of a prd.json, written like its neighbours; everything else stays byte for byte. The ids of
+ * `archive` are not given again; null if there is none.
+ */
 export function addToPrd(
   path: string,
   { prd, archive }: { readonly prd: string; readonly archive: string | null },
@@ -67,7 +70,7 @@ export function addToPrd(
   return { kind: 'added', text: added, id: found.id, line: after.at(found.node).line };
 }
 
-/** The list that is used; of two the one with entries. */
+/** Returns the list that is used; of two, the one with entries. */
 function listFor(root: JsonNode): { readonly list: PrdList; readonly node: JsonNode } | null {
   const lists = prdLists.flatMap((list) => {
     const node = member(root, list);
@@ -96,7 +99,7 @@ function newTask(id: Id, { title, body, priority, optional }: NewTask, neighbour
   };
 }
 
-/** Stories are numbered in the order in which they are to be done: without a priority it is the last. */
+/** Returns a story. Stories are numbered in the order of work: without a priority, it is the last. */
 function newStory(id: Id, { title, body, priority, optional }: NewTask, neighbours: readonly JsonNode[]): object {
   const number = priority === null ? highest(neighbours) + 1 : numberFor(priority, neighbours);
   return {
@@ -122,7 +125,7 @@ function highest(neighbours: readonly JsonNode[]): number {
   return Math.max(0, ...numbers);
 }
 
-/** The next of the ids that the list counts with, or else of `T001` and `US-001`; a number where they are numbers. */
+/** Returns the next id in the list's numbering, or else in `T001` or `US-001`; a number if the ids are numbers. */
 function idFor(list: PrdList, root: JsonNode, archive: JsonNode | null): Id {
   const counted = [...(archive === null ? [] : countedIds(archive)), ...countedIds(root)];
   const last = counted.findLast((id) => id.list === list);
@@ -131,7 +134,7 @@ function idFor(list: PrdList, root: JsonNode, archive: JsonNode | null): Id {
   return last?.isNumber === true ? next : prefix + String(next).padStart(last?.digits ?? 3, '0');
 }
 
-/** The ids that end in a number. */
+/** Returns the ids that end in a number. */
 function countedIds(
   root: JsonNode,
 ): readonly {

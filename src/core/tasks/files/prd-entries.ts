@@ -9,13 +9,13 @@ export interface PrdEntry {
   readonly id: TaskId;
   readonly list: PrdList;
   readonly node: JsonNode;
-  /** The entry's own id; null: it has none. */
+  /** The entry's own id; null if it has none. */
   readonly key: string | null;
   /** Cleaned; never empty. */
   readonly title: string;
 }
 
-/** A prd.json as far as its form goes. `at` gives line and column of a node. */
+/** A prd.json, checked for its form only. `at` returns line and column of a node. */
 export type PrdFile =
   | {
       readonly kind: 'prd';
@@ -26,12 +26,12 @@ export type PrdFile =
     }
   | { readonly kind: 'unreadable'; readonly problems: readonly TaskProblem[] };
 
-/** More entries are not read, as with plans. */
+/** Maximum number of entries that are read, as with plans. */
 const MAX_ENTRIES = 1_000;
-/** A task's id without `prd-`. */
+/** Maximum length of a task's id without `prd-`. */
 const MAX_KEY_CHARS = 76;
 
-/** Finds the entries of a prd.json. Half a file is no list: malformed JSON has no entries. */
+/** Finds the entries of a prd.json. Malformed JSON has no entries, since half a file is not a list. */
 export function parsePrdFile(path: string, text: string): PrdFile {
   const parsed = parsePrdJson(text);
   if (parsed.kind === 'malformed')
@@ -87,7 +87,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
   };
 }
 
-/** Names of lists that come again, of which JSON knows the last alone. */
+/** Returns repeated list names, of which JSON keeps only the last. */
 function repeatedLists(root: JsonNode): readonly { readonly list: PrdList; readonly node: JsonNode }[] {
   return prdLists.flatMap((list) =>
     membersOf(root)
@@ -96,20 +96,20 @@ function repeatedLists(root: JsonNode): readonly { readonly list: PrdList; reado
   );
 }
 
-/** Where the entries of a prd.json stand, by the ids of their tasks; empty when it cannot be read. */
+/** Returns the positions of a prd.json's entries, by the ids of their tasks; empty if it cannot be read. */
 export function positionsInPrd(text: string): ReadonlyMap<TaskId, JsonPosition> {
   const prd = parsePrdFile('', text);
   return new Map(prd.kind === 'prd' ? prd.entries.map(({ id, node }) => [id, prd.at(node)]) : []);
 }
 
-/** A member that is text: a text or a number, trimmed; null when it is absent, empty or something else. */
+/** Returns a member that is a text or a number, as trimmed text; null if it is absent, empty or something else. */
 export function textMember(node: JsonNode, name: string): string | null {
   const value = member(node, name);
   const text = value !== null && (value.type === 'string' || value.type === 'number') ? String(value.value).trim() : '';
   return text === '' ? null : text;
 }
 
-/** What a value is, for a person. */
+/** Returns the type of a value, for a person. */
 export function nameOfNode(node: JsonNode): string {
   return {
     object: 'an object',
@@ -122,7 +122,7 @@ export function nameOfNode(node: JsonNode): string {
   }[node.type];
 }
 
-/** The part of a task's id that stands for the entry's own one: unchanged where it can be. */
+/** Returns the part of a task's id for the entry's own id: unchanged if possible. */
 export function safeKey(key: string): string {
   if (/^[A-Za-z0-9._-]+$/.test(key) && key.length <= MAX_KEY_CHARS) return key;
   return withSuffix(key.replaceAll(/[^A-Za-z0-9._-]+/g, '-'), hashId(key));
@@ -172,7 +172,7 @@ function identified(
   return { entries: [...entries.values()], problems };
 }
 
-/** An id for an entry whose own one is taken: it follows from the title, so that it does not depend on the order. */
+/** Returns an id for an entry whose own one is used already: it follows from the title, so that it does not depend on the order. */
 function freeId(own: string, title: string, used: ReadonlyMap<TaskId, unknown>): TaskId {
   const byTitle = taskIdOfEntry('prd', withSuffix(own, hashId(title)));
   if (!used.has(byTitle)) return byTitle;
@@ -186,13 +186,13 @@ function withSuffix(key: string, suffix: string): string {
   return `${key.slice(0, MAX_KEY_CHARS - suffix.length - 1)}-${suffix}`;
 }
 
-/** The title, or else the first line of the description; empty when there is neither. */
+/** Returns the title, or else the first line of the description; empty if there is neither. */
 function titleOf(node: JsonNode): string {
   const given = cleanTitle(textMember(node, 'title') ?? '').text;
   return given === '' ? cleanTitle(textMember(node, 'description')?.split(/[\r\n]/)[0] ?? '').text : given;
 }
 
-/** Text of the file inside a message: one line, not too long. */
+/** Returns text of the file for use in a message: one line, not too long. */
 export function quoteText(text: string): string {
   return JSON.stringify(cut(cleanTitle(text).text, 80));
 }

@@ -6,10 +6,10 @@ import type { TaskId } from '../ids.ts';
 import { stateOfEntry } from './prd.ts';
 import { parsePrdFile, textMember, type PrdEntry } from './prd-entries.ts';
 
-/** What is written back of an entry. */
+/** A state that is written back to an entry. */
 export type PrdMark = 'in-progress' | 'failed' | 'done';
 
-/** What the prd's entries of a lane should say: how far the lane itself got with them. Of what no iteration was spent on, only that it is done. */
+/** Returns the marks for the prd's entries of a lane: its own progress. An entry without iterations is only ever marked as done. */
 export function marksOf(
   tasks: readonly Task[],
   progress: Readonly<Record<TaskId, TaskProgress>>,
@@ -27,8 +27,8 @@ export function marksOf(
 
 /**
  * Writes the states into a prd.json, each in the words of its neighbours; everything else stays byte for byte. An entry
- * that its file calls done is not called in progress: that mark is a claim, and what it is worth is decided elsewhere.
- * `marked`: the entries that were changed. Null: nothing is to be changed, or the file cannot be read.
+ * that its file calls done is never marked as in progress: its mark is a claim, which is judged elsewhere. `marked` are
+ * the entries that were changed. Returns null if nothing changes, or the file cannot be read.
  */
 export function markPrd(
   text: string,
@@ -60,7 +60,7 @@ function editsOf(
   const isDone = mark === 'done';
   const edits = [
     ...(status === null ? [] : [replaced(status, JSON.stringify(word))]),
-    // A story that is not done passes nothing yet, whatever is being done about it.
+    // A story that is not done does not pass yet, whatever its progress.
     ...(passes === null || passes.value === isDone ? [] : [replaced(passes, String(isDone))]),
   ];
   if (status !== null || passes !== null) return edits;
@@ -68,7 +68,7 @@ function editsOf(
   return [added(text, node, list === 'tasks' ? { name: 'status', value: word } : { name: 'passes', value: true })];
 }
 
-/** A member that says something; null: there is none, or it is null, which a state takes the place of. */
+/** Returns a member unless it is missing or null; a state replaces null. */
 function given(node: JsonNode, name: string): JsonNode | null {
   const found = member(node, name);
   return found === null || found.type === 'null' ? null : found;
@@ -92,7 +92,7 @@ function added(
 
 const WORDS = { 'in-progress': 'in_progress', failed: 'failed', done: 'done' } as const;
 
-/** As other entries of the file have it, which readers of the file know; else as the Go Ralph does. */
+/** Returns the word that other entries of the file use, which its readers know; else that of the Go Ralph. */
 function wordFor(mark: PrdMark, entries: readonly PrdEntry[]): string {
   const like = entries.find((entry) => stateOfEntry({ ...entry, list: 'tasks' }) === mark && hasStatus(entry));
   return (like === undefined ? null : textMember(like.node, 'status')) ?? WORDS[mark];

@@ -8,7 +8,10 @@ import type { TaskState } from '../task.ts';
 
 type State = TaskState;
 
-/** The tasks of a prd.json, in the order of the file; `state` is what the file says. Nothing waits for what is done in its archive (null: there is none). Any text is answered. */
+/**
+ * Parses the tasks of a prd.json, in the order of the file; `state` is the file's own. Tasks do not wait for entries
+ * that are done in its archive (null if there is none). Never throws.
+ */
 export function parsePrd(
   path: string,
   text: string,
@@ -44,12 +47,12 @@ export function parsePrd(
   return { tasks, problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) };
 }
 
-/** What its file says of an entry. */
+/** Returns the state of an entry in its file. */
 export function stateOfEntry(entry: PrdEntry): State {
   return stateOf(entry, () => undefined);
 }
 
-/** Number of the issue that an entry is about: `12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`; null: it names none. */
+/** Returns the number of the issue that an entry is about, or null: `12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`. */
 function issueOf(entry: JsonNode, note: Note): number | null {
   const given = member(entry, 'issue');
   if (given === null || given.type === 'null') return null;
@@ -63,15 +66,15 @@ function issueOf(entry: JsonNode, note: Note): number | null {
   return null;
 }
 
-/** Says what a person should correct at a value. */
+/** Reports a mistake at a value for a person to correct. */
 type Note = (node: JsonNode, message: string) => void;
 
-/** Ids of the entries by their own ones; of several the first, which has it unchanged. */
+/** Returns the task ids of the entries by their own ids; of several with the same id the first, whose id is unchanged. */
 export function idsByKey(entries: readonly PrdEntry[]): ReadonlyMap<string, TaskId> {
   return new Map(entries.toReversed().flatMap(({ key, id }) => (key === null ? [] : [[key, id] as const])));
 }
 
-/** The entry's own ids of what it depends on, each with its place; anything else is noted. */
+/** Returns the entry's dependencies by own id, each with its place; anything else is reported. */
 export function dependencyKeys(
   entry: JsonNode,
   note: Note,
@@ -87,7 +90,7 @@ export function dependencyKeys(
   });
 }
 
-/** The entries' own ids of what an archive has as done. */
+/** Returns the own ids of the entries that are done in an archive. */
 function doneKeys(archive: string | null): ReadonlySet<string> {
   const file = archive === null ? null : parsePrdFile('', archive);
   const done = file?.kind === 'prd' ? file.entries.filter((entry) => stateOfEntry(entry) === 'done') : [];
@@ -108,7 +111,7 @@ const states: Readonly<Record<string, State>> = {
   blocked: 'blocked',
 };
 
-/** `tasks` go by their status, `userStories` by what they pass; each by the other where its own is absent. */
+/** Returns the state: `tasks` by their status, `userStories` by what they pass; each by the other if its own is absent. */
 function stateOf({ list, node }: PrdEntry, note: Note): State {
   const stated = { status: stateOfStatus(node, note), passes: stateOfPasses(node, note) };
   return (list === 'tasks' ? (stated.status ?? stated.passes) : (stated.passes ?? stated.status)) ?? 'todo';
@@ -153,7 +156,7 @@ function priorityOf(entry: JsonNode, note: Note): number {
   return NORMAL_PRIORITY;
 }
 
-/** What is not in the file stays: to work on the task without it would be wrong. */
+/** Returns the dependencies. Unknown ones stay: working on the task without them would be wrong. */
 function dependenciesOf(
   entry: JsonNode,
   { idOfKey, archived }: { readonly idOfKey: ReadonlyMap<string, TaskId>; readonly archived: ReadonlySet<string> },
@@ -170,7 +173,7 @@ function dependenciesOf(
   return [...new Set(ids.values())];
 }
 
-/** Everything that tells the agent what to do. Each part is cleaned alone: what one leaves open must not swallow the next. */
+/** Returns all instructions for the agent. Each part is cleaned alone: an unclosed one must not swallow the next. */
 function bodyOf(entry: JsonNode): string {
   const criteria = [...listOf(entry, 'acceptanceCriteria'), ...listOf(entry, 'acceptance_criteria')];
   const parts = [
@@ -194,7 +197,7 @@ function titled(name: string, text: string | null): string | null {
   return text === null ? null : `${name}: ${text}`;
 }
 
-/** Texts of a member that is one, or an array of some; of anything else its JSON. */
+/** Returns the texts of a member: of a text or an array of texts; of anything else its JSON. */
 function listOf(entry: JsonNode, name: string): readonly string[] {
   const given = member(entry, name);
   if (given === null || given.type === 'null') return [];

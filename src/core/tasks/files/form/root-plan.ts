@@ -4,18 +4,18 @@ import type { FileSource, TaskId } from '../../ids.ts';
 import type { PriorityWord } from '../../priority.ts';
 import type { Task, TaskState } from '../../task.ts';
 
-/** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
+/** The two lists of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
 export const prdLists = ['tasks', 'userStories'] as const;
 
 export type PrdList = (typeof prdLists)[number];
 
-/** A prd at the root is one by what is in it: elsewhere this name stands for production. */
+/** A prd at the root, recognized by its content: other projects use this name for production settings. */
 export const ROOT_PRD = 'prd.json';
 
-/** The plan of the earliest Ralphs, before they marked it with an `@`. Anybody may have a file of this name. */
+/** The plan of the earliest Ralphs, before they marked it with an `@`. Any project may have a file of this name. */
 export const ROOT_PLAN = 'fix_plan.md';
 
-/** What those Ralphs lay at the root under names that nobody else has. */
+/** Files that those Ralphs put at the root under names that no other tool uses. */
 export const EARLY_MARKS: readonly string[] = [
   '@AGENT.md',
   'ralph_loop.sh',
@@ -27,15 +27,15 @@ export const EARLY_MARKS: readonly string[] = [
   '.circuit_breaker_history',
 ];
 
-/** One of them beside it makes it a plan. */
+/** Files of which one beside it makes it a plan. */
 export const BESIDE_ROOT_PLAN: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
 
-/** Whether a `fix_plan.md` is the plan of a Ralph. `there`: the names beside it, as far as `BESIDE_ROOT_PLAN` lists them. */
+/** Tells whether a `fix_plan.md` is the plan of a Ralph. `there` are the names beside it, as far as `BESIDE_ROOT_PLAN` lists them. */
 export function isRootPlan(there: readonly string[]): boolean {
   return BESIDE_ROOT_PLAN.some((name) => there.includes(name));
 }
 
-/** What is known of files by their paths, without a `fix_plan.md` at the root that is no plan. */
+/** Returns the entries by path, without a `fix_plan.md` at the root that is not a plan. */
 export function withoutOtherPlan<T>(
   byPath: Readonly<Record<string, T>>,
   there: readonly string[],
@@ -43,26 +43,29 @@ export function withoutOtherPlan<T>(
   return isRootPlan(there) ? byPath : Object.fromEntries(Object.entries(byPath).filter(([path]) => path !== ROOT_PLAN));
 }
 
-/** Whether the JSON is a list of tasks; false as well for what is no JSON. */
+/** Returns true if the JSON is a task list; false also for invalid JSON. */
 export function holdsPrd(text: string): boolean {
   const json = tryJson(text.replace(/^\uFEFF/, ''));
   if (typeof json !== 'object' || json === null) return false;
   return prdLists.some((list) => Array.isArray((json as Readonly<Record<string, unknown>>)[list]));
 }
 
-/** The files without a JSON at the root that is not a list of tasks. One that is no JSON at all may be a list that broke, which people must hear of. */
+/** Returns the files without a JSON at the root that is not a task list. Invalid JSON stays: it may be a broken list, which must be reported. */
 export function withoutOtherJson(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const text = files[ROOT_PRD];
   if (text === undefined || holdsPrd(text) || tryJson(text.replace(/^\uFEFF/, '')) === undefined) return files;
   return Object.fromEntries(Object.entries(files).filter(([path]) => path !== ROOT_PRD));
 }
 
-/** Reads the JSON of a prd or its archive. Where the text is one code fence, perhaps with words around it, what stands in the fence is read; every offset is one of the whole text. */
+/**
+ * Parses the JSON of a prd or its archive. If the text is one code fence, with or without words around it, the content
+ * of the fence is parsed; every offset refers to the whole text.
+ */
 export function parsePrdJson(text: string): ParsedJson {
   return parseJson(insideFence(text));
 }
 
-/** The same text with blanks in place of everything outside of its one fence; unchanged where it is not such a text. */
+/** Returns the text with blanks in place of everything outside of its one fence; unchanged if it has no such fence. */
 function insideFence(text: string): string {
   if (/^\uFEFF?\s*[[{]/.test(text)) return text;
   const fences = [...text.matchAll(/^\uFEFF? {0,3}(`{3,}|~{3,})[^`\r\n]*/gm)];
@@ -82,49 +85,53 @@ function blank(text: string): string {
   return text.replaceAll(/[^\r\n]/g, ' ');
 }
 
-/** Where the files of a source are, relative to the checkout, first choice first; `*` stands for any name. The last plan counts only beside what `isRootPlan` asks for. Kept apart from the parsers, which a run without such files does not load. */
+/**
+ * The paths of a source's files relative to the checkout, first choice first; `*` matches any name. The last plan
+ * counts only under the conditions of `isRootPlan`. Kept apart from the parsers, which a run without such files does
+ * not load.
+ */
 export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
   plan: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md', ROOT_PLAN],
   prd: ['.ralph/prd.json', 'scripts/ralph/prd.json', 'prd.json'],
   beads: ['.beads/*.jsonl'],
 };
 
-/** Where done entries of `.ralph/prd.json` go. Those of snarktank/ralph stay in their file, which it archives itself, as a whole. */
+/** The archive for done entries of `.ralph/prd.json`. Those of snarktank/ralph stay in their file, which it archives itself, as a whole. */
 export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
-/** A task as its file has it; `state` is what the file says. */
+/** A task as its file has it; `state` is the file's own. */
 export interface FileTask {
   readonly task: Task;
   readonly state: TaskState;
 }
 
-/** What a person should correct in a file of tasks. Line and column from 1; null: of the file as a whole. */
+/** A mistake in a task file for a person to correct. Line and column from 1; null for the file as a whole. */
 export interface TaskProblem {
   readonly file: string;
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
-  /** Open tasks may stand there that nobody can read, so that nothing is known to be complete. */
+  /** Set if the unreadable part may contain open tasks, so that nothing is known to be complete. */
   readonly hidesTasks?: true;
 }
 
-/** `.ralph/prd.json:3:7`, as far as the position is known. */
+/** Returns `.ralph/prd.json:3:7`, as far as the position is known. */
 export function positionOf({ file, line, column }: TaskProblem): string {
   return [file, line, line === null ? null : column].filter((part) => part !== null).join(':');
 }
 
-/** A task that a person wants in a file. */
+/** A task to add to a file. */
 export interface NewTask {
   /** One line. */
   readonly title: string;
-  /** Empty: there is none. */
+  /** The text of the task; empty if there is none. */
   readonly body: string;
-  /** Null: wherever such a task goes. */
+  /** The priority; null for the default place. */
   readonly priority: PriorityWord | null;
   readonly optional: boolean;
 }
 
-/** What came of adding it: the file's new text with the task's place, or why the text stays as it is. */
+/** The result of adding a task: the file's new text with the task's place, or why the text stays as it is. */
 export type AddedTask =
   | { readonly kind: 'added'; readonly text: string; readonly id: TaskId; readonly line: number }
   | { readonly kind: 'there'; readonly id: TaskId; readonly line: number; readonly state: TaskState }
