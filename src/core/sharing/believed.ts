@@ -12,19 +12,19 @@ import { isBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task
 
 type Closed = Circuit & { readonly kind: 'closed' };
 
-/** What a run was allowed: the record of it can have used no more. */
+/** The limits of a run: its record cannot have used more. */
 type Allowed = Pick<Policy, 'maxIterations' | 'callsPerIteration' | 'maxCalls' | 'maxCostUsd' | 'maxCostUsdPerDay'>;
 
-/** `overshootUsd`: how far the account of a run is believed beyond its limit. */
+/** `overshootUsd` is the accepted excess over a run's cost limit. */
 type Bounds = Allowed & { readonly overshootUsd: number };
 
-/** A record that says more was written by who wants the next runs to wait. */
+/** Maximum accepted excess in US dollars: a higher record was forged to make the next runs wait. */
 const RECORD_OVERSHOOT_USD = 5;
 
 /**
- * The stored state, with what the record of a run that was killed adds to it: the conversation, and what was used, as far
- * as the run was allowed to. A task is done if it is stored so. Nothing stops the next run that is not stored: no
- * park, no open circuit, no task that is stuck; approvals, pauses, checks and signals are what is stored.
+ * Returns the stored state plus what the record of a killed run adds: the session, and usage within the run's limits. A
+ * task is done only if the store says so. Nothing that is only in the record stops the next run: no park, no open
+ * circuit, no stuck task; approvals, pauses, checks and signals come from the store.
  */
 export function believedState(
   stored: LaneState,
@@ -48,7 +48,10 @@ export function believedState(
   };
 }
 
-/** What was used as the record has it: no less than what is stored, and beyond that no more calls than the run was allowed, and money with the overshoot. */
+/**
+ * Returns the record's usage within bounds: at least what is stored, and beyond that no more calls than allowed, and
+ * money with the accepted excess.
+ */
 function boundedUsage(
   stored: Pick<LaneState, 'windows' | 'ledger'>,
   recorded: Pick<LaneState, 'windows' | 'ledger'>,
@@ -62,7 +65,7 @@ function boundedUsage(
   };
 }
 
-/** Tasks that the record calls done and the stored state does not. */
+/** Returns the tasks that only the record calls done. */
 export function unstoredTasks(stored: LaneState, recorded: LaneState): readonly TaskId[] {
   return Object.keys(recorded.tasks).filter(
     (id) => isFinished(progressOf(recorded.tasks, id)) && progressOf(stored.tasks, id).state !== 'done',
@@ -76,13 +79,13 @@ function believedTask(stored: TaskProgress, recorded: TaskProgress, { maxIterati
     ...stored,
     state: isSettled(recorded) ? 'in-progress' : recorded.state,
     attempts,
-    // What it was when the task began: only from there its own content is seen.
+    // The tree when the task began: its own content shows only against that.
     startedTree: stored.startedTree ?? recorded.startedTree,
     doneCommit: null,
   };
 }
 
-/** What the record calls open is at most about to open: the next iteration decides. */
+/** Returns the stricter circuit; one that only the record calls open is at most about to open, and the next iteration decides. */
 function stricter(stored: Circuit, recorded: Circuit): Circuit {
   if (stored.kind === 'open') return stored;
   return recorded.kind === 'closed' ? worse(stored, recorded) : { ...stored, probes: true };
@@ -125,12 +128,12 @@ function boundedWindows({ hour, day }: Windows, stored: Windows, allowed: Bounds
   };
 }
 
-/** 0 is no limit. The response that reaches a limit is paid in full. */
+/** Returns the maximum believable cost; 0 means no limit. The response that reaches a limit is paid in full. */
 function believableCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bounds): number {
   return (maxCostUsd || maxCostUsdPerDay || Number.POSITIVE_INFINITY) + overshootUsd;
 }
 
-/** The ledger from before a run, as its record has it: of a day it cannot hold more than what is stored after the run. */
+/** Returns the recorded ledger from before a run, limited on each day to what is stored after the run. */
 export function believedBefore(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
   return recorded.map((entry) => combined(entry, stored.find(({ day }) => day === entry.day) ?? entry, Math.min));
 }
@@ -152,21 +155,20 @@ function keysOf(agents: LedgerDay['agents']): readonly AgentName[] {
   return Object.keys(agents ?? {}) as readonly AgentName[];
 }
 
-/** What the gate admitted and allowed, which the job of the loop cannot change. */
+/** What the gate admitted and allowed; the job of the loop cannot change it. */
 export interface Admitted {
   readonly before: LaneState;
   /** Tasks that may have been worked on. */
   readonly tasks: readonly TaskId[];
-  /** Bound by what the run reserved. */
+  /** Bounded by the run's reservation. */
   readonly policy: Policy;
   /** Tip of the base branch. */
   readonly base: string;
 }
 
 /**
- * The state of a lane after a loop in another job, as far as that job has a say in it: how its tasks, its circuit and its
- * conversation stand, and what was used, in calls within what was reserved. What people said, what was published and of what they
- * were notified is what the gate knew.
+ * Returns the state of a lane after a loop in another job. That job decides only about tasks, circuit and session, and
+ * about usage within its reservation. People's requests, publications and notifications come from the gate's state.
  */
 export function receivedState(received: LaneState, { before, tasks, policy, base }: Admitted, now: number): LaneState {
   const known = new Set(tasks);
@@ -185,7 +187,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
           const known = progressOf(before.tasks, id);
           const { answer, retried, ...now } = progressOf(received.tasks, id);
           if (!isOf(id)) return [id, known];
-          // What was worked on holds to no other lane's answer any more, and is asked for no more; neither is new.
+          // A task that was worked on no longer depends on another lane's answer or on a request; neither is new.
           return [
             id,
             { ...now, approval: known.approval, answer: answer && known.answer, retried: retried && known.retried },
@@ -199,7 +201,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     ordersApplied: before.ordersApplied,
     lastRun: before.lastRun,
     refusedPush: before.refusedPush,
-    // Only the commits tell what of its answers is true.
+    // Only the commits show which of its answers are true.
     feedback: before.feedback,
     notified: before.notified,
     notifiedAt: before.notifiedAt,
@@ -207,14 +209,14 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     baseCheck: received.baseCheck?.commit === base ? received.baseCheck : before.baseCheck,
     redBase: received.redBase === null || received.redBase.commit === base ? received.redBase : before.redBase,
     park: park === null ? null : believablePark(park, policy, now),
-    // An instant to come would keep it open for as long as anybody likes.
+    // An instant in the future would keep it open for any length of time.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
     providers: believableProviders(received.providers, now),
     steps: believableSteps(received.steps, now),
   };
 }
 
-/** How long another job says that it is to be waited, and for which step: no longer than for a provider, and for a step of the pipeline. */
+/** Limits the wait that another job claims: no longer than for a provider, and for a step of the pipeline. */
 export function believablePark<Park extends { readonly resumeAt: number; readonly step?: string | null }>(
   park: Park,
   policy: Pick<Policy, 'agentSteps' | 'otherSteps'>,
@@ -227,10 +229,13 @@ export function believablePark<Park extends { readonly resumeAt: number; readonl
   };
 }
 
-/** What was spent is spent, also beyond the limit; but a number without bounds would make the ledger useless for a month. */
+/**
+ * Maximum accepted excess of a settled run in US dollars: money beyond the limit is spent, but an unbounded number
+ * would make the ledger useless for a month.
+ */
 const MAX_OVERSHOOT_USD = 1_000;
 
-/** The state before a loop of which nothing is known: all that it had reserved counts as used. */
+/** Returns the state before a loop without any record: its whole reservation counts as used. */
 export function withReservationUsed(before: LaneState, policy: Policy, now: number): LaneState {
   let { windows, ledger } = before;
   const calls = allowedCalls(policy);

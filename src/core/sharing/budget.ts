@@ -16,7 +16,7 @@ import { MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
 import { DAY_MS, HOUR_MS } from '../countdown.ts';
 
 const MAX_RESERVATIONS = 100;
-/** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */
+/** Maximum number of tasks in a reservation, more than any run reaches, for a document of 64 KiB. */
 const MAX_TASKS = 100;
 const MAX_BUDGET_CHARS = 64 * 1024;
 
@@ -25,11 +25,11 @@ const reservationSchema = z
     mark: z.string().max(100),
     lane: z.string().max(120),
     runUrl: z.string().max(500),
-    /** GitHub's id of the run, and its attempt; earlier versions wrote neither. */
+    /** GitHub's id of the run, and its attempt; absent in earlier versions. */
     runId: z.string().max(40).default(''),
     runAttempt: count.default(1),
     expiresAt: instant,
-    /** What it may work on: no two runs work on one task, whatever lane they are of. */
+    /** The tasks that it may work on: no two runs of any lanes work on the same task. */
     tasks: z.array(z.string().max(120)).max(MAX_TASKS),
     calls: count,
     tokens: count,
@@ -37,7 +37,7 @@ const reservationSchema = z
   })
   .transform(withRunTag);
 
-/** What a run may use. One that is never settled counts as used: nobody knows better. */
+/** The maximum usage of a run. An unsettled reservation counts as used. */
 export type Reservation = Immutable<z.infer<typeof reservationSchema>>;
 
 const schema = z.object({
@@ -47,12 +47,12 @@ const schema = z.object({
 });
 
 /**
- * The repository's usage windows, over all lanes. A run reserves what it may use before its first call and settles what it
- * used at its end; so no two runs are ever granted the same call or dollar. Instants in ms, money in US dollars.
+ * The repository's usage windows, over all lanes. A run reserves what it may use before its first call and settles its
+ * usage at its end, so no two runs are ever granted the same call or dollar. Instants in ms, money in US dollars.
  */
 export type Budget = Immutable<z.infer<typeof schema>>;
 
-/** What a run used. */
+/** The usage of a run. */
 export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 
 export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
@@ -61,7 +61,10 @@ export type ParsedBudget =
   | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
   | { readonly kind: 'newer'; readonly version: number };
 
-/** Reads a stored budget. One that cannot be read grants nothing: both windows count as used up from `now`. What begins far in the future counts from `now` on. */
+/**
+ * Parses a stored budget. An unreadable one grants nothing: both windows count as used up from `now`. Windows that
+ * begin far in the future count from `now` on.
+ */
 export function parseBudget(text: string, now: number): ParsedBudget {
   const json = text.length > MAX_BUDGET_CHARS ? undefined : tryJson(text);
   const head = z.object({ version: z.int().min(2) }).safeParse(json);
@@ -75,7 +78,7 @@ export function parseBudget(text: string, now: number): ParsedBudget {
   };
 }
 
-/** A machine whose clock is years ahead must not park the repository for years. */
+/** Returns a plausible budget: a machine whose clock is years ahead must not park the repository for years. */
 function believableBudget(budget: Budget, now: number): ParsedBudget {
   const windows = believableWindows(budget.windows, now);
   const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - MAX_LEASE_MS, now);
@@ -92,12 +95,12 @@ function believableBudget(budget: Budget, now: number): ParsedBudget {
   };
 }
 
-/** The file to store. */
+/** Returns the file to store. */
 export function serializeUsage({ reservations, ...budget }: Budget): string {
   return `${JSON.stringify({ ...budget, reservations: reservations.map(withStoredTag) }, null, 1)}\n`;
 }
 
-/** The windows as the run with this tag must see them: what is used, and what others have reserved. */
+/** Returns the windows that the run with this tag must see: actual usage, and the reservations of others. */
 export function windowsFor(budget: Budget, runTag: string, now: number): Windows {
   const others = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
   const sum = (
@@ -128,15 +131,15 @@ export function windowsFor(budget: Budget, runTag: string, now: number): Windows
   };
 }
 
-/** The budget for a run whose lane knows `windows`: one that was never written, or was deleted, begins with those and not with new windows. */
+/** Returns the budget for a run whose lane knows `windows`: a missing or deleted budget begins with those and not with new windows. */
 export function seededWith(budget: Budget, windows: Windows): Budget {
   const isNew = budget.windows.hour === null && budget.windows.day === null && budget.reservations.length === 0;
   return isNew ? { ...budget, windows } : budget;
 }
 
 /**
- * The budget for an attempt of a run: what an earlier attempt of it holds is held no longer, since GitHub starts an attempt
- * only when the one before has ended. What that one reserved counts as used still: nobody knows better.
+ * Returns the budget for an attempt of a run, without the tasks held by an earlier attempt: GitHub starts an attempt
+ * only when the one before has ended. The earlier reservation still counts as used, since its real usage is unknown.
  */
 export function takeOver(
   budget: Budget,
@@ -152,12 +155,15 @@ export function takeOver(
   return { ...budget, reservations };
 }
 
-/** The runs other than the one with this tag that still hold what they reserved. */
+/** Returns the other runs that still hold their reservations. */
 export function reservedByOthers({ reservations }: Budget, runTag: string, now: number): readonly Reservation[] {
   return reservations.filter((reservation) => reservation.runTag !== runTag && now < reservation.expiresAt);
 }
 
-/** What a run with this policy reserves: the calls that its iterations can make, and of tokens and money all that is free unless `max-cost-usd` asks for less. */
+/**
+ * Returns the reservation of a run with this policy: the calls that its iterations can make, and all free tokens and
+ * money unless `max-cost-usd` asks for less.
+ */
 export function reservationFor(run: Omit<Reservation, keyof Spent>, windows: Windows, policy: Policy): Reservation {
   const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
   return {
@@ -169,7 +175,10 @@ export function reservationFor(run: Omit<Reservation, keyof Spent>, windows: Win
   };
 }
 
-/** Tasks that a run of another lane may be working on, each with the instant until which at the longest. Of this lane there is but one run at a time, which its lease sees to. */
+/**
+ * Returns the tasks that a run of another lane may be working on, each with the latest instant at which that ends. The
+ * lane's own lease ensures that it has only one run at a time.
+ */
 export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {
   const until = new Map<TaskId, number>();
   for (const { lane: of, tasks, expiresAt } of reservations)
@@ -178,46 +187,49 @@ export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: numb
   return until;
 }
 
-/** The policy of a run that may use no more than it reserved, whatever windows end while it works. */
+/** Returns the policy of a run bounded by its reservation, even if windows end while it works. */
 export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'calls' | 'costUsd'>): Policy {
   const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
   return {
     ...policy,
-    // An iteration makes at least one; where one can make several, what is reserved may not be enough for all of them.
+    // An iteration makes at least one call; if it can make several, the reservation may not be enough for all of them.
     maxIterations: Math.min(policy.maxIterations, calls),
     maxCalls: policy.callsPerIteration > 1 ? calls : 0,
     maxCostUsd: policy.maxCostUsdPerDay > 0 ? maxCostUsd : policy.maxCostUsd,
   };
 }
 
-/** The budget with the reservation, in place of an earlier one of the same run. */
+/** Returns the budget with the reservation, in place of an earlier one of the same run. */
 export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
-  // Longer than it counts: this machine's clock may be ahead, and its owner is still to settle it.
+  // Kept longer than it counts: this machine's clock may be ahead, and the owner must still be able to settle it.
   const live = budget.reservations.filter(
     (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
   );
   return { ...budget, reservations: [...live, reservation].slice(-MAX_RESERVATIONS) };
 }
 
-/** The budget after a run: its reservation gives way to what it used. Without a reservation nothing changes: it was settled before. */
+/** Returns the budget after a run, whose reservation is replaced by its usage. Without a reservation nothing changes: it was settled before. */
 export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: number): Budget {
   if (!hasReserved(budget, runTag)) return budget;
   const reservations = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
-  // A window that nothing was used of would end before the one that the next call opens should.
+  // A window without usage would end before the one that the next call should open.
   if (!(spent.calls > 0 || spent.tokens > 0 || spent.costUsd > 0)) return { ...budget, reservations };
   const charged = chargeUsage(budget.windows, { tokens: spent.tokens, costUsd: spent.costUsd, durationMs: 0 }, now);
   const hour = charged.hour === null ? null : { ...charged.hour, calls: charged.hour.calls + spent.calls };
   return { ...budget, windows: { ...charged, hour }, reservations };
 }
 
-/** What a run made of its lane. `isPublished`: nothing of it is left that a later run could publish, or notify people of. */
+/** A run's effect on its lane. `isPublished` means that nothing is left for a later run to publish or to notify people of. */
 export interface LaneRun {
   readonly before: LaneState;
   readonly after: LaneState;
   readonly isPublished: boolean;
 }
 
-/** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
+/**
+ * Returns the budget after a run that brought its lane from one state to another. An hour opened by its first call
+ * began then, not at the settlement.
+ */
 export function settleRun(budget: Budget, runTag: string, { before, after }: LaneRun, now: number): Budget {
   const spent = spentBetween(before, after);
   const { hour } = budget.windows;
@@ -236,7 +248,7 @@ function hasReserved({ reservations }: Budget, runTag: string): boolean {
   return reservations.some((reservation) => reservation.runTag === runTag);
 }
 
-/** What the lane used from one state to a later one, a call that never came back included. */
+/** Returns the usage of the lane from one state to a later one, including a call that never returned. */
 export function spentBetween(before: LaneState, after: LaneState): Spent {
   const sum = (state: LaneState, of: (day: LedgerDay) => number): number =>
     state.ledger
@@ -250,7 +262,7 @@ export function spentBetween(before: LaneState, after: LaneState): Spent {
   };
 }
 
-/** An hour may have opened just before the reservation's end. */
+/** Tells whether a reservation counts in the hour window, which may have opened just before the reservation's end. */
 function countsInHour({ expiresAt }: Reservation, now: number): boolean {
   return now < expiresAt + HOUR_MS;
 }
@@ -259,7 +271,7 @@ function countsInDay({ expiresAt }: Reservation, now: number): boolean {
   return now < endOfDay(expiresAt);
 }
 
-/** The next midnight UTC. */
+/** Returns the next midnight UTC. */
 function endOfDay(instant: number): number {
   return (Math.floor(instant / DAY_MS) + 1) * DAY_MS;
 }

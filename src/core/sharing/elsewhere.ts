@@ -4,12 +4,12 @@ import { nameOfTask, type Task } from '../tasks/task.ts';
 import { formatInstant } from '../countdown.ts';
 import type { Reservation } from './budget.ts';
 
-/** Whether a run that ended so on the queue may look at other lanes. */
+/** Tells whether a run with this end on the queue may look at other lanes. */
 export function hasTimeForOthers(outcome: Outcome): boolean {
   return outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
 }
 
-/** A run that would be parked while others hold what they reserved waits for them, not for the end of the hour or day; null: it does not wait for them. */
+/** Returns the wait for others' reservations in place of a park until the end of the hour or day, or null if it does not apply. */
 export function waitForOthers(
   outcome: Outcome,
   others: readonly Reservation[],
@@ -33,7 +33,7 @@ export function waitForOthers(
   };
 }
 
-/** The end of a run all of whose tasks another run may be working on, until these instants at the longest. */
+/** Returns the end of a run whose tasks another run may all be working on, at the longest until these instants. */
 export function workedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
   const last = Math.max(...tasks.map(({ id }) => until.get(id) ?? 0));
   return {

@@ -7,11 +7,14 @@ import { tryJson } from '../text/try-json.ts';
 import { cut } from '../text/phrase.ts';
 import { lookSchema } from './waiting-issues.ts';
 
-/** More are not kept. A paused lane saves nothing, so orders pile up that no document has obeyed yet. */
+/** Maximum number of orders. A paused lane saves nothing, so orders accumulate that no document has obeyed yet. */
 export const MAX_ORDERS = 30;
-/** A document is at most 64 KiB, with a line for each of its values; lease and orders need a few KiB. */
+/** Maximum length in characters: a document is at most 64 KiB, with a line for each of its values; lease and orders need a few KiB. */
 const MAX_RECORD_CHARS = 400 * 1024;
-/** 2: orders `stop` and `retry`, and such that an event gives. 3: a file of the snapshot, in which the state stands as it is and not as a text. */
+/**
+ * Version 2: orders `stop` and `retry`, and orders by events. Version 3: a file of the snapshot, which contains the
+ * state as JSON and not as a text.
+ */
 const RECORD_VERSION = 3;
 
 const head = z.object({ version: z.int().min(1) });
@@ -20,26 +23,29 @@ const schema = z.object({
     .union([z.literal(1), z.literal(2), z.literal(RECORD_VERSION)])
     .transform((): typeof RECORD_VERSION => RECORD_VERSION),
   lane: z.string().max(120),
-  /** Of `document`; 0 while there is none. */
+  /** Sequence of `document`; 0 if there is none. */
   sequence: z.int().min(0),
   /** The serialized LaneState. */
   document: z.string().nullable(),
   /** Tag of the run that wrote `document`. */
   savedBy: z.string().max(100).nullable(),
   lease: leaseSchema.nullable(),
-  /** Newest last, always with the newest of all; the document says which of them it has obeyed. */
+  /** Newest last, always including the newest of all; the document says which of them it has obeyed. */
   orders: z.array(orderSchema).max(MAX_ORDERS),
-  /** Why a later run looks at the lane, whatever its state says: somebody asked something that no run has read (`unanswered`); or a run that read it has not ended, or left something to publish (`unfinished`). */
+  /**
+   * Why a later run examines the lane, whatever its state: a request that no run has read (`unanswered`), or a run that
+   * read it but has not ended or left something to publish (`unfinished`).
+   */
   goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
-  /** Number of the document for which a run that looked found nothing to do; null: none did. */
+  /** Sequence of the document for which a run found nothing to do; null if there is none. */
   restsAt: count.nullable().default(null),
-  /** How its pull request stood when a run last looked after it; null: nobody did. */
+  /** The pull request as a run last examined it; null if none did. */
   looked: lookSchema.nullable().default(null),
 });
 
 /**
- * What the snapshot keeps of a lane: the newest document, which run may write it, and what people ordered.
- * The document belongs to the run that holds the lease; everybody else may only leave an order.
+ * The snapshot's record of a lane: the newest document, the run that may write it, and people's orders. The document
+ * belongs to the run that holds the lease; everybody else may only leave an order.
  */
 export type LaneRecord = Immutable<z.infer<typeof schema>>;
 
@@ -48,13 +54,13 @@ export type ParsedRecord =
   | { readonly kind: 'unreadable'; readonly why: string }
   | { readonly kind: 'newer'; readonly version: number };
 
-/** The record of a lane that nobody ever saved or claimed. */
+/** Returns the record of a lane that nobody ever saved or claimed. */
 export function emptyRecord(lane: LaneId): LaneRecord {
   const record = { version: RECORD_VERSION, lane, sequence: 0, document: null, savedBy: null, lease: null } as const;
   return { ...record, orders: [], goesOn: null, restsAt: null, looked: null };
 }
 
-/** Reads a stored record. Any string is answered. */
+/** Parses a stored record. Never throws. */
 export function parseRecord(text: string, lane: LaneId): ParsedRecord {
   if (text.length > MAX_RECORD_CHARS)
     return { kind: 'unreadable', why: `it is longer than ${MAX_RECORD_CHARS} characters` };
@@ -69,20 +75,20 @@ export function parseRecord(text: string, lane: LaneId): ParsedRecord {
   return { kind: 'record', record: parsed.data };
 }
 
-/** The file to store: the state stands in it as it is, so that people can read what changed from one version to the next. */
+/** Returns the file to store, which contains the state as JSON, so that people can read what changed between versions. */
 export function serializeRecord({ document, ...record }: LaneRecord): string {
   const lease = record.lease && withStoredTag(record.lease);
   const state: unknown = document === null ? null : (tryJson(document) ?? document);
   return `${JSON.stringify({ ...record, lease, state }, null, 1)}\n`;
 }
 
-/** A stored record with its state as a text. What is not an object is left for the schema to refuse. */
+/** Returns a stored record with its state as a text. Anything but an object is left to the schema, which rejects it. */
 function withDocument(json: unknown): unknown {
   const { state = null, ...record } = json as { readonly state?: unknown };
   return { ...record, document: state === null || typeof state === 'string' ? state : JSON.stringify(state) };
 }
 
-/** The record with this run as the lane's only one, or whose lease is in the way. */
+/** Returns the record with this run as the lane's only one, or the lease that prevents it. */
 export function claimRecord(
   record: LaneRecord,
   lease: Lease,
@@ -93,9 +99,9 @@ export function claimRecord(
 }
 
 /**
- * The record with a new document and without the lease of who saved it. `already`: this run saved it before; what post
- * knows better than main replaces it, unless another run builds on it by now.
- * `outrun`: another run holds the lane, or has saved since this one began.
+ * Returns the record with a new document and without the saver's lease. `already`: this run saved it before; post may
+ * replace main's copy unless another run builds on it. `outrun`: another run holds the lane, or has saved since this
+ * one began.
  */
 export function saveRecord(
   record: LaneRecord,
@@ -118,7 +124,7 @@ export function saveRecord(
   };
 }
 
-/** The record with the document of a run that continues, which keeps its lease; null when it is not this run's. */
+/** Returns the record with the document of a continuing run, which keeps its lease; null if the lease is not this run's. */
 export function advanceRecord(
   record: LaneRecord,
   copy: { readonly sequence: number; readonly document: string },
@@ -127,17 +133,17 @@ export function advanceRecord(
   return record.lease?.runTag === runTag ? { ...record, ...copy, savedBy: runTag } : null;
 }
 
-/** The record with the lease that a run which holds the lane takes anew; null when it is not this run's. */
+/** Returns the record with the renewed lease of a run that holds the lane; null if the lease is not this run's. */
 export function renewRecord(record: LaneRecord, lease: Lease): LaneRecord | null {
   return record.lease?.runTag === lease.runTag ? { ...record, lease } : null;
 }
 
-/** The record without the lease of the run with this tag; null when it holds none. */
+/** Returns the record without the lease of the run with this tag; null if it has none. */
 export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | null {
   return record.lease?.runTag === runTag ? { ...record, lease: null } : null;
 }
 
-/** The record with one more order; as it is when the same run, in whatever attempt, brought it already. */
+/** Returns the record with one more order; unchanged if any attempt of the same run already gave it. */
 export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
   const by = cut(given.by, 100);
   const newest = record.orders.at(-1);
@@ -153,12 +159,12 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
   return { ...record, orders: fitting([...record.orders, order]) };
 }
 
-/** The orders without the oldest of those that a newer one about the same thing supersedes, when they are too many. */
+/** Returns the orders; if they are too many, without the oldest that a newer one on the same subject supersedes. */
 function fitting(orders: readonly Order[]): readonly Order[] {
   if (orders.length <= MAX_ORDERS) return orders;
   const superseded = orders.findIndex((order, index) =>
     orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
   );
-  // So many different ones are retries; a pause is never lost for one of them.
+  // A list of that many different orders contains retries, one of which is dropped; a pause is never lost for them.
   return orders.toSpliced(superseded === -1 ? orders.findIndex(({ kind }) => kind === 'retry') : superseded, 1);
 }

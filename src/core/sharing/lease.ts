@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DAY_MS, MINUTE_MS } from '../countdown.ts';
 import { type Immutable, instant } from '../policy.ts';
 
-/** A self-hosted job may take five days, which is GitHub's longest. */
+/** Maximum duration of a lease: a self-hosted job may take five days, which is GitHub's longest. */
 export const MAX_LEASE_MS = 5 * DAY_MS;
 
 export const leaseSchema = z
@@ -14,44 +14,45 @@ export const leaseSchema = z
     runAttempt: z.int().min(1),
     runUrl: z.string().max(500),
     acquiredAt: instant,
-    /** The run's own deadline, with the time that publishing takes. */
+    /** The run's own deadline plus the time for publishing, in ms. */
     durationMs: z.number().int().min(0).max(MAX_LEASE_MS),
   })
   .transform(withRunTag);
 
-/** A run's claim to be the only one that works on a lane. Instants and durations in ms. */
+/** A run's exclusive claim on a lane. Instants and durations in ms. */
 export type Lease = Immutable<z.infer<typeof leaseSchema>>;
 
-/** Who asks whether a lease keeps it out. */
+/** The run that asks whether a lease keeps it out. */
 export type LeaseHolder = Pick<Lease, 'runTag' | 'runId' | 'runAttempt'>;
 
-/** What a run may need beyond `max-minutes`: a last verification, publishing, and post. */
+/** Time in ms that a run may need beyond `max-minutes`: a last verification, publishing, and post. */
 const PUBLISH_MS = 10 * MINUTE_MS;
 
-/** How long the jobs of a split run may wait for their runners and set themselves up, together. */
+/** Maximum total time in ms for the jobs of a split run to wait for their runners and set themselves up. */
 export const MAX_WAIT_FOR_JOBS_MS = 60 * MINUTE_MS;
 
-/** How long a run that may work for `maxRunMs` holds its lane at most, in one job or in three that wait for each other. */
+/** Returns the maximum time for which a run of up to `maxRunMs` holds its lane, in one job or in three consecutive ones. */
 export function leaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
   return Math.min(maxRunMs + PUBLISH_MS + (jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0), MAX_LEASE_MS);
 }
 
-/** Whether the lease keeps another holder off the lane at `now`: it is not its own, not over, and its owner may still live. */
+/** Tells whether the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired, and its owner may still run. */
 export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;
   // GitHub starts an attempt only when the one before has ended.
   if (lease.runId === other.runId && lease.runAttempt < other.runAttempt) return false;
-  // Taken further in the future than it lasts: one of the two clocks is wrong, and a lane must not wait for that one.
+  // If the lease begins further in the future than it lasts, one of the two clocks is wrong, and a lane must not wait
+  // for that.
   const isBelievable = lease.acquiredAt - lease.durationMs <= now;
   return isBelievable && now < expiryOf(lease);
 }
 
-/** The instant at which the lease ends by itself. */
+/** Returns the instant at which the lease ends by itself. */
 export function expiryOf(lease: Lease): number {
   return lease.acquiredAt + lease.durationMs;
 }
 
-/** What carries a run's tag as it is stored: there the tag is called `mark`, since the first version. */
+/** Returns an object with a run tag in its stored form, where the tag is called `mark` since the first version. */
 export function withStoredTag<T extends { readonly runTag: string }>({
   runTag,
   ...rest
@@ -59,7 +60,7 @@ export function withStoredTag<T extends { readonly runTag: string }>({
   return { mark: runTag, ...rest };
 }
 
-/** The way back. */
+/** Returns the object of a stored form; the inverse of `withStoredTag`. */
 export function withRunTag<T extends { readonly mark: string }>({
   mark,
   ...rest

@@ -10,13 +10,13 @@ import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isFinished, isStuck } from '../tasks/task.ts';
 
 /**
- * What a person may order of a lane. The next run of the lane obeys before it does anything else.
- * `stop` is a pause that a run which works now obeys as well, after its running iteration.
+ * What a person may order for a lane. The next run of the lane obeys first. `stop` is a pause that a run in progress
+ * obeys as well, after its current iteration.
  */
 export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session'] as const;
 export type OrderKind = (typeof orderKinds)[number];
 
-/** `event`: what people did on GitHub says so, as a merge that ends a conversation. */
+/** The origins of an order. `event`: an action of people on GitHub implies it, as a merge that ends a session. */
 export const orderOrigins = ['comment', 'dispatch', 'event', 'command-line'] as const;
 
 export const orderSchema = z.object({
@@ -24,23 +24,23 @@ export const orderSchema = z.object({
   number: anyInstant,
   kind: z.enum(orderKinds),
   // Orders of older versions have neither task nor run.
-  /** What `retry` is about, null: everything that failed or is blocked; null for all other orders. */
+  /** The subject of `retry`, null for everything that failed or is blocked; null for all other orders. */
   task: z.string().max(80).nullable().default(null),
-  /** Id of the Actions run that brought it, the same in every attempt; null: none did. */
+  /** Id of the Actions run that gave it, the same in every attempt; null without a run. */
   run: z.string().max(40).nullable().default(null),
-  /** Login of who gave it; the user's name outside of GitHub. */
+  /** Login of the person who gave it; outside of GitHub, the user's name. */
   by: z.string().max(100),
   from: z.enum(orderOrigins),
   at: instant,
 });
 
-/** An order as it is kept. */
+/** An order as it is stored. */
 export type Order = Immutable<z.infer<typeof orderSchema>>;
 
 /** An order as it was given. */
 export type OrderGiven = Omit<Order, 'number'>;
 
-/** The state after every order that it has not obeyed yet, oldest first; each is in the transitions with who gave it. */
+/** Returns the state after every order that it has not obeyed yet, oldest first; each is in the transitions with its giver. */
 export function applyOrders(state: LaneState, orders: readonly Order[]): LaneState {
   return openOrders(state, orders).reduce(
     (next, order) => ({ ...obey(next, order), ordersApplied: order.number }),
@@ -48,10 +48,10 @@ export function applyOrders(state: LaneState, orders: readonly Order[]): LaneSta
   );
 }
 
-/** The orders that the state has not obeyed yet, oldest first. */
+/** Returns the orders that the state has not obeyed yet, oldest first. */
 export function openOrders(state: LaneState, orders: readonly Order[]): readonly Order[] {
-  // A list keeps its newest order: one that ends before what was obeyed is not the one of then. Numbers do not tell what is
-  // new in it, since a giver's clock may have been ahead; instants do.
+  // A list always keeps its newest order: one that ends before the obeyed number is another list. Numbers do not show
+  // which of its orders are new, since a giver's clock may have been ahead; instants do.
   const inOrder = orders.toSorted((a, b) => a.number - b.number);
   const isOtherList = inOrder.every(({ number }) => number < state.ordersApplied);
   const first = inOrder.findIndex(({ number, at }) =>
@@ -60,13 +60,13 @@ export function openOrders(state: LaneState, orders: readonly Order[]): readonly
   return first === -1 ? [] : inOrder.slice(first);
 }
 
-/** Who wants the run that works on this state to end after its iteration; null: nobody. A later `resume` takes it back. */
+/** Returns the person who wants the run on this state to end after its iteration, or null. A later `resume` cancels it. */
 export function stoppedBy(state: LaneState, orders: readonly Order[]): string | null {
   const newest = openOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
   return newest?.kind === 'stop' ? newest.by : null;
 }
 
-/** What an order is about: the newest order about a thing decides how it stands, whatever the older ones said. */
+/** Returns the subject of an order: the newest order on a subject decides, whatever the older ones said. */
 export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): string {
   switch (kind) {
     case 'pause':
@@ -81,13 +81,13 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
   }
 }
 
-/** The tasks that a retry gives their attempts again; of what was asked of the pull request its rounds, if that is named. */
+/** Returns the tasks that a retry gives their attempts again; for feedback its rounds, if it is named. */
 export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
 }
 
-/** That it was asked once more than it may be is not in the state that a run without a call leaves behind. */
+/** Returns true for a request whose rounds are used up: a run without a call does not record that in the state. */
 function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: TaskId): boolean {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item === undefined) return botRounds > 0 && isFeedback(id);
@@ -100,7 +100,10 @@ function retried(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { read
     : { ...state, feedback: forgetRounds(state.feedback, id) };
 }
 
-/** Who has a task tried again by its name wants it next, whatever is in progress; while the circuit is open the probe is for it, and for what opened it where all are tried again. */
+/**
+ * Makes a task that a person retries by name the next one, whatever is in progress; an open circuit's probe is for it,
+ * or, if everything is retried, for the task that opened the circuit.
+ */
 function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
   const { circuit } = state;
   const task = asked ?? (circuit.kind === 'open' ? circuit.taskId : null);
@@ -108,7 +111,7 @@ function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
   return { ...state, circuit: circuit.kind === 'open' ? { ...circuit, taskId: null } : circuit, currentTask: task };
 }
 
-/** What only its file calls failed is not in the state, or would be failed again by its file. */
+/** Marks tasks as retried that only their file calls failed: they are not in the state, or their file would fail them again. */
 function triedAgain(state: LaneState, asked: TaskId | null): LaneState {
   if (asked === null) return { ...state, retriesAll: true };
   if (isIssueTask(asked) || isFeedback(asked)) return state;
@@ -143,7 +146,7 @@ function obey(state: LaneState, order: Order): LaneState {
   }
 }
 
-/** The next call begins a new conversation, whoever's turn it is. */
+/** Drops every session, so that the next call of any agent begins a new one. */
 function withoutSession(state: LaneState, { by, from, at }: Order): LaneState {
   return withTransition(
     { ...state, session: null, resting: {} },

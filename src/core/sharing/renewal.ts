@@ -2,7 +2,10 @@ import { openWindows, type Windows } from '../lane/windows.ts';
 import type { Policy } from '../policy.ts';
 import { boundBy, reservationFor, windowsFor, type Budget, type Reservation, type Spent } from './budget.ts';
 
-/** A run that asks again for what it may use. `spent`: by it so far; `windows`: as it knew them; `policy`: without the bounds of its earlier reservation. */
+/**
+ * A run that renews its reservation. `spent` is its usage so far; `windows` are as it knew them; `policy` is without
+ * the bounds of its earlier reservation.
+ */
 export interface Renewing {
   readonly run: Omit<Reservation, keyof Spent>;
   readonly spent: Spent;
@@ -10,14 +13,17 @@ export interface Renewing {
   readonly policy: Policy;
 }
 
-/** What the run may use from now on: a reservation in place of its earlier one, which covers what it has spent as well. */
+/** What the run may use from now on: a reservation that replaces the earlier one and also covers its usage so far. */
 export interface Renewal {
   readonly reservation: Reservation;
   readonly windows: Windows;
   readonly policy: Policy;
 }
 
-/** Asks the repository's counters again, for a run that has waited for the end of a window. What it has spent since its begin counts in every window that was open before: rather too much than a call twice. */
+/**
+ * Returns the renewed reservation of a run that waited for the end of a window. Its usage since its begin counts in
+ * every window that was open before: rather too much than a call twice.
+ */
 export function renew(budget: Budget, { run, spent, windows: known, policy }: Renewing, now: number): Renewal {
   const windows = withOwn(windowsFor(budget, run.runTag, now), { known: openWindows(known, now), spent, now });
   const free = reservationFor(run, windows, { ...policy, maxCostUsd: left(policy.maxCostUsd, spent.costUsd) });
@@ -30,7 +36,7 @@ export function renew(budget: Budget, { run, spent, windows: known, policy }: Re
   return { reservation, windows, policy: boundBy(policy, reservation) };
 }
 
-/** Of what the run knew to be open, its own part is in nobody's counters yet. */
+/** Returns the windows with the run's own usage, which no counter has yet. */
 function withOwn(
   others: Windows,
   { known, spent, now }: { readonly known: Windows; readonly spent: Spent; readonly now: number },
@@ -54,7 +60,7 @@ function withOwn(
   };
 }
 
-/** 0 means no limit, so of one that is used up next to nothing is left. */
+/** Returns the remaining money. A used-up limit leaves a tiny amount, since 0 means no limit. */
 function left(maxCostUsd: number, spentUsd: number): number {
   return maxCostUsd === 0 ? 0 : Math.max(Number.EPSILON, maxCostUsd - spentUsd);
 }

@@ -1,7 +1,7 @@
 import { MAX_LEDGER_DAYS, type LedgerDay } from '../lane/ledger.ts';
 import { DAY_MS } from '../countdown.ts';
 
-/** What several lanes used, day by day; the last 31 days (UTC), oldest first, without days on which nothing was used. */
+/** Adds the usage of several lanes by day; the last 31 days (UTC), oldest first, without days without usage. */
 export function addLedgers(ledgers: readonly (readonly LedgerDay[])[], now: number): readonly LedgerDay[] {
   const first = new Date(now - (MAX_LEDGER_DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
   const days = new Map<string, LedgerDay>();
@@ -10,7 +10,7 @@ export function addLedgers(ledgers: readonly (readonly LedgerDay[])[], now: numb
   return [...days.values()].filter(isUsed).sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** The sum of days. */
+/** Returns the sum of days. */
 export function totalOf(days: readonly LedgerDay[]): Omit<LedgerDay, 'day'> {
   const { calls, tokens, costUsd, minutes } = sumOf('', days);
   return { calls, tokens, costUsd, minutes };

@@ -9,10 +9,10 @@ import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type
 import { begunAgain, progressOf, untouched, withEach } from '../tasks/queue.ts';
 import { approvalSchema, isFinished, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
 
-/** After this a pull request is looked at again although it stands as it did: a task that was set aside may have another turn. */
+/** Time in ms after which an unchanged pull request is examined again: a task that was set aside may have another turn. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
 
-/** How a pull request stood: its head, its base, and what GitHub said of them. */
+/** The state of a pull request: its head, its base, and GitHub's results. */
 export const lookSchema = z.object({ seen: z.string().max(200), at: instant });
 
 export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
@@ -26,42 +26,42 @@ export interface LaneInNeed {
   readonly seen: string;
 }
 
-/** The oldest go first. */
+/** Maximum number of waiting issues; the oldest are dropped first. */
 export const MAX_WAITING = 100;
 
 export const waitingIssueSchema = z
   .object({
-    /** Of a file of its own, as which earlier versions did not keep it. */
+    /** Version of the file that earlier versions stored separately. */
     version: z.literal(1).default(1),
-    /** Whose answer it is. */
+    /** The lane that gave this answer. */
     lane: z.string().max(120),
     task: storedTaskId,
     progress: taskProgressSchema,
-    /** Where earlier versions kept what was approved. */
+    /** The place where earlier versions stored the approval. */
     approval: approvalSchema.nullish(),
-    /** The comment by which people were notified; null: nobody was. */
+    /** The comment by which people were notified; null if nobody was. */
     notice: z
       .object({ thread: z.number().int().positive(), comment: z.number().int().positive(), at: instant })
       .nullable(),
-    /** When the lane's run ended. */
+    /** The instant at which the lane's run ended. */
     at: instant,
   })
   .transform(({ lane, task, progress, approval, notice, at }) => ({
     ...{ lane, task, progress: approval ? { ...progress, approval } : progress, notice, at },
   }));
 
-/** An issue that waits for a person, or for another turn, as the lane that worked on it last left it; or that a person has asked for since. */
+/** An issue that waits for a person or for another turn, as the lane that worked on it last left it, or that a person has requested since. */
 export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
 
 export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instant });
 
-/** What earlier versions kept of an issue that opened its lane's circuit. */
+/** Returns a waiting issue for what earlier versions stored of an issue that opened its lane's circuit. */
 export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCircuitSchema>): WaitingIssue {
   const progress = setAside({ ...untouched, attempts: 1 }, 'no_progress', openedAt);
   return { lane, task, progress, notice: null, at: openedAt };
 }
 
-/** What waits once a person has asked for these issues: they are open, and who takes one up knows who was notified. */
+/** Returns the waiting issues after a person requested these: they are open, and their next lane knows who was notified. */
 export function openAgain(
   waiting: readonly WaitingIssue[],
   asked: readonly TaskId[],
@@ -74,8 +74,9 @@ export function openAgain(
 }
 
 /**
- * The state that holds to what other lanes, and people, say of its issues; what it made of that since stays, and what holds no
- * more is open again. `elsewhere`: issues that are worked on branches of their own, whose lanes have their comments to themselves.
+ * Returns the state updated with the answers of other lanes, and people, about its issues; its own later results stay,
+ * and outdated answers are open again. `elsewhere` are issues on branches of their own, whose lanes settle their own
+ * comments.
  */
 export function withAnswers(
   state: LaneState,
@@ -96,7 +97,7 @@ export function withAnswers(
   return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withAnswer, begun);
 }
 
-/** What nobody else settles stays: a comment of this lane's own. */
+/** Returns the state without comments that another lane settles; comments of this lane's own stay. */
 function withoutCommentsOf(
   state: LaneState,
   waiting: readonly WaitingIssue[],
@@ -115,7 +116,7 @@ function holdsAlready({ tasks }: LaneState, { lane, task, at }: WaitingIssue): b
   return state === 'done' || (answer?.lane === lane && answer.at === at);
 }
 
-/** Nothing was worked on it since: it stands where it began. */
+/** Returns the state without another lane's answer to a task that was not worked on here: it is as it was at the start. */
 function withoutAnswer(state: LaneState, id: TaskId): LaneState {
   const tasks = withEach(state.tasks, [id], ({ approval, startedTree }) => ({ ...untouched, approval, startedTree }));
   return { ...state, tasks };
@@ -125,9 +126,9 @@ function withAnswer(state: LaneState, { lane, task, progress, notice, at }: Wait
   const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
-  // Whom a person asked for was answered, whatever it was.
+  // A task that a person requested was answered, whatever the answer.
   const kind = kindOfProgress(progress) ?? 'stuck';
-  // Who worked on it since has settled what asked for that alone.
+  // The lane that worked on it since has settled comments about that task alone.
   const asksMore = (one: Notification): boolean =>
     state.notified.some(({ comment, about }) => comment === one.comment && about !== task);
   const open = state.notified.filter(
@@ -153,23 +154,29 @@ function withAnswer(state: LaneState, { lane, task, progress, notice, at }: Wait
   };
 }
 
-/** What of stored comments still asks somebody, by the state that was read from there and holds to newer answers. */
+/** Returns the stored comments that still ask somebody, judged by the state that was read from there plus newer answers. */
 export function stillAsked(
   stored: readonly Notification[],
   { notified, tasks }: Pick<LaneState, 'notified' | 'tasks'>,
 ): readonly Notification[] {
   const isHeld = ({ about, comment }: Notification): boolean =>
     notified.some((one) => one.about === about && one.comment === comment);
-  // One that came since is another run's.
+  // A newer comment belongs to another run.
   return stored.filter((one) => isHeld(one) || one.at >= (progressOf(tasks, one.about).answer?.at ?? 0));
 }
 
-/** A comment about the circuit of the issue's own lane. Who took the issue over took that for one about the task, and may have settled it. */
+/**
+ * Tells whether a comment is about the circuit of the issue's own lane. A lane that took the issue over treated it as
+ * one about the task, and may have settled it.
+ */
 function isCircuitOf(task: TaskId, { kind, about }: Notification): boolean {
   return kind === 'circuit_open' && about === aboutLane(task);
 }
 
-/** What waits after a run that brought its lane from one state to another: for each issue the answer of the lane that worked on it last. */
+/**
+ * Returns the waiting issues after a run that brought its lane from one state to another: for each issue, the answer of
+ * the lane that worked on it last.
+ */
 export function waitingAfter(
   waiting: readonly WaitingIssue[],
   { before, after }: { readonly before: LaneState; readonly after: LaneState },
@@ -179,7 +186,7 @@ export function waitingAfter(
   return [...ids].filter(isIssueTask).reduce(settled, waiting);
 
   function settled(all: readonly WaitingIssue[], id: TaskId): readonly WaitingIssue[] {
-    // Of another lane, and not worked on in this run.
+    // An answer means that another lane worked on it last, not this run.
     if (progressOf(after.tasks, id).answer !== undefined) return all;
     const known = all.find(({ task }) => task === id);
     const others = all.filter(({ task }) => task !== id);
@@ -193,7 +200,7 @@ export function waitingAfter(
     }
     const isNews = then === null || !isSame(then, progress);
     if (!isNews && (own === null || !isStuck(own.progress))) return all;
-    // A comment that was settled since asks nobody any more.
+    // A settled comment no longer asks anybody.
     const isOpen = after.notified.some(({ comment }) => comment === own?.notice?.comment);
     const notice = noticeOf(after, id) ?? (isOpen ? (own?.notice ?? null) : null);
     const isKnown = own !== null && isSame(own.progress, progress);
@@ -204,7 +211,7 @@ export function waitingAfter(
   }
 }
 
-/** How a task stands that does not continue by itself; null: it does. What opened the circuit waits for its probe. */
+/** Returns the progress of a task that does not continue by itself, or null if it does. A task that opened the circuit waits for its probe. */
 function standing(state: LaneState, id: TaskId): TaskProgress | null {
   const known = progressOf(state.tasks, id);
   if (known.answer !== undefined) return null;
@@ -219,7 +226,10 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
   return circuit.kind === 'open' && circuit.taskId !== null ? [circuit.taskId] : [];
 }
 
-/** The newest comment that asks a person about it; null also for one of the queue's that asks more: whoever works on one issue must not hide what is asked of others. */
+/**
+ * Returns the newest comment that asks a person about the issue, or null. A queue comment about several issues counts
+ * as null: work on one issue must not hide requests about others.
+ */
 function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssue['notice'] {
   const kind = kindOfProgress(progressOf(tasks, id));
   const isAbout = (one: Notification): boolean =>
@@ -243,7 +253,10 @@ function isSame(a: TaskProgress, b: TaskProgress): boolean {
   );
 }
 
-/** The lanes whose pull requests need work, those that nobody looked at for longest first. What stands as it did when a run looked after it is left out: no pull request keeps the queue from its tasks run after run. */
+/**
+ * Returns the lanes whose pull requests need work, the ones unexamined for longest first. Unchanged pull requests are
+ * left out, so that none keeps the queue from its tasks run after run.
+ */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],
   { prefix, looked, now }: { readonly prefix: string; readonly looked: readonly Looked[]; readonly now: number },
