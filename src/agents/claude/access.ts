@@ -15,7 +15,7 @@ import {
 import { claudeProvider } from '../cli/providers.ts';
 import { bedrockApi, claudeProtocol, messagesApi, vertexApi } from './messages/protocol.ts';
 
-/** How the agent reaches its model: through the broker, which holds the keys, or by itself. */
+/** The agent's access to its model: through the broker, which holds the keys, or direct. */
 type Login =
   | BrokeredLogin
   | { readonly kind: 'direct'; readonly environment: Variables }
@@ -24,21 +24,21 @@ type Login =
 interface BrokeredLogin {
   readonly kind: 'brokered';
   readonly api: Api;
-  /** Without a slash at the end. */
+  /** The provider's address, without a slash at the end. */
   readonly provider: string;
   /** Name of the variable that gets the placeholder → key. */
   readonly keys: Variables;
-  /** Sent with every request. */
+  /** Headers for every request. */
   readonly headers: Variables;
-  /** The agent's, without keys. */
+  /** The agent's environment, without keys. */
   readonly environment: Variables;
 }
 
-/** Whose API it is. */
+/** The kind of API. */
 export type Api =
   | { readonly kind: 'anthropic' }
   | { readonly kind: 'bedrock'; readonly signing: AwsKeys | null }
-  /** `models`: path of the models of one project in one place. */
+  /** `models` is the path of the models of one project in one location. */
   | { readonly kind: 'vertex'; readonly models: string };
 
 const PROVIDER = 'https://api.anthropic.com';
@@ -53,7 +53,7 @@ const HEADERS = 'ANTHROPIC_CUSTOM_HEADERS';
 
 const BEDROCK_KEY = 'AWS_BEARER_TOKEN_BEDROCK';
 
-/** Claude Code's way to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
+/** Returns Claude Code's access to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
 export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   const login = loginOf(given);
   if (login.kind !== 'brokered') return login;
@@ -77,7 +77,7 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   };
 };
 
-/** Takes the keys out of the agent's environment. A cloud's login that is a file or the machine's own stays where it is. */
+/** Removes the keys from the agent's environment. A cloud login that is a file or the machine's own stays. */
 export function loginOf(environment: Variables): Login {
   if (environment['CLAUDE_CODE_USE_BEDROCK'] === '1') return bedrockLogin(environment);
   if (environment['CLAUDE_CODE_USE_VERTEX'] === '1') return vertexLogin(environment);
@@ -95,7 +95,7 @@ function bedrockLogin(environment: Variables): Login {
   ];
   const isSigned = key === '' && accessKeyId !== '' && secretAccessKey !== '';
   if (key === '' && !isSigned) return { kind: 'direct', environment };
-  // As the CLI does without one.
+  // The CLI uses this default, too.
   const region = valueIn(environment, 'AWS_REGION') || valueIn(environment, 'AWS_DEFAULT_REGION') || 'us-east-1';
   if (!/^[a-z]{2,}(?:-[a-z]+)+-\d{1,2}$/.test(region))
     return { kind: 'unusable', problem: '`AWS_REGION` is not a region of AWS such as eu-west-1. Correct it.' };
@@ -132,7 +132,7 @@ function vertexHost(region: string): string {
     : `${region}-aiplatform.googleapis.com`;
 }
 
-/** `standard`: the address where the environment names none. */
+/** Returns the login through the broker. `standard` is the address if the environment names none. */
 function brokered(
   environment: Variables,
   { api, keys, standard }: Pick<BrokeredLogin, 'api' | 'keys'> & { readonly standard: string },
@@ -156,7 +156,7 @@ function brokered(
   };
 }
 
-/** What the agent's CLI finds the broker by. Requests to this machine go past the proxy of the network. */
+/** Returns the variables that lead the agent's CLI to the broker. Requests to this machine bypass the network's proxy. */
 export function brokerEnvironment(
   { api, environment }: Pick<BrokeredLogin, 'api' | 'environment'>,
   { address, placeholders }: { readonly address: string; readonly placeholders: Variables },
@@ -169,7 +169,7 @@ function credentials(api: Api, placeholders: Variables): Variables {
     case 'anthropic':
       return placeholders;
     case 'bedrock':
-      // Else it asks each model first whether it is there.
+      // Without this, the CLI first asks for each model whether it exists.
       return { ...placeholders, CLAUDE_CODE_SKIP_BEDROCK_AUTH: '1' };
     case 'vertex':
       return { [HEADERS]: `Authorization: Bearer ${placeholders[HEADERS] ?? ''}`, CLAUDE_CODE_SKIP_VERTEX_AUTH: '1' };

@@ -22,19 +22,19 @@ import { projectSlug } from './try-key.ts';
 import { accessOf } from './access.ts';
 import { CO_AUTHORS } from '../cli/providers.ts';
 
-/** What the command line of one call is made of. `alsoFolder`: another folder in which it may edit files; null: none. */
+/** The parts of one call's command line. `alsoFolder` is another folder in which it may edit files, or null. */
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
 
-/** Tools that make the CLI wait, start itself again, or fetch texts of strangers; each is left alone when the user allows it. */
+/** Tools that make the CLI wait, start itself again, or fetch untrusted texts; one that the user allows stays enabled. */
 const NOT_UNASKED = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
 
-/** Longest line that an event adds to the log, in characters. */
+/** Maximum length of a line that an event adds to the log, in characters. */
 const MAX_LINE = 300;
 
-/** Of an error, such as `rate_limit`. */
+/** The name of an error, such as `rate_limit`. */
 const NAME = /^\w{1,40}$/;
 
-/** Claude Code: stream-json on stdout. */
+/** The CLI of Claude Code, with stream-json on stdout. */
 export const cli: AgentCli = {
   title: 'Claude Code',
   source: {
@@ -87,16 +87,16 @@ function openReader({ now, hear }: CallListener): CallReader {
   };
 }
 
-/** The rules are written in the CLI's own language. */
+/** Returns the rules unchanged: they are in the CLI's own language. */
 export function claudeRules(rules: readonly string[]): MappedRules<readonly string[]> {
   return { own: rules, unmapped: [], allowsMore: null };
 }
 
-/** Servers as arguments of Claude Code, which puts its own variables in the place of `${NAME}`: no value of one is on its command line. */
+/** Returns servers as arguments of Claude Code, which replaces `${NAME}` by its own variables, so that no value is on its command line. */
 export function claudeMcpServers(servers: readonly McpServer[]): readonly string[] {
   if (servers.length === 0) return [];
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
-  // One argument: the option takes every word behind it.
+  // One argument: the option accepts several values and would take every following word.
   return [`--mcp-config=${JSON.stringify({ mcpServers })}`];
 }
 
@@ -105,7 +105,7 @@ function entryOf(server: McpServer): Readonly<Record<string, unknown>> {
   return { type: 'stdio', command: server.command, args: server.args, env: server.env };
 }
 
-/** What an event of the stream means to who runs the CLI, with what a person who follows the job reads of it. */
+/** Returns the meaning of a stream event for the caller of the CLI, with the line for a person who follows the job. */
 export function callEventOf(event: StreamEvent): CallEvent {
   if (event.kind === 'servers' || event.kind === 'tasks') return { ...event, line: '' };
   const line = logLine(describe(event), MAX_LINE);
@@ -137,7 +137,7 @@ function describe(event: StreamEvent): string {
   }
 }
 
-/** Command line of Claude Code without a person beside it; the prompt goes to stdin, since one argument holds at most 128 KiB. */
+/** Returns the command line of Claude Code for unattended use; the prompt goes to stdin, since one argument is limited to 128 KiB. */
 export function claudeArguments({
   model,
   allowedTools,
@@ -155,19 +155,19 @@ export function claudeArguments({
     ...['--permission-mode', 'acceptEdits'],
     ...(allowedTools.length > 0 ? ['--allowedTools', allowedTools.join(',')] : []),
     ...(disallowed.length > 0 ? ['--disallowedTools', disallowed.join(',')] : []),
-    // Settings, hooks and servers that the repository names would run with the key in their environment.
+    // Settings, hooks and servers of the repository would run with the key in their environment.
     ...['--setting-sources', 'user', '--strict-mcp-config'],
     ...['--settings', '{"attribution":{"commit":"","pr":""}}'],
     ...(alsoFolder === null ? [] : ['--add-dir', alsoFolder]),
     ...(model === null ? [] : ['--model', model]),
-    // Zero is refused by the CLI.
+    // The CLI rejects zero.
     ...(budgetUsd !== null && budgetUsd > 0 ? ['--max-budget-usd', Math.max(budgetUsd, 0.0001).toFixed(4)] : []),
     ...(resume !== null && isClaudeSession(resume) ? ['--resume', resume] : []),
     ...extraArgs,
   ];
 }
 
-/** The agent's environment: `given` may change how patient the CLI is, but not where it keeps its files or that it ends when it is done. */
+/** Returns the agent's environment: `given` may change the CLI's timeouts, but not the place of its files or that it ends when it is done. */
 export function claudeEnvironment(
   given: Readonly<Record<string, string>>,
   configFolder: string,
@@ -180,17 +180,18 @@ export function claudeEnvironment(
     ...given,
     CLAUDE_CONFIG_DIR: configFolder,
     DISABLE_AUTOUPDATER: '1',
-    // A background command would keep the process alive for up to 10 minutes after its result; a wake-up would prompt it again.
+    // A background command would keep the process alive for up to 10 minutes after its result; a wake-up would prompt
+    // it again.
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
     CLAUDE_CODE_DISABLE_CRON: '1',
   };
 }
 
 /**
- * Reads a transcript, its secrets hidden; a long one begins at a later prompt, which `--resume` takes for the
- * beginning (2.1.197 and 2.1.330): each line but the first names its parent, and the CLI takes one whose parent is gone
- * for the first. Files of subagents and of long tool results are left behind: the conversation is whole without them, and
- * names them by paths of this run only.
+ * Exports a transcript with its secrets hidden. A long one begins at a later prompt, which `--resume` accepts as the
+ * beginning (2.1.197 and 2.1.330): each line but the first names its parent, and the CLI treats one with a missing
+ * parent as the first. Files of subagents and of long tool results are left out: the session is complete without them,
+ * and refers to them only by paths of this run.
  */
 async function exportClaudeSession(
   folders: SessionPlace,
@@ -211,7 +212,7 @@ async function importClaudeSession(
   return true;
 }
 
-/** An id comes out of an agent's output or stored state; only a UUID may become part of a path or an argument. */
+/** Tells whether an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of a path or an argument. */
 export function isClaudeSession(id: string): boolean {
   return UUID.test(id);
 }
@@ -224,7 +225,7 @@ function isMessage({ type }: JsonObject): boolean {
   return type === 'user' || type === 'assistant';
 }
 
-/** A turn of ours. A tool's result is the user's turn as well, but without its call in front of it the API refuses it. */
+/** Tells whether an entry is one of our prompts. A tool's result is also a user turn, but the API rejects it without the call in front of it. */
 function isPrompt({ type, isSidechain, isMeta, message }: JsonObject): boolean {
   if (type !== 'user' || isSidechain === true || isMeta === true) return false;
   const content = asObject(message)?.['content'];

@@ -1,10 +1,10 @@
-/** What the provider said to a key. */
+/** The provider's answer to a key. */
 type TriedKey =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** One free request with an API key, by `send`; neither the key nor the answer's text is repeated anywhere. */
+/** Tries an API key with one free request through `send`; neither the key nor the answer's text is repeated anywhere. */
 export async function tryKey(
   key: string,
   { url, timeoutMs, send }: { readonly url: string; readonly timeoutMs: number; readonly send: typeof fetch },
@@ -21,7 +21,7 @@ export async function tryKey(
       ? { kind: 'accepted' }
       : { kind: 'unanswered', why: `the provider answered with HTTP ${String(status)}.` };
   } catch {
-    // The error of a header with a line break would quote the key.
+    // The error message of a header with a line break would quote the key.
     return {
       kind: 'unanswered',
       why: 'the provider did not answer: check the network, the proxy and its certificate.',
@@ -29,12 +29,12 @@ export async function tryKey(
   }
 }
 
-/** Where a key is tried; `base` as in ANTHROPIC_BASE_URL, empty: the provider's own. */
+/** Returns the URL at which a key is tried; `base` is as in ANTHROPIC_BASE_URL, empty for the provider's own. */
 export function trialUrl(base: string): string {
   return `${(base.trim() || 'https://api.anthropic.com').replace(/\/+$/, '')}/v1/models?limit=1`;
 }
 
-/** Name of the folder in which Claude Code (2.1.197 and 2.1.330) keeps the transcripts of `folder`, a path without symbolic links. */
+/** Returns the name of the folder in which Claude Code (2.1.197 and 2.1.330) keeps the transcripts of `folder`, a path without symbolic links. */
 export function projectSlug(folder: string): string {
   const slug = folder.replace(/[^A-Za-z0-9]/g, '-');
   if (slug.length <= 200) return slug;

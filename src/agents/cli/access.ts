@@ -2,7 +2,7 @@ import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
 import type { Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 
-/** How an agent reaches its model: through the broker, which holds the keys, or by itself. */
+/** An agent's access to its model: through the broker, which holds the keys, or direct. */
 export type Access =
   | BrokeredAccess
   | { readonly kind: 'direct'; readonly environment: Variables }
@@ -15,34 +15,34 @@ interface BrokeredAccess {
   readonly provider: string;
   /** Name of the variable that gets the placeholder → key. */
   readonly keys: Variables;
-  /** What must not come back in an answer, the keys included. */
+  /** Values that must not appear in an answer, including the keys. */
   readonly secrets: readonly string[];
-  /** The agent's, without keys. */
+  /** The agent's environment, without keys. */
   readonly environment: Variables;
-  /** By which the agent's CLI finds the broker at an address. */
+  /** Returns the variables that lead the agent's CLI to the broker at an address. */
   readonly environmentFor: (at: { readonly address: string; readonly placeholders: Variables }) => Variables;
-  /** What signs requests with keys that never travel; null: the key travels. */
+  /** Keys that sign requests and are never sent; null if the key itself is sent. */
   readonly signWith: AwsKeys | null;
 }
 
-/** Keys by which requests are signed. */
+/** Keys that sign requests. */
 export interface AwsKeys {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Empty: the keys are not temporary. */
+  /** The session token; empty if the keys are not temporary. */
   readonly sessionToken: string;
 }
 
-/** What the user asked for, as far as it decides about requests to the model. */
+/** The user's settings that decide about requests to the model. */
 export interface AccessSetting {
   readonly allowedTools: readonly string[];
-  /** null = the CLI's choice. */
+  /** The model; null leaves the choice to the CLI. */
   readonly model: string | null;
   readonly prices: Prices;
 }
 
-/** Takes the keys out of an agent's environment. */
+/** Removes the keys from an agent's environment. */
 export type AccessOf = (environment: Variables, setting: AccessSetting) => Access;
 
 export type Variables = Readonly<Record<string, string>>;
@@ -50,24 +50,24 @@ export type Variables = Readonly<Record<string, string>>;
 /** A login by keys that a broker can hold. */
 interface Login {
   readonly keys: Variables;
-  /** The variable that names the provider's address. */
+  /** The variable with the provider's address. */
   readonly address: string;
-  /** The address where the environment names none. */
+  /** The address if the environment names none. */
   readonly standard: string;
-  /** Variables that the agent does not get either. */
+  /** Further variables that are withheld from the agent. */
   readonly taken?: readonly string[];
-  /** Sent with every request: the user's, for a gateway. */
+  /** The user's headers for every request, for a gateway. */
   readonly headers?: Variables;
-  /** What of the broker's address is given to the CLI behind its host. */
+  /** The path that the CLI gets behind the broker's host. */
   readonly path?: string;
-  /** What else leads the CLI to the broker. */
+  /** Further variables that lead the CLI to the broker. */
   readonly beside?: Variables;
   readonly protocol: (way: Pick<AccessSetting, 'prices'> & { readonly mayWebSearch: boolean }) => ModelProtocol;
 }
 
 const MIN_SECRET_CHARS = 8;
 
-/** The way through the broker. */
+/** Returns the access through the broker. */
 export function brokeredAccess(given: Variables, { allowedTools, prices }: AccessSetting, login: Login): Access {
   const { keys, address: variable, standard, taken = [], headers = {}, path = '', beside = {} } = login;
   const provider = serverAddress(valueIn(given, variable) || standard);
@@ -90,7 +90,7 @@ export function brokeredAccess(given: Variables, { allowedTools, prices }: Acces
   };
 }
 
-/** The same for a CLI that has one key, and takes an address that is not set from a file `.env` of the repository: it is always set. */
+/** Returns the access for a CLI with one key that would read an unset address from the repository's file `.env`: the address is always set. */
 export function accessByKey(
   given: Variables,
   setting: AccessSetting,
@@ -104,12 +104,12 @@ export function accessByKey(
     : { kind: 'direct', environment: { ...access.environment, [address]: access.provider } };
 }
 
-/** What a variable holds; empty where it is not set. */
+/** Returns the value of a variable, or an empty text if it is unset. */
 export function valueIn(environment: Variables, name: string): string {
   return (environment[name] ?? '').trim();
 }
 
-/** The variables with these names that hold something. */
+/** Returns the variables with these names that are not empty. */
 export function valuesIn(environment: Variables, names: readonly string[]): Variables {
   const values = names.map((name): [string, string] => [name, valueIn(environment, name)]);
   return Object.fromEntries(values.filter(([, value]) => value !== ''));
@@ -119,7 +119,7 @@ export function without(environment: Variables, names: readonly string[]): Varia
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
 }
 
-/** `Name: value` in each line, as the CLIs read them. */
+/** Parses lines of `Name: value`, as the CLIs read them. */
 export function headersIn(text: string, lineEnd: RegExp): Record<string, string> {
   const pairs = text.split(lineEnd).flatMap((line): [string, string][] => {
     const [, name = '', value = ''] = /^\s*([\w-]+)\s*:(.*)$/.exec(line) ?? [];
@@ -136,7 +136,7 @@ export function serverAddress(text: string): string | null {
     : `${address.origin}${address.pathname}`.replace(/\/+$/, '');
 }
 
-/** What is wrong with a variable that is to name such an address. */
+/** Returns the problem of a variable without a valid address. */
 export function noServerAddress(variable: string): Extract<Access, { kind: 'unusable' }> {
   return {
     kind: 'unusable',
@@ -144,14 +144,14 @@ export function noServerAddress(variable: string): Extract<Access, { kind: 'unus
   };
 }
 
-/** Requests to this machine go past the proxy of the network. */
+/** Returns variables with which requests to this machine bypass the network's proxy. */
 export function pastTheProxy(environment: Variables): Variables {
   const given = environment['NO_PROXY'] ?? environment['no_proxy'] ?? '';
   const without = [given, '127.0.0.1', 'localhost'].filter(Boolean).join(',');
   return { NO_PROXY: without, no_proxy: without };
 }
 
-/** The values that anybody would hide; a shorter one is a setting. */
+/** Returns the values that are long enough to be secret; a shorter one is a setting. */
 export function secretsAmong(values: readonly string[]): readonly string[] {
   return values.filter((value) => value.length >= MIN_SECRET_CHARS);
 }

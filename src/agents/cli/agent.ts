@@ -14,10 +14,10 @@ import { type AgentCli, type ExportedSession, TEMPORARY_FOLDER } from './cli.ts'
 import { handsOf, installCli } from './install.ts';
 import { createStallWatch } from './stall-watch.ts';
 
-/** From SIGTERM to SIGKILL for what calls have left behind. */
+/** Time in ms from SIGTERM to SIGKILL for processes that calls left behind. */
 const SWEEP_GRACE_MS = 500;
 
-/** An agent that is one process per call, spoken to by stdin and stdout. */
+/** Creates an agent that is one process per call, with stdin and stdout. */
 export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   const { configFolder, workFolder, checkoutFolder, environment, room, runTag } = options;
   const hands = handsOf(room);
@@ -27,7 +27,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   return {
     prepare: async () => {
       const started = await ready();
-      // Asked for its version, a program of the user's would do its work, or whatever else.
+      // A user's program might start its work, or anything else, if it is asked for its version.
       if (cli.source === null) return programNamed(options);
       return nameOfProgram(
         cli,
@@ -42,7 +42,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
     exportSession: (id) => hands(() => keepSession(cli, options, id)),
-    // In a folder where an agent works there may be anything in the way.
+    // In a folder of an agent, anything may be in the way.
     importSession: (id, content) =>
       hands(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
     sweep: async () => {
@@ -52,7 +52,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   };
 }
 
-/** Who prints this as its version. */
+/** Returns the agent that prints this as its version. */
 export function nameOfProgram(
   { title, printedVersion }: Pick<AgentCli, 'title' | 'printedVersion'>,
   printed: string,
@@ -61,7 +61,7 @@ export function nameOfProgram(
   return version === undefined ? { name: printed, version: '' } : { name, version };
 }
 
-/** A program of the user's, by the name of its file. One without a folder is looked for when it is started. */
+/** Returns a user's program under its file name. One without a folder is searched for when it is started. */
 async function programNamed({
   command,
   checkoutFolder,
@@ -83,7 +83,7 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** Logs what is not kept of it. */
+/** Exports the session, and logs what is not kept of it. */
 async function keepSession(
   { sessions }: AgentCli,
   { configFolder, workFolder, redact, holdsSecret, log }: AgentOptions,
@@ -110,7 +110,7 @@ async function programOf(
     : installCli({ title, source, version: command.version, folder: command.folder, environment, runTag });
 }
 
-/** Some CLIs start only where it exists. In a room its user makes it. */
+/** Creates the config folder, without which some CLIs do not start. In the agent's sandbox, its user creates it. */
 async function makeConfigFolder({ configFolder, environment, room, runTag }: AgentOptions): Promise<void> {
   const temporary = join(configFolder, TEMPORARY_FOLDER);
   if (room === null) await mkdir(temporary, { recursive: true });
@@ -121,7 +121,7 @@ async function makeConfigFolder({ configFolder, environment, room, runTag }: Age
     );
 }
 
-/** With what the broker counted, whatever became of the call. */
+/** Runs a call and adds the broker's count, whatever the result of the call. */
 async function callThroughBroker(started: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
   const { tellsRetries } = started.cli;
   const watch = createStallWatch({ ...options, tellsRetries });
@@ -135,7 +135,7 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   const environment = { ...options.environment, ...way.environment };
   const run = await callCli(started, { ...options, environment, watch }, call).catch(brokenRun);
   const bill = await way.end();
-  // What was spent must reach the books first; without a request there is nothing to book.
+  // The cost must be booked first; without a request, there is nothing to book.
   if (run.broken !== undefined && bill.requests === 0 && run.analysis.tokens === null) throw run.broken;
   for (const why of bill.refused)
     options.log.warning(
@@ -144,7 +144,7 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   return { ...run, analysis: billed(run.analysis, bill) };
 }
 
-/** Stands for a call that failed before it had a result: it says nothing, and may have cost something. */
+/** Returns the result for a call that failed before it had one: it is empty, and may have cost something. */
 function brokenRun(error: unknown): AgentRun {
   const { analysis } = analyze(NOTHING_PRINTED, []);
   return {
@@ -163,7 +163,7 @@ const NOTHING_PRINTED: Transcript = {
   ...{ agentError: null, denials: [], usageLimit: null, sessionId: null, turns: null, tokens: null, costUsd: null },
 };
 
-/** For who follows the job, where the CLI itself is silent. */
+/** Returns a line for people who follow the job, if the CLI itself prints nothing. */
 function failedLine({ status, words }: Extract<ProviderSign, { kind: 'failed' }>): string {
   return logLine(
     `the provider ${status === null ? 'gave no answer' : `answered HTTP ${String(status)}`}${words === null ? '' : `: ${words}`}`,

@@ -18,29 +18,29 @@ import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
 import { handsOf, type Lend } from './install.ts';
 import { createLingerWatch, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
 
-/** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
+/** The CLI on this machine, or one to install into `folder` if it is missing. */
 export type AgentCommand =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'install'; readonly version: string; readonly folder: string };
 
-/** How an agent's CLI is run. */
+/** The options for running an agent's CLI. */
 export interface AgentOptions {
   readonly command: AgentCommand;
-  /** null = the CLI's choice. */
+  /** The model; null leaves the choice to the CLI. */
   readonly model: string | null;
   readonly allowedTools: readonly string[];
   readonly servers: CliCall['servers'];
   readonly extraArgs: readonly string[];
-  /** The allow-list that config/ made; with the provider's keys where no broker holds them. */
+  /** The allow-listed environment from config/; it includes the provider's keys if no broker holds them. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What installs the CLI, which runs as this user, gets its own of. */
+  /** The environment for installing the CLI, which runs as this user. */
   readonly installEnvironment: Readonly<Record<string, string>>;
-  /** Where the CLI runs; null: as this user. */
+  /** The agent's sandbox, in which the CLI runs; null to run it as this user. */
   readonly room: Room | null;
   readonly broker: Broker | null;
-  /** A call of which nothing but retries has come for so long is ended. */
+  /** Maximum time in ms during which a call only retries; then it is ended. */
   readonly stallMs: number;
-  /** A CLI that has given its result so long ago is ended when it does not exit. */
+  /** Time in ms after which a CLI is ended that has given its result but does not exit. */
   readonly lingerMs: number;
   readonly workFolder: string;
   /** Folder of the checkout in which a relative `agent-path` is looked up before a tree is laid. */
@@ -51,17 +51,17 @@ export interface AgentOptions {
   readonly alsoFolder: string | null;
   readonly configFolder: string;
   readonly inbox: string;
-  /** A UUID; every process of the agent carries it, so that `sweep` finds it, in `post` too. */
+  /** A UUID in every process of the agent, by which `sweep` finds them, also in `post`. */
   readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;
-  /** For transcripts, which hold what the agent's commands printed. */
+  /** Redacts transcripts, which contain the output of the agent's commands. */
   readonly redact: (text: string) => string;
   /** See Hiding. */
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** For what the CLI does beside a call, such as writing down a conversation. */
+/** Maximum time in ms for other tasks of the CLI, such as writing a session. */
 export const ASIDE_MS = MINUTE_MS;
 
 /** The CLI, and how it is started. */
@@ -119,7 +119,7 @@ export async function callCli(
   if (end.kind === 'not-started') throw cannotStart(program.file, end);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
-  // A refused option or an unusable setting is reported on stderr alone, and is in the log already.
+  // A refused option or an unusable setting is reported only on stderr, and is in the log already.
   isSaid = true;
   if (chunks === 0) reader.push(stderr.bytes());
   const isOurs = end.kind === 'cancelled' && !call.signal.aborted;
@@ -138,7 +138,7 @@ export async function callCli(
     .inHand(() => prepared.complete(ended))
     .then(
       (transcript) => ({ transcript, broken: null }),
-      // What the CLI has printed still says what the call cost.
+      // The CLI's output still contains the cost of the call.
       (error: unknown) => ({ transcript: ended, broken: asError(error) }),
     );
   const { transcript: printed, broken } = completed;
@@ -157,7 +157,10 @@ export async function callCli(
   };
 }
 
-/** The CLI's folder before and behind its process: in our hands where the CLI's adapter looks into it, and lent to what the adapter runs. */
+/**
+ * Returns functions for the CLI's folder before and after its process: `inHand` for work by the CLI's adapter, and
+ * `lend` for programs that the adapter runs.
+ */
 function ownFolder(
   { looksIntoFolder }: AgentCli,
   { room }: Pick<AgentOptions, 'room'>,
@@ -174,7 +177,7 @@ function ownFolder(
   };
 }
 
-/** What a call asks for goes before what the agent was set up with. */
+/** Prepares a call; its own settings override those of the agent. */
 function prepare(
   { cli, program }: Started,
   options: AgentOptions & { readonly lend: Lend },
@@ -204,12 +207,12 @@ function prepare(
   );
 }
 
-/** Makes the folder again for each call, so that a call never sees the files of another. */
+/** Creates the folder again for each call, so that a call never sees the files of another. */
 async function handIn(inbox: string, files: PreparedCall['files']): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(inbox, path);
     await mkdir(dirname(file), { recursive: true });
-    // The room's user passes through and reads, whatever the mask of this process.
+    // The sandbox's user must pass through and read, whatever the umask of this process.
     for (let folder = dirname(file); isWithin(folder, inbox); folder = dirname(folder)) await chmod(folder, 0o755);
     await rm(file, { force: true });
     await writeFile(file, text, { flag: 'wx' });
@@ -217,7 +220,10 @@ async function handIn(inbox: string, files: PreparedCall['files']): Promise<void
   }
 }
 
-/** A call that failed and says nothing of it has what it printed last on stderr for its words; what a CLI wrote there alone is no message of the agent. */
+/**
+ * Returns the transcript of a call without a result: if it failed silently, the last words on stderr are its error.
+ * Words that are only on stderr are not a message of the agent.
+ */
 function withoutResult(
   transcript: Transcript,
   { end, wrote, complaint }: { readonly end: ProgramEnd; readonly wrote: boolean; readonly complaint: string },
@@ -235,7 +241,7 @@ function withoutResult(
   };
 }
 
-/** The last line that says something: neither a frame of a stack trace, nor what a runtime adds below it. */
+/** Returns the last meaningful line: neither a frame of a stack trace, nor what a runtime adds below it. */
 function lastWords(complaint: string): string {
   const lines = complaint.split('\n').map((line) => line.trim());
   const said = lines.findLast((line) => /[a-z]{3}/i.test(line) && !OF_A_TRACE.test(line));
@@ -245,7 +251,7 @@ function lastWords(complaint: string): string {
 const OF_A_TRACE =
   /^(?:at \S|Node\.js v\d|[\w$]{1,60}: ['"\d[{]|\(Use `node |note: run with `RUST_BACKTRACE|File "[^"]*", line \d)/;
 
-/** Judged as if the CLI had given up by itself. */
+/** Returns the transcript of a stalled call as if the CLI had given up by itself. */
 function stalledTranscript(
   transcript: Transcript,
   stalled: Retrying,
@@ -255,13 +261,13 @@ function stalledTranscript(
   const { agentError } = judged;
   return {
     ...transcript,
-    // One that says no more is the provider's.
+    // An error without details is the provider's.
     agentError: agentError?.kind === 'other' ? { ...agentError, kind: 'server' } : agentError,
     usageLimit: transcript.usageLimit ?? judged.usageLimit,
   };
 }
 
-/** Few CLIs pass on how long the provider asks to wait. */
+/** Adds the provider's requested wait, which few CLIs report. */
 function withReset(limit: Transcript['usageLimit'], retryAt: number | null): Transcript['usageLimit'] {
   if (limit === null || limit.resumeAt !== null || retryAt === null) return limit;
   const { window, unconfirmed } = limit;

@@ -8,60 +8,60 @@ import type { AccessOf } from './access.ts';
 import type { Hiding } from './signed-texts.ts';
 import type { CallEvent, Retrying } from './stall-watch.ts';
 
-/** A coding agent's CLI, as far as running it differs from running another. */
+/** A coding agent's CLI, with everything that differs between CLIs. */
 export interface AgentCli {
-  /** As people know it: `Claude Code`. */
+  /** Its name for people: `Claude Code`. */
   readonly title: string;
-  /** null: it is a program of the user's, which is never installed, and is run for calls alone. */
+  /** The package; null for a user's own program, which is never installed and only runs for calls. */
   readonly source: CliPackage | null;
-  /** Whether `prepare` and what it returns read or write the CLI's own folder. */
+  /** True if `prepare` and its result read or write the CLI's own folder. */
   readonly looksIntoFolder: boolean;
   readonly accessOf: AccessOf;
-  /** What `--version` prints: the version, and the program's name where it is not the title. Anything else is printed by another program. */
+  /** The output of `--version`: the version, and the program's name unless it is the title. Any other output comes from another program. */
   readonly printedVersion: RegExp;
-  /** Whether it prints that it tries its provider again. What does it without a word is seen between it and its provider. */
+  /** True if it prints its retries. Silent retries show only in its requests to the provider. */
   readonly tellsRetries: boolean;
   readonly kindOfDenial: KindOfDenial;
   /** See Agent. */
   readonly coAuthor: string | null;
   readonly sessions: CliSessions;
-  /** How its own rules differ from the user's. */
+  /** Returns how its own rules differ from the user's. */
   readonly rulesGap: (allowedTools: readonly string[]) => RulesGap;
-  /** Which servers it does not get, since it cannot take them as they are meant, as sentences. */
+  /** Returns sentences about the servers that it does not get because it cannot run them as intended. */
   readonly unmappedServers: (servers: readonly McpServer[]) => readonly string[];
   readonly prepare: (call: CliCall, place: CliPlace) => Promise<PreparedCall>;
-  /** What a call that only retried amounts to, as if the CLI had given up by itself; `text` says so. */
+  /** Returns the judgement of a call that only retried, as if the CLI had given up by itself; `text` says so. */
   readonly judgeStall: (
     stall: Retrying & { readonly text: string; readonly now: number },
   ) => Pick<Transcript, 'agentError' | 'usageLimit'>;
 }
 
-/** Below the config folder, and made with it: for temporary files where those of the machine cannot be used. */
+/** Folder below the config folder and created with it, for temporary files if the machine's own cannot be used. */
 export const TEMPORARY_FOLDER = 'tmp';
 
-/** Where npm has the CLI. */
+/** The CLI's npm package. */
 export interface CliPackage {
   readonly name: string;
-  /** Paths below `node_modules` of what can be started, the best first. */
+  /** Returns the paths of its programs below `node_modules`, the best first. */
   readonly programs: (platform: { readonly os: string; readonly cpu: string }) => readonly string[];
 }
 
-/** How conversations leave the CLI's folder and come back. */
+/** Export and import of the CLI's sessions. */
 export interface CliSessions {
   readonly export: (place: SessionPlace, session: { readonly id: string } & Hiding) => Promise<ExportedSession>;
-  /** Puts a transcript where the CLI finds it; false when it cannot be one. */
+  /** Stores a transcript where the CLI finds it; returns false if it is not valid. */
   readonly import: (
     place: SessionPlace,
     session: { readonly id: string; readonly content: Uint8Array },
   ) => Promise<boolean>;
 }
 
-/** `isCut`: the oldest prompts and what came of them were left out. `why` completes "The transcript is not kept: …". */
+/** An exported session. `isCut` means that the oldest prompts and their results were left out. `why` completes "The transcript is not kept: …". */
 export type ExportedSession =
   | { readonly kind: 'exported'; readonly isCut: boolean; readonly content: Uint8Array }
   | { readonly kind: 'left-behind'; readonly why: string };
 
-/** `configFolder`: the CLI's own, for settings and conversations; `workFolder`: where it is started. */
+/** `configFolder` is the CLI's own, for settings and sessions; `workFolder` is where it is started. */
 export interface SessionPlace {
   readonly configFolder: string;
   readonly workFolder: string;
@@ -69,56 +69,56 @@ export interface SessionPlace {
 
 /** Where one call runs. */
 export interface CliPlace extends SessionPlace {
-  /** Where it may edit files as well, since `workFolder` is a part of it; null: nowhere. */
+  /** Another folder in which it may edit files, since `workFolder` is only a part of it; null if there is none. */
   readonly alsoFolder: string | null;
   /** The tree that it works in, at its own path on this machine. */
   readonly tree: string;
-  /** Files for the CLI which it cannot change: ours, readable for it. */
+  /** Folder of files for the CLI that it can read but not change. */
   readonly inbox: string;
-  /** Whether it runs in a room, which bounds what its commands can do. */
+  /** True if it runs in the agent's sandbox, which limits its commands. */
   readonly isolated: boolean;
-  /** Runs the CLI beside the call, where the call runs and with the same environment. */
+  /** Runs the CLI outside of the call, at the same place and with the same environment. */
   readonly run: (args: readonly string[], environment: Readonly<Record<string, string>>) => Promise<CollectedOutput>;
 }
 
-/** What is asked of one call. */
+/** The content of one call. */
 export interface CliCall {
-  /** null = the CLI's choice. */
+  /** The model; null leaves the choice to the CLI. */
   readonly model: string | null;
   readonly allowedTools: readonly string[];
-  /** Of its tools. */
+  /** MCP servers of its tools. */
   readonly servers: readonly McpServer[];
-  /** The user's own; they come last and so win over ours. */
+  /** The user's own arguments, which come last and so override ours. */
   readonly extraArgs: readonly string[];
   readonly resume: string | null;
-  /** null = no limit. */
+  /** Maximum cost in US dollars; null means no limit. */
   readonly budgetUsd: number | null;
-  /** What it gets beside its own: the allow-list of config/, and the way to its model. */
+  /** Additional environment: the allow-list of config/, and the access to its model. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** One call, ready to be started; the prompt goes to its stdin. */
+/** One call, ready to start; the prompt goes to its stdin. */
 export interface PreparedCall {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Path below the inbox → text. */
+  /** Text of each file by its path below the inbox. */
   readonly files: Readonly<Record<string, string>>;
   readonly openReader: (listener: CallListener) => CallReader;
-  /** What is only known when the process has ended, put into the transcript. */
+  /** Adds data to the transcript that is known only when the process has ended. */
   readonly complete: (transcript: Transcript) => Promise<Transcript>;
 }
 
-/** Hears what a call prints as it comes. `now`: from when reset times are understood. */
+/** Gets a call's output as it comes. `now` is the time from which reset times are understood. */
 export interface CallListener {
   readonly now: Clock;
   readonly hear: (event: CallEvent) => void;
 }
 
-/** Turns what one process prints into a transcript; never throws for what that is. */
+/** Turns the output of one process into a transcript; never throws for its content. */
 export interface CallReader {
   push(chunk: Uint8Array): void;
-  /** What comes on stderr. */
+  /** Takes output on stderr. */
   pushError(chunk: Uint8Array): void;
-  /** `succeeded`: exit code 0. */
+  /** Ends the output. `succeeded` means exit code 0. */
   end(exit: { readonly succeeded: boolean }): Transcript;
 }

@@ -5,12 +5,12 @@ import { createAgentReader } from '../reading/reader.ts';
 import type { CallEvent } from './stall-watch.ts';
 import type { AgentCli, CallListener, CallReader } from './cli.ts';
 
-/** Longest line that an event adds to the log, in characters. */
+/** Maximum length of a line that an event adds to the log, in characters. */
 const MAX_LINE = 300;
-/** A line on stderr that is longer is no report of a retry. */
+/** Maximum length of a line on stderr that may report a retry. */
 const MAX_ERROR_LINE = 16 * 1024;
 
-/** Reads the output of a CLI that prints in a dialect. `tokensBefore`: see CollectorOptions. */
+/** Opens a reader for a CLI that prints in a dialect. `tokensBefore`: see CollectorOptions. */
 export function openDialectReader(
   dialect: Dialect,
   { now, hear }: CallListener,
@@ -24,7 +24,7 @@ export function openDialectReader(
       hear(callEventOf(event));
     },
   });
-  // Some report there, and nowhere else, that they try again.
+  // Some CLIs report retries only here.
   const errors = createLines((line) => {
     const retry = dialect.parseText(line);
     if (retry !== null) hear(callEventOf(retry));
@@ -32,7 +32,7 @@ export function openDialectReader(
   return { push: reader.push, pushError: errors, end: () => reader.end() };
 }
 
-/** See AgentCli; for a CLI that prints in a dialect. */
+/** Returns `judgeStall` of AgentCli for a CLI that prints in a dialect. */
 export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   return ({ text, status, now }) => {
     const failure: Failure = { text, status, at: now };
@@ -69,7 +69,7 @@ function describe(event: AgentEvent): string {
   }
 }
 
-/** Takes bytes, gives whole lines; what is too long is left out. */
+/** Splits bytes into whole lines; lines that are too long are left out. */
 function createLines(take: (line: string) => void): (chunk: Uint8Array) => void {
   const decoder = new TextDecoder();
   let rest = '';

@@ -16,18 +16,18 @@ import {
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import type { AgentCli, CliPackage } from './cli.ts';
 
-/** Runs something while the folder of conversations is ours: with the agent's user gone, and the folder that user's again behind it. */
+/** Runs work while this program owns the session folder: the agent's user has no processes, and gets the folder back afterwards. */
 type Hands = <T>(work: (lend: Lend) => Promise<T>) => Promise<T>;
 
-/** Runs something of the agent's in between, for which the folder is its user's. */
+/** Runs a program of the agent in between, for which the folder belongs to its user. */
 export type Lend = <T>(work: () => Promise<T>) => Promise<T>;
 
 interface Installation extends Pick<AgentCli, 'title' | 'source'> {
-  /** Exact, e.g. `2.1.330`. */
+  /** An exact version, for example `2.1.330`. */
   readonly version: string;
-  /** Kept between runs by whoever names it. */
+  /** The installation folder, which the caller keeps between runs. */
   readonly folder: string;
-  /** Of the agent; npm gets what it needs of it and no key. */
+  /** The agent's environment; npm gets the part that it needs, without keys. */
   readonly environment: Readonly<Record<string, string>>;
   readonly runTag: string;
 }
@@ -37,10 +37,10 @@ const INSTALL_MS = 5 * MINUTE_MS;
 const NPM_NEEDS =
   /^(PATH|HOME|USER|LANG|TMPDIR|(https?|no)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|npm_config_(registry|cache|userconfig|globalconfig|cafile))$/i;
 
-/** npm's own waits between tries, 10 s and 60 s, make a runner without a network look hung. */
+/** npm's own waits between attempts, 10 s and 60 s, make a runner without a network seem to hang. */
 const NPM_RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'];
 
-/** Brings an exact version of a CLI into `folder` unless it is there, and returns how to start it; throws UserError. */
+/** Installs an exact version of a CLI into `folder` unless it is there, and returns how to start it; throws UserError. */
 export async function installCli({
   title,
   source,
@@ -59,7 +59,7 @@ export async function installCli({
   }
   const wanted = {
     ...{ title, source, version },
-    // Nothing of the lane: npm installs it for whoever is to start it.
+    // npm is not part of the lane: it installs the CLI for another user.
     room: null,
     runTag,
     environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),
@@ -67,7 +67,7 @@ export async function installCli({
   const present = await installedIn(folder, wanted);
   if (present !== null) return present;
 
-  // Made beside and then moved, so that a second run on this machine sees all of it or nothing.
+  // Built beside the folder and then moved, so that a second run on this machine sees all of it or nothing.
   const staging = `${folder}.${runTag}`;
   await mkdir(staging, { recursive: true });
   try {
@@ -79,7 +79,7 @@ export async function installCli({
   }
 }
 
-/** Another user starts it, whatever the mask of this process was. */
+/** Makes the installation readable for the other user who starts it, whatever the umask of this process. */
 async function openToAll(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => !entry.isSymbolicLink()).map((entry) => join(entry.parentPath, entry.name));
@@ -99,7 +99,7 @@ interface Wanted {
 }
 
 async function npmInstall(folder: string, { title, source, version, ...surroundings }: Wanted): Promise<void> {
-  // Scripts of packages are not run: the platform's package holds the binary, and nothing has to be linked.
+  // Scripts of packages are not run: the platform's package contains the binary, and nothing has to be linked.
   const args = [
     'install',
     '--prefix',
@@ -119,7 +119,7 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
   if (end.kind !== 'exited' || end.code !== 0) throw installError({ title, source, version }, end, stderr.toString());
 }
 
-/** Moves what npm made to its place, unless another run was faster: what that one may be running is not touched. */
+/** Moves npm's installation to its place, unless another run was faster: its installation may be in use and is not touched. */
 async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<Program | null> {
   if (!(await takesPlace(staging, folder))) {
     const other = await installedIn(folder, wanted);
@@ -133,7 +133,7 @@ async function moveInto(folder: string, staging: string, wanted: Wanted): Promis
   return installedIn(folder, wanted);
 }
 
-/** Moves the staged installation to `folder`. Returns false when something is there already. */
+/** Moves the staged installation to `folder`. Returns false if something is there already. */
 async function takesPlace(staging: string, folder: string): Promise<boolean> {
   try {
     await rename(staging, folder);
@@ -144,7 +144,7 @@ async function takesPlace(staging: string, folder: string): Promise<boolean> {
   }
 }
 
-/** Finds the program in `folder`. Returns null when it is missing or does not report the wanted version. */
+/** Finds the program in `folder`. Returns null if it is missing or does not report the wanted version. */
 async function installedIn(folder: string, { source, version, ...surroundings }: Wanted): Promise<Program | null> {
   const program = findProgram(folder, source);
   if (program === null) return null;
@@ -160,7 +160,7 @@ function notUsable(folder: string, { title, source, version }: Pick<Wanted, 'tit
   );
 }
 
-/** The platform's binary, or a script. */
+/** Returns the platform's binary, or a script. */
 function findProgram(folder: string, { programs }: CliPackage): Program | null {
   const candidates = programs({ os: process.platform, cpu: process.arch }).map((path) =>
     join(folder, 'node_modules', ...path.split('/')),
@@ -200,7 +200,7 @@ function installError(
   return new UserError('infrastructure', `${what}: npm ${sentence(describeCollected(end))} ${reasonIn(stderr)}`.trim());
 }
 
-/** The first line of npm's error that is no code. */
+/** Returns the first line of npm's error that is not a code. */
 function reasonIn(stderr: string): string {
   const lines = stderr
     .split('\n')
@@ -208,7 +208,7 @@ function reasonIn(stderr: string): string {
   return cut(lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '', 300);
 }
 
-/** Of a room, whose user is somebody else; null: all is ours at any time. */
+/** Returns the hands for a sandbox whose user is another one; for null, everything belongs to this user at any time. */
 export function handsOf(room: Pick<Room, 'folders' | 'give' | 'takeBack'> | null): Hands {
   if (room === null) return (work) => work((lent) => lent());
   const { session } = room.folders;

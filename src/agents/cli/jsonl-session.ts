@@ -7,19 +7,16 @@ import { asObject, type JsonObject } from '../reading/agent-event.ts';
 import type { ExportedSession } from './cli.ts';
 import { hideSecrets, type Hiding } from './signed-texts.ts';
 
-/** How the lines of one CLI's transcripts are read. */
+/** The form of the lines in one CLI's transcripts. */
 export interface SessionForm {
   readonly isMessage: (entry: JsonObject) => boolean;
-  /** Whether a transcript that is too long may begin here; null: it may not begin anywhere else. */
+  /** Tells whether a shortened transcript may begin here, and nowhere else; null if it cannot be shortened. */
   readonly isPrompt: ((entry: JsonObject) => boolean) | null;
-  /** The first line is about the whole session: a transcript that is too long keeps it. */
+  /** Set if the first line describes the whole session and stays in a shortened transcript. */
   readonly needsFirst?: true;
 }
 
-/**
- * Reads a transcript of lines of JSON without secrets, at most MAX_SESSION_BYTES of it: a longer one begins
- * at the first prompt that fits.
- */
+/** Exports a transcript of JSON lines without secrets, at most MAX_SESSION_BYTES of it: a longer one begins at the first prompt that fits. */
 export async function exportLines(path: string, hiding: Hiding, form: SessionForm): Promise<ExportedSession> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
   if (tail === null) return leftBehind('it is missing, empty or not a plain file');
@@ -33,25 +30,25 @@ export async function exportLines(path: string, hiding: Hiding, form: SessionFor
         ? `its last prompt and the answer to it are larger than ${String(MAX_MEBIBYTES)} MiB`
         : 'it contains no message',
     );
-  // Bytes that are no UTF-8 have grown when they were read.
+  // Bytes that are not UTF-8 have grown by decoding.
   if (content.length > MAX_SESSION_BYTES) return leftBehind(TOO_LARGE);
   return { kind: 'exported', isCut: tail.isCut, content };
 }
 
-/** Why a conversation is left out whole. */
+/** Why a whole session is left out. */
 export const SIGNED_SECRET = 'a secret is in what its provider signed or encrypted';
 
-/** `why` completes "The transcript is not kept: …". */
+/** Returns an export without content. `why` completes "The transcript is not kept: …". */
 export function leftBehind(why: string): ExportedSession {
   return { kind: 'left-behind', why };
 }
 
-/** Whether it can be a transcript by its size. */
+/** Tells whether the size is possible for a transcript. */
 export function mayBeSession(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
 
-/** Folds the kept lines of a transcript into one value. Returns `start` when there is no transcript or it may not be read. */
+/** Folds the kept lines of a transcript into one value. Returns `start` if there is no transcript or it may not be read. */
 export async function foldLines<T>(path: string, start: T, fold: (so: T, entry: JsonObject) => T): Promise<T> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, {})).catch(() => null);
   let so = start;
@@ -66,18 +63,18 @@ const MAX_MEBIBYTES = MAX_SESSION_BYTES / (1024 * 1024);
 
 const TOO_LARGE = `it is larger than ${String(MAX_MEBIBYTES)} MiB`;
 
-/** Of a first line that is needed. */
+/** Maximum size of a first line that is kept. */
 const MAX_FIRST_BYTES = 1024 * 1024;
 
 /** Whole lines at the end of a transcript. */
 interface Tail {
-  /** The very first line of one that is cut, where it is needed; empty otherwise. */
+  /** The first line of a shortened transcript, if it is needed; empty otherwise. */
   readonly first: Buffer;
   readonly bytes: Buffer;
   readonly isCut: boolean;
 }
 
-/** The last MAX_SESSION_BYTES at most, whatever the size: the rest is never in memory. */
+/** Reads the last MAX_SESSION_BYTES at most, whatever the size: the rest is never in memory. */
 async function readTail(
   file: FileHandle,
   size: number,
@@ -85,7 +82,7 @@ async function readTail(
 ): Promise<Tail> {
   const isCut = size > MAX_SESSION_BYTES;
   const first = isCut && needsFirst === true ? await readFirst(file) : Buffer.alloc(0);
-  // One byte more tells whether a line begins exactly at the limit.
+  // One extra byte shows whether a line begins exactly at the limit.
   const buffer = Buffer.alloc(isCut ? MAX_SESSION_BYTES - first.length + 1 : size);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, size - buffer.length);
   const bytes = buffer.subarray(0, bytesRead);
@@ -130,7 +127,7 @@ function keepLines(
   return { content: Buffer.concat(kept), hasMessage };
 }
 
-/** One after another: as text, all of them would take several times the memory. */
+/** Yields lines one by one: together, they would take several times the memory as text. */
 function* linesOf(bytes: Buffer): Generator<string> {
   for (let start = 0; start < bytes.length;) {
     const end = endOfLine(bytes, start);
@@ -139,7 +136,7 @@ function* linesOf(bytes: Buffer): Generator<string> {
   }
 }
 
-/** Where the line's break is; the last line may have none. */
+/** Returns the index of the line's break; the last line may have none. */
 function endOfLine(bytes: Buffer, start: number): number {
   const end = bytes.indexOf('\n', start);
   return end < 0 ? bytes.length : end;
@@ -152,28 +149,28 @@ function parseEntry(line: string): JsonObject | null {
 /** Returns the line without secrets, or null if nothing readable is left of it. Throws SignedSecret if the whole session has to be left out. */
 function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | null {
   try {
-    // Without an escape in the line, what is in its texts is in the line as well.
+    // Without an escape in the line, its texts are unchanged in the line as well.
     if (!line.includes('\\') && hiding.redact(line) === line) return line;
     const hidden = hideSecrets(entry, hiding);
     if (hidden.kind === 'signed') throw new SignedSecret();
     if (hidden.kind === 'unchanged') return line;
     return parseEntry(hidden.json) === null ? null : hidden.json;
   } catch (error) {
-    // An agent may write lines that are nested too deeply for us.
+    // An agent may write lines that are nested too deeply for this program.
     if (error instanceof RangeError) return null;
     throw error;
   }
 }
 
-/** A secret is in what a provider signed: without that block, or with another one, it would refuse the conversation. */
+/** A secret is in signed content: without that block, or with a changed one, the provider would refuse the session. */
 class SignedSecret extends Error {}
 
-/** What `read` makes of a file where an agent can write; null when it is absent, empty or no plain file. */
+/** Returns the result of `read` for a file in a folder that an agent can write; null if it is absent, empty or not a plain file. */
 export async function readPlainFile<T>(
   path: string,
   read: (file: FileHandle, size: number) => Promise<T> | null,
 ): Promise<T | null> {
-  // A link to another file must not be followed, a pipe must not be waited for.
+  // A link to another file must not be followed, and a pipe must not be waited for.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: unknown) => {
       if (isAbsent(error)) return null;
@@ -189,7 +186,7 @@ export async function readPlainFile<T>(
   }
 }
 
-/** Writes a file below a folder where an agent can write: whatever it put in the way, a link above all, goes. */
+/** Writes a file below a folder that an agent can write, and removes anything in the way, above all links. */
 export async function placeFile(
   root: string,
   [...folders]: readonly string[],
@@ -206,7 +203,7 @@ export async function placeFile(
   await writeFile(path, file.content, { mode: 0o600, flag: 'wx' });
 }
 
-/** Removes what has a name below a folder where an agent can write. */
+/** Removes the entry of this name below a folder that an agent can write. */
 export async function removeFile(root: string, [...folders]: readonly string[], name: string): Promise<void> {
   let folder = root;
   for (const part of folders) {
@@ -218,13 +215,13 @@ export async function removeFile(root: string, [...folders]: readonly string[], 
   await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Removes all but what has one of the names from a folder where an agent can write. */
+/** Removes all entries but those with one of the names from a folder that an agent can write. */
 export async function keepOnly(folder: string, kept: readonly string[]): Promise<void> {
   const names = (await listPlainFiles(folder, 'any')).filter((name) => !kept.includes(name));
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
-/** Names of what is in a folder where an agent can write, in order; only with `any`, links are among it. */
+/** Returns the names of entries in a folder that an agent can write, in order; links are only included with `any`. */
 export async function listPlainFiles(folder: string, kind: 'file' | 'folder' | 'any'): Promise<readonly string[]> {
   const found = await lstat(folder).catch(() => null);
   if (found?.isDirectory() !== true) return [];
@@ -247,7 +244,7 @@ function isAbsent(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'ENXIO';
 }
 
-/** The real path of a folder; where it is not there any more, the one that it had. */
+/** Returns the real path of a folder, or the one that it had if it no longer exists. */
 export async function realPathOfFolder(path: string): Promise<string> {
   return await realpath(path).catch(async () =>
     dirname(path) === path ? path : join(await realPathOfFolder(dirname(path)), basename(path)),

@@ -1,11 +1,11 @@
-/** Where OpenAI's API is. */
+/** Address of OpenAI's API. */
 export const OPENAI_ADDRESS = 'https://api.openai.com/v1';
 
-/** Of OpenCode, behind the broker's address: whose API is spoken, a provider's own or what all that speak like OpenAI have. */
+/** OpenCode's path behind the broker's address: a provider's own API, or the one of all OpenAI-compatible servers. */
 export const OWN_PATH = '/v1';
 export const GATEWAY_PATH = '/chat/v1';
 
-/** Of a provider without a cloud's login. No name fits. */
+/** Variables of a provider without a cloud login. No name matches. */
 const PLAIN = {
   ...{ otherSecrets: [], switches: [], lastingCloudKeys: [], cloudKeys: [] },
   cloudVariables: /^(?!)/,
@@ -102,7 +102,8 @@ export const opencodeProvider = {
 /** The variables by which GitHub Copilot CLI finds its provider: GitHub's own service, or one of the user's. */
 export const copilotProvider = {
   ...PLAIN,
-  // Not GH_TOKEN and GITHUB_TOKEN, which it would take as well: that of a job is none for Copilot, and opens the repository.
+  // GH_TOKEN and GITHUB_TOKEN, which the CLI would accept, are left out: a job's token does not work for Copilot, and
+  // opens the repository.
   variables:
     /^COPILOT_(GITHUB_TOKEN|GH_HOST|MODEL|CACHE_HOME|PROVIDER_(BASE_URL|TYPE|API_KEY|BEARER_TOKEN|WIRE_API|AZURE_API_VERSION|MODEL_ID|WIRE_MODEL|MAX_PROMPT_TOKENS|MAX_OUTPUT_TOKENS|HEADERS))$/,
   keys: ['COPILOT_GITHUB_TOKEN', 'COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN'],
@@ -132,7 +133,7 @@ export const qwenProvider = {
   ],
 } as const;
 
-/** How commits name the agents, as their own commits do; null: a program of the user's has no name. */
+/** The co-author lines of the agents, as in their own commits; null for a user's program, which has no name. */
 export const CO_AUTHORS = {
   claude: 'Claude <noreply@anthropic.com>',
   codex: 'Codex <noreply@openai.com>',

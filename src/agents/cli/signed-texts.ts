@@ -2,24 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { mapTexts } from '../../core/text/redact.ts';
 import { asObject, type JsonObject } from '../reading/agent-event.ts';
 
-/** What hides secrets in a transcript. */
+/** The functions that hide secrets in a transcript. */
 export interface Hiding {
-  /** Hides known secrets, and what has the form of a key. */
+  /** Hides known secrets, and texts that look like a key. */
   readonly redact: (text: string) => string;
-  /** Tells known secrets from what only has the form of a key, as chance has it in signatures; without it both are taken for secrets. */
+  /** Tells known secrets from random matches of the key patterns, as in signatures; without it both count as secrets. */
   readonly holdsSecret?: (text: string) => boolean;
 }
 
-/** An entry without secrets, as JSON. `unchanged`: it holds none. `signed`: one is in what its provider signed or encrypted, of which nothing may change. */
+/**
+ * An entry without secrets, as JSON. `unchanged`: it contains none. `signed`: one is in content that its provider
+ * signed or encrypted, which must not change.
+ */
 export type HiddenEntry =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'changed'; readonly json: string }
   | { readonly kind: 'signed' };
 
 /**
- * Hides secrets in an entry of a transcript, text by text and once more as a whole, since the names of properties may be
- * an agent's choice. What the provider signed or encrypted stays as it is: it refuses a conversation in which a byte of it
- * is another one. Throws a RangeError for what is nested too deeply.
+ * Hides secrets in an entry of a transcript, text by text and once more as a whole, since an agent may choose the names
+ * of properties. Signed or encrypted content stays as it is: the provider refuses a session if one byte of it differs.
+ * Throws a RangeError for entries that are nested too deeply.
  */
 export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding): HiddenEntry {
   const signed: string[] = [];
@@ -58,12 +61,15 @@ export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding):
   }
 }
 
-/** `signature`, `thoughtSignature`, `encrypted_content`, `reasoningEncryptedContent`, `reasoningOpaque`, …: without blanks, so that a text of that name is not one. */
+/**
+ * Tells whether a field is a signature: `signature`, `thoughtSignature`, `encrypted_content`,
+ * `reasoningEncryptedContent`, `reasoningOpaque`, …, without blanks, which a text of that name has.
+ */
 function isSignedKey(key: string, text: string): boolean {
   return /signature|encrypted|opaque/i.test(key) && !/\s/.test(text);
 }
 
-/** A thought whose words are signed, too, or that is encrypted as a whole. */
+/** Tells whether a block is a thought whose words are signed as well, or that is encrypted as a whole. */
 function isSignedThought(block: JsonObject): boolean {
   const { type } = block;
   if (type === 'redacted_thinking') return true;

@@ -1,55 +1,55 @@
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { ProviderFailure, ProviderSign } from '../../ports/broker.ts';
 
-/** What a call prints, as far as it matters while it runs. `line`: for who follows the job; empty: nothing. */
+/** An event of a call's output that matters while it runs. `line` is for people who follow the job, or empty. */
 export type CallEvent =
   | { readonly kind: 'work'; readonly line: string }
-  /** The CLI's own account of how the call ended: nothing more has to come. */
+  /** The CLI's own report of how the call ended: nothing more has to come. */
   | { readonly kind: 'result'; readonly line: string }
-  /** Tasks that go on behind a result: how many there are, or how many more (`running` null). */
+  /** Tasks that continue after a result: their number, or the change of it (`running` is null). */
   | { readonly kind: 'tasks'; readonly line: ''; readonly running: number | null; readonly more: number }
   /** MCP servers that the agent was given and cannot use. */
   | { readonly kind: 'servers'; readonly line: ''; readonly failed: readonly string[] }
-  /** A try is on its way to the provider: who waited before it waits no more. */
+  /** An attempt is on its way to the provider: the wait before it is over. */
   | { readonly kind: 'try'; readonly line: '' }
   | { readonly kind: 'retry'; readonly line: string; readonly retry: Retry };
 
-/** The CLI tries its provider again. */
+/** A retry of the CLI at its provider. */
 interface Retry {
-  /** HTTP status of the provider's last answer; null: there was none, or it is unknown. */
+  /** HTTP status of the provider's last answer; null if there was none, or it is unknown. */
   readonly status: number | null;
-  /** A name for it, or words; null: none are known. */
+  /** Name or description of the cause; null if it is unknown. */
   readonly cause: string | null;
-  /** How long it waits before its next try, in ms; null: it does not say. */
+  /** Time in ms before its next attempt; null if it is not reported. */
   readonly waitMs: number | null;
 }
 
-/** A call of which nothing but retries has come since `since`; instants in ms. */
+/** A call that has only retried since `since`; instants in ms. */
 export interface Retrying {
   readonly since: number;
-  /** Until then the CLI only waits before its next try. */
+  /** Until then the CLI only waits before its next attempt. */
   readonly waitsUntil: number;
   /** See Retry. */
   readonly status: number | null;
   readonly cause: string | null;
 }
 
-/** Watches one call for nothing but retries; to be ended with it. */
+/** Watches one call for nothing but retries; must be ended with the call. */
 export interface StallWatch {
-  /** What the CLI prints. */
+  /** Takes an event of the CLI's output. */
   see(event: CallEvent): void;
-  /** What its provider does. */
+  /** Takes a sign of its provider. */
   hear(sign: ProviderSign): void;
-  /** Aborted when the call has stalled. */
+  /** Aborted if the call has stalled. */
   readonly signal: AbortSignal;
-  /** What came last of a call that has stalled; null: it has not. */
+  /** Returns the last retry of a call that has stalled, or null. */
   stalled(): Retrying | null;
-  /** Until when the provider asked to wait (ms), if that was its last answer; null: it did not. */
+  /** Returns the instant until which the provider asked to wait (ms), if that was its last answer, or null. */
   retryAt(): number | null;
   end(): void;
 }
 
-/** `tellsRetries`: see AgentCli. Of a CLI that does, its provider's signs are only the words for what it says. */
+/** `tellsRetries`: see AgentCli. If the CLI reports retries, its provider's signs only supply the words. */
 export function createStallWatch({
   stallMs,
   now,
@@ -67,7 +67,7 @@ export function createStallWatch({
   return {
     see,
     hear: (sign) => {
-      // What ends with the call says nothing of the provider.
+      // Requests that end with the call say nothing about the provider.
       if (stall.signal.aborted || isOver) return;
       if (sign.kind === 'answered') failure = null;
       else if (sign.kind === 'failed')
@@ -89,7 +89,7 @@ export function createStallWatch({
   };
 
   function see(event: CallEvent): void {
-    // What is printed while it is being ended changes nothing, and what is read behind its end starts no timer.
+    // Output while the call is being ended changes nothing, and output read after its end starts no timer.
     if (stall.signal.aborted || isOver) return;
     clearTimeout(timer);
     const at = now();
@@ -105,7 +105,7 @@ export function createStallWatch({
   }
 }
 
-/** The provider's sign in place of what the CLI does not print. */
+/** Returns the event for the provider's sign, in place of one that the CLI does not print. */
 function eventOf(sign: ProviderSign): CallEvent {
   switch (sign.kind) {
     case 'asked':
@@ -113,23 +113,23 @@ function eventOf(sign: ProviderSign): CallEvent {
     case 'answered':
       return { kind: 'work', line: '' };
     case 'failed':
-      // How long the CLI waits is its own choice.
+      // The CLI itself chooses how long it waits.
       return { kind: 'retry', line: '', retry: { status: sign.status, cause: sign.words, waitMs: null } };
   }
 }
 
-/** What an event makes of it; null: the agent is at work. */
+/** Returns the retrying state after an event; null if the agent is at work. */
 export function retryingAfter(retrying: Retrying | null, event: CallEvent, now: number): Retrying | null {
   if (event.kind === 'try') return retrying && { ...retrying, waitsUntil: now };
   if (event.kind !== 'retry') return null;
   const { status, cause, waitMs } = event.retry;
-  // Who does not say how long it waits may wait for hours.
+  // A CLI that does not report its wait may wait for hours.
   return { since: retrying?.since ?? now, waitsUntil: now + (waitMs ?? Infinity), status, cause };
 }
 
 /**
- * When the call has stalled unless another event comes first; an instant that has passed: now. null: only the next event
- * can tell, since a try that is under way may be one that is answered, by a model that is slow.
+ * Returns when the call has stalled unless another event comes first; a past instant means now. null means that only
+ * the next event can decide, since a slow model may still answer the current attempt.
  */
 export function stallsAt(retrying: Retrying | null, stallMs: number): number | null {
   if (retrying === null) return null;
@@ -137,7 +137,7 @@ export function stallsAt(retrying: Retrying | null, stallMs: number): number | n
   return retrying.waitsUntil >= deadline ? deadline : null;
 }
 
-/** The failure that the CLI would have reported in the end. */
+/** Returns the failure that the CLI would have reported in the end. */
 export function stallText({ status, cause }: Pick<Retrying, 'status' | 'cause'>, stallMs: number): string {
   const answer = status === null ? 'did not answer' : `answered HTTP ${String(status)}`;
   const named = cause === null || cause === 'unknown' || cause === '' ? '' : ` (${cause})`;
@@ -149,18 +149,18 @@ function inMinutes(ms: number): string {
   return minutes === 1 ? '1 minute' : `${String(minutes)} minutes`;
 }
 
-/** A CLI that has given its result may take so long to write down its conversation and exit. */
+/** Time in ms for a CLI that has given its result to write its session and exit. */
 export const LINGER_MS = 45_000;
 
-/** Watches one call for a CLI that has given its result and does not exit; to be ended with it. */
+/** Watches one call for a CLI that has given its result and does not exit; must be ended with the call. */
 interface LingerWatch {
   see(event: CallEvent): void;
-  /** Aborted when the result was given `lingerMs` ago, and nothing is under way. */
+  /** Aborted if the result was given `lingerMs` ago, and nothing is in progress. */
   readonly signal: AbortSignal;
   end(): void;
 }
 
-/** What comes behind a result begins another turn, whose own result then counts. While tasks run in the background the CLI waits for them. */
+/** Creates the watch. Output after a result begins another turn, whose own result then counts. The CLI waits for tasks in the background. */
 export function createLingerWatch(lingerMs: number): LingerWatch {
   const lingered = new AbortController();
   let hasResult = false;

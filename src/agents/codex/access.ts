@@ -2,7 +2,7 @@ import { brokeredAccess, type AccessOf, valueIn, valuesIn } from '../cli/access.
 import { OPENAI_ADDRESS } from '../cli/providers.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 
-/** Codex's way to OpenAI, or to another provider of the Responses API. */
+/** Returns Codex's access to OpenAI, or to another provider of the Responses API. */
 export const accessOf: AccessOf = (given, setting) => {
   const key = valueIn(given, 'OPENAI_API_KEY') || valueIn(given, 'CODEX_API_KEY');
   if (key === '') return { kind: 'direct', environment: given };
@@ -18,7 +18,7 @@ export const accessOf: AccessOf = (given, setting) => {
   });
 };
 
-/** By which header a variable says whose account pays, where a key is good for several. */
+/** Headers by variable that select the paying account, for keys that serve several. */
 const ACCOUNT: Readonly<Record<string, string>> = {
   OPENAI_ORGANIZATION: 'openai-organization',
   OPENAI_PROJECT: 'openai-project',

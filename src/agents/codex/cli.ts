@@ -31,10 +31,10 @@ import { accessOf } from './access.ts';
 import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
 import { codexMcpServers, type CodexSandbox, codexRules } from './tool-rules.ts';
 
-/** What the command line of one call is made of. */
+/** The parts of one call's command line. */
 type CodexRequest = Omit<CliCall, 'budgetUsd'> &
   Pick<CliPlace, 'configFolder' | 'alsoFolder'> & {
-    /** What bounds the agent's commands; null: only what is around the process. */
+    /** The limits of the agent's commands; null if only the process's surroundings limit them. */
     readonly sandbox: CodexSandbox | null;
   };
 
@@ -45,11 +45,11 @@ const SANDBOX_PROBE: readonly string[] = [
   ...['--', 'true'],
 ];
 
-/** What belongs to a person at a terminal, or reaches out to servers by itself. */
+/** Features that need a person at a terminal, or that contact servers unasked. */
 const FEATURES_OFF = [
   ...['apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'skill_mcp_dependency_install', 'memories', 'goals'],
   ...['browser_use', 'browser_use_external', 'in_app_browser', 'computer_use', 'image_generation', 'multi_agent'],
-  // The broker reads what is sent.
+  // The broker reads the requests.
   'enable_request_compression',
   // Without a network the CLI would retry forever.
   'unbounded_connection_retries',
@@ -59,12 +59,12 @@ type Settings = Readonly<Record<string, string | number | boolean | readonly str
 
 const SESSIONS = 'sessions';
 
-/** Any day will do. */
+/** The date is arbitrary. */
 const IMPORTED = [SESSIONS, '2026', '01', '01'];
 
 const IMPORTED_AT = '2026-01-01T00-00-00';
 
-/** A run makes one or two; an agent that makes more is not followed into all of them. */
+/** Maximum number of day folders: a run creates one or two, and an agent may create any number. */
 const MAX_DAYS = 400;
 
 const form: SessionForm = {
@@ -75,10 +75,10 @@ const form: SessionForm = {
   needsFirst: true,
 };
 
-/** What is wrong with the sandbox here, found once for each run, whose config folder is its own. */
+/** The problem of the sandbox here, found once for each run, whose config folder is its own. */
 const probes = new Map<string, Promise<string | null>>();
 
-/** OpenAI's Codex: `codex exec --json`. */
+/** The CLI of OpenAI's Codex: `codex exec --json`. */
 export const cli: AgentCli = {
   title: 'Codex',
   source: {
@@ -103,7 +103,7 @@ export const cli: AgentCli = {
     await resetCodexHome(place.configFolder);
     const environment = codexEnvironment(call.environment, place.configFolder);
     const sandbox = await sandboxFor(call, environment, place);
-    // It prints the sum of all that the session has used.
+    // It prints the total usage of the session.
     const tokensBefore = call.resume === null ? 0 : await tokensOfCodexSession(place.configFolder, call.resume);
     return {
       args: codexArguments({ ...call, ...place, sandbox }),
@@ -116,13 +116,16 @@ export const cli: AgentCli = {
   judgeStall: judgeStallIn(dialect),
 };
 
-/** As the package names its builds. */
+/** Returns the platform's name in the package's builds. */
 function tripleOf(os: string, cpu: string): string {
   const machine = cpu === 'arm64' ? 'aarch64' : 'x86_64';
   return os === 'darwin' ? `${machine}-apple-darwin` : `${machine}-unknown-linux-musl`;
 }
 
-/** The sandbox of a call by its rules; null: Codex can have none here, and the room around it is the limit. Throws UserError where that is no limit either. */
+/**
+ * Returns the sandbox of a call by its rules; null if Codex cannot have one here and the agent's sandbox around it is
+ * the limit. Throws UserError if that is no limit either.
+ */
 export async function sandboxFor(
   { allowedTools }: Pick<CliCall, 'allowedTools'>,
   environment: CliCall['environment'],
@@ -143,7 +146,7 @@ function remember(configFolder: string, probing: Promise<string | null>): Promis
 
 async function probe(environment: CliCall['environment'], run: CliPlace['run']): Promise<string | null> {
   const { end, stderr } = await run(SANDBOX_PROBE, environment);
-  // Nothing is asked where the call is only shown.
+  // Nothing is probed if the call is only shown.
   if (end.kind === 'cancelled' || (end.kind === 'exited' && end.code === 0)) return null;
   return `it ${sentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
 }
@@ -155,7 +158,7 @@ function problemText(problem: string, isolated: boolean): string {
     : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which bounds the agent in its place.`;
 }
 
-/** See exportLines: the rollout, which is all that `resume` needs (0.169). */
+/** Exports the rollout, which is all that `resume` needs (0.169). See exportLines. */
 async function exportCodexSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
@@ -167,24 +170,27 @@ async function exportCodexSession(
     : exportLines(join(configFolder, ...path), hiding, form);
 }
 
-/** Puts a rollout where `resume <id>` finds it. Returns false when the text is not a rollout or the id is not valid. */
+/** Stores a rollout where `resume <id>` finds it. Returns false if the text is not a rollout or the id is not valid. */
 async function importCodexSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !mayBeSession(content)) return false;
-  // A second one of the same session could be the one that is found.
+  // A second rollout of the same session could be found instead.
   for (const path of await rolloutsOf(configFolder, id)) await rm(join(configFolder, ...path), { force: true });
   await placeFile(configFolder, IMPORTED, { name: `rollout-${IMPORTED_AT}-${id}.jsonl`, content });
   return true;
 }
 
-/** Leaves nothing in the CLI's folder but conversations: instructions, variables and skills that an earlier call left there would count in this one. */
+/**
+ * Removes everything but sessions from the CLI's folder: instructions, variables and skills that an earlier call left
+ * there would count in this one.
+ */
 export async function resetCodexHome(configFolder: string): Promise<void> {
   await keepOnly(configFolder, [SESSIONS]);
 }
 
-/** What a session has used so far; null: unknown. */
+/** Returns the tokens that a session has used so far, or null if they are unknown. */
 export async function tokensOfCodexSession(configFolder: string, id: string): Promise<number | null> {
   if (!UUID.test(id)) return null;
   const path = (await rolloutsOf(configFolder, id).catch(() => [])).at(-1);
@@ -193,7 +199,7 @@ export async function tokensOfCodexSession(configFolder: string, id: string): Pr
     : foldLines<number | null>(join(configFolder, ...path), null, (last, entry) => totalIn(entry) ?? last);
 }
 
-/** Files `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, the newest last. */
+/** Returns the files `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, the newest last. */
 async function rolloutsOf(configFolder: string, id: string): Promise<readonly (readonly string[])[]> {
   let folders: readonly (readonly string[])[] = [[SESSIONS]];
   for (const digits of [/^\d{4}$/, /^\d\d$/, /^\d\d$/]) {
@@ -227,17 +233,17 @@ function totalIn({ type, payload }: JsonObject): number | null {
   return input === null && output === null ? null : (input ?? 0) + (output ?? 0);
 }
 
-/** Command line of Codex without a person beside it; the prompt goes to stdin. */
+/** Returns the command line of Codex for unattended use; the prompt goes to stdin. */
 export function codexArguments(request: CodexRequest): string[] {
   const { model, servers, extraArgs, resume } = request;
-  // For anything but a UUID it would begin a new session without a word.
+  // For anything but a UUID, it would silently begin a new session.
   const session = resume !== null && UUID.test(resume) ? resume : null;
   return [
     'exec',
     ...(session === null ? [] : ['resume']),
     '--json',
     '--skip-git-repo-check',
-    // What the agent wrote into the CLI's folder in an earlier call.
+    // Files that the agent wrote into the CLI's folder in an earlier call.
     ...['--ignore-user-config', '--ignore-rules'],
     ...(model === null ? [] : [`--model=${model}`]),
     ...overrides(settingsOf(request)),
@@ -250,7 +256,7 @@ export function codexArguments(request: CodexRequest): string[] {
 
 function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexRequest): Settings {
   return {
-    // The built-in one tries another kind of connection first, and its retries cannot be set.
+    // The built-in provider tries another kind of connection first, and its retries cannot be set.
     model_provider: 'ralph',
     'model_providers.ralph.name': 'ralph',
     'model_providers.ralph.base_url': environment['OPENAI_BASE_URL'] || OPENAI_ADDRESS,
@@ -263,7 +269,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
     ...(sandbox?.mode === 'workspace-write' ? workspaceSettings(sandbox, environment, place) : {}),
     ...shellVariables(environment, place.configFolder),
     web_search: allowsWebSearch(allowedTools) ? 'live' : 'disabled',
-    // The repository's instructions and skills are texts of strangers.
+    // The repository's instructions and skills are untrusted texts.
     project_doc_max_bytes: 0,
     'skills.include_instructions': false,
     'analytics.enabled': false,
@@ -272,7 +278,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
   };
 }
 
-/** What its commands may do beside writing in the work folder and the temporary ones. */
+/** Returns the settings for writing outside of the work folder and the temporary ones, and for the network. */
 function workspaceSettings(
   { writableRoots, networkAccess }: CodexSandbox,
   environment: CliCall['environment'],
@@ -285,7 +291,7 @@ function workspaceSettings(
   };
 }
 
-/** What the process itself must have otherwise, its commands get back. */
+/** Returns the variables that the process itself needs changed, so that its commands get the originals. */
 function shellVariables(environment: CliCall['environment'], configFolder: string): Settings {
   const temporary = hiddenTemporary(environment, configFolder);
   const zone = environment['TZ'] ?? '';
@@ -295,16 +301,16 @@ function shellVariables(environment: CliCall['environment'], configFolder: strin
   };
 }
 
-/** JSON of a text, a number, a truth or a list of texts is TOML as well. */
+/** Returns the settings as arguments: JSON of a text, a number, a boolean or a list of texts is TOML as well. */
 function overrides(settings: Settings): readonly string[] {
   return Object.entries(settings).flatMap(([name, value]) => [
     '-c',
-    // But for one character that JSON leaves alone.
+    // JSON leaves this one character unescaped.
     `${name}=${JSON.stringify(value).replaceAll('\u007f', '\\u007f')}`,
   ]);
 }
 
-/** The environment of the CLI; nothing that is given moves its files or the clock by which it names a reset. */
+/** Returns the environment of the CLI; no given variable moves its files or the time zone in which it reports a reset. */
 export function codexEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {
     NO_COLOR: '1',
@@ -315,7 +321,7 @@ export function codexEnvironment(given: CliCall['environment'], configFolder: st
   };
 }
 
-/** The temporary folder where the CLI must not know it: with its own folder below it, it runs no command at all. null: it may. */
+/** Returns the temporary folder if the CLI must not know it, or null: with its own folder below the temporary one, it runs no command at all. */
 function hiddenTemporary(environment: CliCall['environment'], configFolder: string): string | null {
   const temporary = resolve('/', environment['TMPDIR'] || '/tmp');
   const way = relative(temporary, configFolder);

@@ -21,16 +21,16 @@ import {
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
-/** Codex, 0.169, knows no rules for commands or tools: a sandbox of the operating system holds all that it runs. */
+/** The limits of Codex, 0.169, which has no rules for commands or tools: a sandbox of the operating system limits everything that it runs. */
 export interface CodexSandbox {
   readonly mode: 'read-only' | 'workspace-write';
-  /** For `sandbox_workspace_write.network_access`. */
+  /** The value of `sandbox_workspace_write.network_access`. */
   readonly networkAccess: boolean;
-  /** For `sandbox_workspace_write.writable_roots`, besides the work tree. */
+  /** The value of `sandbox_workspace_write.writable_roots`, besides the work tree. */
   readonly writableRoots: readonly string[];
 }
 
-/** `gitFolder`: where the repository's own files are, such as `/repo/.git`. */
+/** Returns the limits by the rules. `gitFolder` contains the repository's own files, such as `/repo/.git`. */
 export function codexRules(
   rules: readonly string[],
   { gitFolder }: { readonly gitFolder: string },
@@ -42,7 +42,7 @@ export function codexRules(
     own: {
       mode: commands || edits ? 'workspace-write' : 'read-only',
       networkAccess: commands,
-      // The sandbox keeps the folder read-only otherwise, and Git can record nothing.
+      // Otherwise the sandbox keeps the folder read-only, and Git can record nothing.
       writableRoots: WRITES_TO_GIT.some((line) => refusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
     },
     unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...readsOutside(parsed)]),
@@ -66,7 +66,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
     case 'read':
     case 'bookkeeping':
     case 'web-search':
-    // By the servers that it is given.
+    // Applied by the servers that it is given.
     case 'mcp':
       return false;
     case 'web-fetch':
@@ -76,7 +76,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
   }
 }
 
-/** Servers as `-c` overrides of Codex, which puts no variables into texts: it hands them on by name. */
+/** Returns servers as `-c` overrides of Codex, which does not replace variables in texts: it passes them on by name. */
 export function codexMcpServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   const { own, unmapped } = mapServers(servers, 'Codex', (server) =>
     server.kind === 'command' ? commandOf(server) : remoteOf(server),
@@ -124,7 +124,7 @@ function remoteOf({ transport, url, headers, tools }: RemoteServer): Mapped<stri
   });
 }
 
-/** Nobody is there to be asked about a call. */
+/** Returns the common settings: nobody is there to approve a call. */
 function common(tools: readonly string[]): Readonly<Record<string, string>> {
   return {
     ...(tools.length === 0 ? {} : { enabled_tools: tomlList(tools) }),
@@ -137,7 +137,7 @@ function mapped(fields: Readonly<Record<string, string>>): Mapped<string> {
   return { kind: 'mapped', entry: `{${written.join(',')}}` };
 }
 
-/** A basic string of TOML: its escapes are those of JSON, once the character that JSON leaves alone is escaped too. */
+/** Returns a basic string of TOML: its escapes are those of JSON, plus the one character that JSON leaves unescaped. */
 function tomlText(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
 }

@@ -4,16 +4,16 @@ import type { Transcript } from '../../core/analysis/analysis.ts';
 import { oneLine } from '../../core/text/phrase.ts';
 import { createTail } from '../../processes/output-tail.ts';
 
-/** So much of what it prints is kept, from the end: that is where the status block is. */
+/** Maximum size of the kept output in bytes, from the end, where the status block is. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const MAX_COMPLAINT_BYTES = 4 * 1024;
 
-/** Any program: it reads the prompt on stdin and prints its answer. Its exit code is all that says how it ended. */
+/** The CLI of any program: it reads the prompt on stdin and prints its answer. Only its exit code says how it ended. */
 export const cli: AgentCli = {
   title: 'Your command',
   source: null,
   looksIntoFolder: false,
-  // What it needs to reach a model, the user passes by `agent-env`.
+  // The user passes what it needs to reach a model by `agent-env`.
   accessOf: (environment) => ({ kind: 'direct', environment }),
   printedVersion: /^(?!)/,
   tellsRetries: false,
@@ -51,7 +51,7 @@ function openReader({ hear }: CallListener): CallReader {
   };
 }
 
-/** `complaint`: what it printed on stderr; null: it succeeded. */
+/** Returns the transcript. `complaint` is its output on stderr, or null if it succeeded. */
 function transcriptOf(message: string, complaint: string | null): Transcript {
   const words = oneLine(complaint ?? '', 500);
   return {
@@ -74,7 +74,7 @@ function transcriptOf(message: string, complaint: string | null): Transcript {
   };
 }
 
-/** Of a program that only takes a prompt nothing is known that could hold it to rules; `Bash` as a whole allows all that a program can do. */
+/** Returns no rules: nothing can hold a program to rules that only takes a prompt; a plain `Bash` allows everything that it can do. */
 export function rulesOfAnyProgram(rules: readonly string[]): MappedRules<null> {
   return rules.some((rule) => rule.trim() === 'Bash')
     ? { own: null, unmapped: [], allowsMore: null }

@@ -2,14 +2,14 @@ import { claudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
 import { brokeredAccess, headersIn, type AccessOf, valueIn, valuesIn } from '../cli/access.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 
-/** Copilot's way to a provider of the user's. With a token for GitHub's own service, it goes there by itself. */
+/** Returns Copilot's access to a provider of the user's. With a token for GitHub's own service, it connects directly. */
 export const accessOf: AccessOf = (given, setting) => {
   const keys = valuesIn(given, ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN']);
   const type = valueIn(given, 'COPILOT_PROVIDER_TYPE') || 'openai';
-  // What Azure is asked is not known here; a provider without a key has nothing to hide.
+  // Azure's requests are unknown here, and a provider without a key has nothing to hide.
   if (valueIn(given, ADDRESS) === '' || type === 'azure' || Object.keys(keys).length === 0)
     return { kind: 'direct', environment: given };
-  // The CLI takes `\n` for the end of a line as well.
+  // The CLI also accepts `\n` as the end of a line.
   const headers = headersIn(valueIn(given, HEADERS), /\n|\\n/);
   const isResponses = valueIn(given, 'COPILOT_PROVIDER_WIRE_API') === 'responses';
   const isAnthropic = type === 'anthropic';
@@ -20,7 +20,7 @@ export const accessOf: AccessOf = (given, setting) => {
     taken: ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN', HEADERS, 'COPILOT_GITHUB_TOKEN'],
     headers,
     path: isAnthropic ? '' : '/v1',
-    // Without GitHub there is nobody else to ask.
+    // Without GitHub, there is no other server to contact.
     beside: { COPILOT_OFFLINE: 'true' },
     protocol: (way) =>
       isAnthropic

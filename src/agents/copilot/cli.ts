@@ -14,24 +14,24 @@ import { CO_AUTHORS } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { copilotRules } from './tool-rules.ts';
 
-/** The conversation of a call: its id is ours from the beginning. */
+/** The session of a call, whose id this program chooses. */
 interface Session {
   readonly kind: 'new' | 'resumed';
   /** A UUID. */
   readonly id: string;
 }
 
-/** What the command line of one call is made of. */
+/** The parts of one call's command line. */
 type CopilotRequest = Pick<CliCall, 'model' | 'allowedTools' | 'servers' | 'extraArgs'> &
   Pick<CliPlace, 'alsoFolder'> & { readonly session: Session };
 
-/** Texts of strangers: skills of the repository, conversations that are not this one, pages of the CLI's maker. */
+/** Tools with untrusted texts: skills of the repository, other sessions, pages of the CLI's maker. */
 const NOT_OFFERED = ['skill', 'session_store_sql', 'fetch_copilot_cli_documentation'];
 
-/** What is wanted of the CLI's settings. Its own line of thanks in commits would stand beside ours. */
+/** The wanted settings of the CLI. Its own co-author line in commits would be added to ours. */
 const SETTINGS = { includeCoAuthoredBy: false, memory: false, disableAllHooks: true } as const;
 
-/** Name of that folder. */
+/** Name of the cache folder. */
 const CACHE = 'cache';
 
 const SESSIONS = 'session-state';
@@ -45,7 +45,7 @@ const form: SessionForm = {
   needsFirst: true,
 };
 
-/** GitHub Copilot CLI: JSON lines on stdout. */
+/** The CLI of GitHub Copilot: JSON lines on stdout. */
 export const cli: AgentCli = {
   title: 'GitHub Copilot CLI',
   source: {
@@ -76,7 +76,7 @@ export const cli: AgentCli = {
         startedAt = timeOf(listener.now);
         return openDialectReader(dialect, listener, null);
       },
-      // Its last line alone names the session, and no line says what was used.
+      // Only its last line names the session, and no line reports usage.
       complete: async (transcript) => ({
         ...transcript,
         sessionId: transcript.sessionId ?? (transcript.format === 'jsonl' ? session.id : null),
@@ -91,7 +91,7 @@ function sessionOf(resume: string | null): Session {
   return resume !== null && UUID.test(resume) ? { kind: 'resumed', id: resume } : { kind: 'new', id: randomUUID() };
 }
 
-/** See exportLines: the session's events, which are all that `--resume` needs (1.0.102). */
+/** Exports the session's events, which are all that `--resume` needs (1.0.102). See exportLines. */
 async function exportCopilotSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
@@ -100,19 +100,19 @@ async function exportCopilotSession(
   return exportLines(eventsOf(configFolder, id), hiding, form);
 }
 
-/** Puts events where `--resume <id>` finds them. Returns false when they are not a session's or the id is not valid. */
+/** Stores events where `--resume <id>` finds them. Returns false if they are not a session's or the id is not valid. */
 async function importCopilotSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !mayBeSession(content)) return false;
-  // What stands beside the events is read as well.
+  // Other files beside the events are read as well.
   await rm(join(configFolder, SESSIONS, id), { recursive: true, force: true });
   await placeFile(configFolder, [SESSIONS, id], { name: EVENTS, content });
   return true;
 }
 
-/** Tokens that a session has used since an instant; null: unknown. */
+/** Returns the tokens that a session has used since an instant, or null if they are unknown. */
 export function tokensSince(configFolder: string, id: string, since: number): Promise<number | null> {
   return foldLines<number | null>(eventsOf(configFolder, id), null, (sum, entry) => {
     const used = usedIn(entry, since);
@@ -120,7 +120,7 @@ export function tokensSince(configFolder: string, id: string, since: number): Pr
   });
 }
 
-/** Leaves nothing of what an agent may have put among the CLI's settings for its next start. A folder that is not there stays so. */
+/** Removes files that an agent may have put among the CLI's settings for its next start. A missing folder stays missing. */
 export async function resetSettings(configFolder: string): Promise<void> {
   const names = await readdir(configFolder).catch(() => null);
   if (names === null) return;
@@ -133,7 +133,7 @@ function eventsOf(configFolder: string, id: string): string {
   return join(configFolder, SESSIONS, id, EVENTS);
 }
 
-/** Tokens of the cache are a part of the input. */
+/** Returns the tokens of an entry; those of the cache are part of the input. */
 function usedIn({ type, timestamp, data }: JsonObject, since: number): number | null {
   if (type !== 'session.usage_record' || !(Date.parse(asString(timestamp) ?? '') >= since)) return null;
   const usage = asObject(asObject(data)?.['usage']);
@@ -142,7 +142,7 @@ function usedIn({ type, timestamp, data }: JsonObject, since: number): number | 
   return input === null && output === null ? null : (input ?? 0) + (output ?? 0);
 }
 
-/** Command line of GitHub Copilot CLI without a person beside it; the prompt goes to stdin. */
+/** Returns the command line of GitHub Copilot CLI for unattended use; the prompt goes to stdin. */
 export function copilotArguments({
   model,
   allowedTools,
@@ -155,7 +155,7 @@ export function copilotArguments({
     ...['--output-format', 'json', '--stream', 'off', '--no-color', '--log-level', 'error'],
     ...['--no-auto-update', '--no-ask-user', '--no-bash-env', '--no-remote', '--no-remote-export'],
     ...['--disable-client-telemetry', '--disable-builtin-mcps'],
-    // The repository's are texts of strangers.
+    // The repository's instructions are untrusted texts.
     '--no-custom-instructions',
     `--excluded-tools=${NOT_OFFERED.join(',')}`,
     ...copilotRules(allowedTools).own,
@@ -168,10 +168,10 @@ export function copilotArguments({
   ];
 }
 
-/** The environment of the CLI; nothing that is given moves its files, allows it more, or has it look for a newer version. */
+/** Returns the environment of the CLI; no given variable moves its files, permits more, or makes it look for a newer version. */
 export function copilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {
-    // Where it unpacks itself: what another run left there would be run.
+    // The folder into which it unpacks itself: files that another run left there would be run.
     COPILOT_CACHE_HOME: join(configFolder, CACHE),
     ...given,
     COPILOT_HOME: configFolder,
@@ -181,14 +181,14 @@ export function copilotEnvironment(given: CliCall['environment'], configFolder: 
   };
 }
 
-/** Servers as arguments of GitHub Copilot CLI, which puts its own variables in the place of `${NAME}`: no value of one is on its command line. */
+/** Returns servers as arguments of GitHub Copilot CLI, which replaces `${NAME}` by its own variables, so that no value is on its command line. */
 export function copilotMcpServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   if (servers.length === 0) return { own: [], unmapped: [] };
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
   return {
     own: [
       ...['--additional-mcp-config', JSON.stringify({ mcpServers })],
-      // Of those tools that `tools` lets through.
+      // Applies to the tools that `tools` lets through.
       ...servers.map(({ name }) => `--allow-tool=${name}`),
     ],
     unmapped: [],

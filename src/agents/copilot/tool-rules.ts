@@ -8,14 +8,14 @@ import {
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
-/** Rules as flags (Copilot CLI, 1.0.102). It reads inside the work tree, and runs commands that only read there, without any. */
+/** Returns the rules as flags (Copilot CLI, 1.0.102). Without rules, it reads inside the work tree and runs commands that only read there. */
 export function copilotRules(rules: readonly string[]): MappedRules<readonly string[]> {
   const parsed = rules.map(parseToolRule);
   const has = (kind: ToolRule['kind']) => parsed.some((rule) => rule.kind === kind);
   const loose = allowsEveryCommand(parsed) ? [] : commandRules(parsed).filter(({ commands }) => isLoose(commands));
   const patterns = new Set(parsed.flatMap(patternsFor));
   const fetches = has('web-fetch');
-  // An address in a `curl` command needs leave of its own, which would be the tool's as well.
+  // An address in a `curl` command needs a permission of its own, which would then apply to the fetch tool as well.
   const curls = !fetches && (patterns.has('shell') || [...patterns].some((pattern) => CURL.test(pattern)));
   const hidden = [
     ...(fetches ? [] : ['web_fetch']),
@@ -66,10 +66,13 @@ function patternsFor(rule: ToolRule): readonly string[] {
   }
 }
 
-/** A server of such a name would be taken for what the name means in a pattern. */
+/** Names that have a meaning of their own in a pattern; a server with such a name would be confused with it. */
 const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'memory']);
 
-/** What the CLI matches of a command: its name, for some programs with the first word behind it; null: no plain words, which a flag could not hold. */
+/**
+ * Returns what the CLI matches of a command: its name, for some programs with the first word behind it; null if these
+ * are not plain words, which a flag cannot contain.
+ */
 function stemOf(commands: Commands): string | null {
   const [name, first] = wordsOf(commands);
   if (name === undefined) return null;
@@ -77,7 +80,7 @@ function stemOf(commands: Commands): string | null {
   return `${name} ${first}`;
 }
 
-/** Whole words that every command begins with that is meant, at most two; none where one is not plain. */
+/** Returns the whole words, at most two, that every matching command begins with; empty if one is not plain. */
 function wordsOf(commands: Commands): readonly string[] {
   if (commands.kind === 'any') return [];
   const { text } = commands;
@@ -86,14 +89,14 @@ function wordsOf(commands: Commands): readonly string[] {
   return words.every((word) => /^[\w./@+-]+$/.test(word)) ? words : [];
 }
 
-/** Whether the stem says less than the rule: then more commands begin with it. */
+/** Tells whether the stem is less specific than the rule, so that it matches more commands. */
 function isLoose(commands: Commands): boolean {
   if (commands.kind === 'any') return false;
   const stem = stemOf(commands);
   return stem !== null && !(commands.kind === 'prefix' && commands.text === stem);
 }
 
-/** Programs whose subcommand is a part of the name, as tried; of others only the name counts. */
+/** Programs whose subcommand is part of the name, as tested; of others only the name counts. */
 const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set([
   ...['git', 'gh', 'npm', 'npx', 'pnpm', 'yarn', 'go', 'cargo', 'poetry'],
   ...['pip', 'dotnet', 'mvn', 'composer', 'bundle', 'mix'],

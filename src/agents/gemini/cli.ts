@@ -28,7 +28,7 @@ import { geminiRules } from './tool-rules.ts';
 /** The entries of `mcpServers` in settings.json. */
 type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Where it keeps everything, folders of projects, and the name of the file in each that says whose it is. */
+/** The folder of all its files, the folders of projects, and the file in each that names the project. */
 const HOME = '.gemini';
 
 const FOLDERS = [HOME, 'tmp'];
@@ -41,15 +41,15 @@ const KEPT = ['settings.json', 'tmp', 'projects.json'];
 
 const STANDARD_ADDRESS = 'https://generativelanguage.googleapis.com';
 
-/** An agent can make as many as it likes. */
+/** Maximum number of project folders: an agent can create any number. */
 const MAX_PROJECTS = 100;
 
 const MAX_HEAD_BYTES = 8 * 1024;
 
-/** What the command line of one call is made of. */
+/** The parts of one call's command line. */
 type GeminiRequest = Pick<CliCall, 'model' | 'extraArgs' | 'resume'> & Pick<CliPlace, 'alsoFolder' | 'inbox'>;
 
-/** Below the inbox. */
+/** Path below the inbox. */
 const RULES = 'gemini/rules.toml';
 
 const settings = {
@@ -60,7 +60,7 @@ const settings = {
   general: {
     enableAutoUpdate: false,
     enableAutoUpdateNotification: false,
-    // Its own ten tries take four minutes; the loop has a clock of its own for a provider that fails.
+    // Its default of ten attempts takes four minutes; the loop itself times a provider that fails.
     maxAttempts: 2,
     retryFetchErrors: false,
     checkpointing: { enabled: false },
@@ -72,12 +72,12 @@ const settings = {
   skills: { enabled: false },
   hooksConfig: { enabled: false },
   admin: { extensions: { enabled: false }, mcp: { enabled: false }, skills: { enabled: false } },
-  // In a terminal of its own a command would outlive more than it does.
+  // In a terminal of its own, a command would outlive the CLI.
   tools: { shell: { enableInteractiveShell: false } },
   advanced: { ignoreLocalEnv: true },
 };
 
-/** Gemini CLI: stream-json on stdout. */
+/** The CLI of Gemini: stream-json on stdout. */
 export const cli: AgentCli = {
   title: 'Gemini CLI',
   // It is JavaScript on every platform.
@@ -112,15 +112,16 @@ export const cli: AgentCli = {
   judgeStall: judgeStallIn(dialect),
 };
 
-/** Command line of Gemini CLI without a person beside it; the prompt goes to stdin. */
+/** Returns the command line of Gemini CLI for unattended use; the prompt goes to stdin. */
 export function geminiArguments({ model, extraArgs, resume, alsoFolder, inbox }: GeminiRequest): string[] {
   return [
     ...['--output-format', 'stream-json'],
-    // Each in one argument: these take lists, and what follows would be read as more of it.
+    // One argument each: these options take lists and would take the following words as well.
     `--policy=${join(inbox, RULES)}`,
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--approval-mode', 'default'],
-    // In a fresh home it does not start otherwise. Settings of the repository are read before this counts, and so never.
+    // Without this it does not start in a fresh home. Settings of the repository are read before it takes effect, and
+    // so never apply.
     '--skip-trust',
     ...(model === null ? [] : ['--model', model]),
     ...(resume !== null && UUID.test(resume) ? ['--resume', resume] : []),
@@ -128,38 +129,38 @@ export function geminiArguments({ model, extraArgs, resume, alsoFolder, inbox }:
   ];
 }
 
-/** The agent's environment: `given` does not change where it keeps its files, what it obeys, or where its key goes. */
+/** Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its key. */
 export function geminiEnvironment(
   given: Readonly<Record<string, string>>,
   configFolder: string,
 ): Record<string, string> {
   return {
-    // A file `.env` of the repository would be asked next.
+    // Otherwise the repository's file `.env` would be read.
     GOOGLE_GEMINI_BASE_URL: STANDARD_ADDRESS,
     NO_COLOR: '1',
-    // Whatever is set of its own could widen what it obeys.
+    // Variables of its own could widen its permissions.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
     GEMINI_CLI_HOME: configFolder,
-    // Else it starts itself again, and a kill of the first process leaves the second one at work.
+    // Otherwise it starts itself again, and killing the first process leaves the second one at work.
     GEMINI_CLI_NO_RELAUNCH: 'true',
     // `true` would start servers that the repository names.
     GEMINI_CLI_TRUST_WORKSPACE: '',
   };
 }
 
-/** Files that a call needs, by their path below the inbox. */
+/** Returns the files that a call needs, by their path below the inbox. */
 export function geminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
   return { [RULES]: geminiRules(allowedTools).own };
 }
 
-/** The user's settings, with the servers of its tools: those of the machine count only in folders that belong to root. */
+/** Returns the user's settings with the MCP servers: those of the machine count only in folders that belong to root. */
 function settingsWith(servers: CliCall['servers']): object {
   const mcpServers = geminiMcpServers(servers).own;
   const { admin } = settings;
   return { ...settings, mcpServers, admin: { ...admin, mcp: { enabled: Object.keys(mcpServers).length > 0 } } };
 }
 
-/** Reads a transcript, its secrets hidden. Later lines change earlier ones, so a long one cannot be cut. */
+/** Exports a transcript with its secrets hidden. Later lines change earlier ones, so a long one cannot be shortened. */
 async function exportGeminiSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
@@ -176,8 +177,8 @@ async function exportGeminiSession(
 }
 
 /**
- * Removes files of a session without a message: a CLI that goes on with one writes into the file that it found, and leaves
- * another behind that holds nothing but a newer date, by which the next start would take it.
+ * Removes files of a session without a message: a CLI that resumes one writes into the file that it found, and leaves
+ * another with only a newer date, which the next start would choose.
  */
 export async function removeEmptyChats(place: SessionPlace, id: string | null): Promise<void> {
   if (id === null || !UUID.test(id)) return;
@@ -186,7 +187,7 @@ export async function removeEmptyChats(place: SessionPlace, id: string | null): 
     if (await foldLines(path, true, (isEmpty, entry) => isEmpty && !isMessage(entry))) await rm(path, { force: true });
 }
 
-/** Puts a transcript where `--resume <id>` finds it. Returns false when it is empty or too large, or the id is not valid. */
+/** Stores a transcript where `--resume <id>` finds it. Returns false if it is empty or too large, or the id is not valid. */
 async function importGeminiSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
@@ -195,7 +196,7 @@ async function importGeminiSession(
   const folder = [...FOLDERS, await projectFolder(place)];
   await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
   await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortOf(id)}.jsonl`, content });
-  // Of two files of one session the CLI takes the one that says it is newer.
+  // Of two files of one session, the CLI chooses the one with the newer date in it.
   const chats = join(place.configFolder, ...folder, CHATS);
   const others = (await listPlainFiles(chats, 'any')).filter(
     (name) => isOf(id, name) && !name.startsWith('session-imported-'),
@@ -204,18 +205,21 @@ async function importGeminiSession(
   return true;
 }
 
-/** Leaves nothing in its folder but conversations and our settings: rules, hooks or servers that an earlier call left there would count in this one. */
+/**
+ * Removes everything but sessions and our settings from its folder: rules, hooks or servers that an earlier call left
+ * there would count in this one.
+ */
 export async function resetGeminiHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
   await keepOnly(join(configFolder, HOME), KEPT);
-  // Programs of its own, and what it would remember of a project.
+  // Removes programs of its own, and its memory of a project.
   const projects = join(configFolder, ...FOLDERS);
   for (const name of await listPlainFiles(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
 }
 
 /**
- * The folder of the project by what says whose it is; one of ours where there is none. The CLI looks there as well before
- * it makes a name of its own.
+ * Returns the project's folder, found by the file that names its project; a new one of ours if there is none. The CLI
+ * looks there as well before it chooses a name.
  */
 async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
   const owner = await realPathOfFolder(workFolder);
@@ -225,7 +229,7 @@ async function projectFolder({ configFolder, workFolder }: SessionPlace): Promis
   return `ralph-${createHash('sha256').update(owner).digest('hex').slice(0, 16)}`;
 }
 
-/** Paths of the files of a session, the newest first. */
+/** Returns the paths of a session's files, the newest first. */
 async function chatsOf(folder: string, id: string): Promise<readonly string[]> {
   const names = (await listPlainFiles(folder, 'file')).filter((name) => isOf(id, name) && name.endsWith('.jsonl'));
   const ids = await Promise.all(names.map((name) => sessionIdIn(join(folder, name))));
@@ -235,7 +239,7 @@ async function chatsOf(folder: string, id: string): Promise<readonly string[]> {
     .reverse();
 }
 
-/** A file of the session with this id, or of one whose id begins like it. */
+/** Tells whether a file belongs to this session, or to one whose id has the same beginning. */
 function isOf(id: string, name: string): boolean {
   return (
     name.startsWith('session-') && (name.endsWith(`-${shortOf(id)}.jsonl`) || name.endsWith(`-${shortOf(id)}.json`))
@@ -246,13 +250,13 @@ function shortOf(id: string): string {
   return id.slice(0, 8);
 }
 
-/** What the first line says. */
+/** Returns the session id in the first line. */
 async function sessionIdIn(path: string): Promise<unknown> {
   const [line = ''] = ((await textOf(path)) ?? '').split('\n');
   return asObject(tryJson(line))?.['sessionId'];
 }
 
-/** The beginning of a file. */
+/** Returns the beginning of a file. */
 async function textOf(path: string): Promise<string | null> {
   return readPlainFile(path, async (file, size) => {
     const buffer = Buffer.alloc(Math.min(size, MAX_HEAD_BYTES));
@@ -265,10 +269,10 @@ function isMessage({ type }: JsonObject): boolean {
   return type === 'user' || type === 'gemini';
 }
 
-/** Servers for the settings of Gemini CLI, which puts its own variables in the place of `${NAME}`. */
+/** Returns servers for the settings of Gemini CLI, which replaces `${NAME}` by its own variables. */
 export function geminiMcpServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
   const { own, unmapped } = mapServers(servers, 'Gemini CLI', (server) =>
-    // Its rules take what stands before the first _ for the server.
+    // Its rules read the text before the first _ as the server.
     server.name.includes('_')
       ? { kind: 'unmapped', why: 'takes no `_` in the name of a server: use `-`' }
       : { kind: 'mapped', entry: settingsOf(server) },
@@ -276,7 +280,7 @@ export function geminiMcpServers(servers: readonly McpServer[]): MappedServers<S
   return { own: Object.fromEntries(own.map(({ name, entry }) => [name, entry])), unmapped };
 }
 
-/** One entry; `trust`: nobody is there to be asked about a call. */
+/** Returns one entry; `trust` is set because nobody is there to approve a call. */
 function settingsOf(server: McpServer): Readonly<Record<string, unknown>> {
   const { tools } = server;
   const common = { ...(tools.length === 0 ? {} : { includeTools: tools }), trust: true };

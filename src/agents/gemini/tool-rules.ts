@@ -9,7 +9,7 @@ import {
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
-/** Rules as the text of a policy file for `--policy` (Gemini CLI, 0.61); it goes with `--approval-mode default`. */
+/** Returns the rules as the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode default`. */
 export function geminiRules(rules: readonly string[]): MappedRules<string> {
   const parsed = rules.map(parseToolRule);
   const entries = parsed.map((rule) => ({ rule, lines: linesFor(rule) }));
@@ -29,7 +29,7 @@ export function geminiRules(rules: readonly string[]): MappedRules<string> {
 
 const SHELL = 'toolName = "run_shell_command"';
 
-/** Reading inside the work tree, which the CLI itself keeps to it, and tools that reach nothing. */
+/** Tools that are always allowed: reading inside the work tree, to which the CLI itself restricts them, and tools without effect outside. */
 const ALWAYS = [
   'toolName = ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"]',
   'toolName = ["write_todos", "update_topic", "complete_task"]',
@@ -39,7 +39,7 @@ function entry(lines: string, priority: number): string {
   return `[[rule]]\n${lines}\ndecision = "allow"\npriority = ${String(priority)}\n`;
 }
 
-/** What a rule says of tools and arguments, an entry of the policy each; none: the policy cannot say it. */
+/** Returns a rule's conditions on tools and arguments, one per entry of the policy; empty if the policy cannot express it. */
 function linesFor(rule: ToolRule): readonly string[] {
   switch (rule.kind) {
     case 'edit':
@@ -64,9 +64,9 @@ function linesFor(rule: ToolRule): readonly string[] {
   }
 }
 
-/** The engine matches the whole command line and then each simple command in it. */
+/** Returns the conditions on commands. The engine matches the whole command line and then each simple command in it. */
 function commandLines(commands: Commands): readonly string[] {
-  // A command may write where it likes; without this `npm test 2>&1` would be refused.
+  // A command may write anywhere in any case; without this, `npm test 2>&1` would be refused.
   const redirection = 'allowRedirection = true';
   if (commands.kind === 'any') return [`${SHELL}\n${redirection}`];
   const regex = regexOf(commands);
@@ -74,42 +74,42 @@ function commandLines(commands: Commands): readonly string[] {
   return usable ? [`${SHELL}\ncommandRegex = ${quoted(regex)}\n${redirection}`] : [];
 }
 
-/** The engine drops a rule with a longer one. */
+/** Maximum length of an expression: the engine drops a rule with a longer one. */
 const MAX_REGEX_CHARS = 2_000;
-/** The end of the command, in the arguments as the engine writes them: no text can hold this character. */
+/** The end of the command in the arguments as the engine writes them: no text can contain this character. */
 const END = '"\\u0000';
 const ANY = '[^\\u0000]*';
-/** Or an operator behind it: then the engine matches what follows by itself. */
+/** The end or an operator behind the command: then the engine matches the rest by itself. */
 const END_OR_OPERATOR = `(?:${END}| ?(?:&&|[|][|]|;|[|]|\\\\n))`;
 
-/** `commandPrefix` would also match `git add"x"`, which a shell reads as another word. */
+/** Returns an expression, because `commandPrefix` would also match `git add"x"`, which a shell reads as another word. */
 function regexOf({ kind, text }: NamedCommands): string | null {
   if (kind === 'glob') return `${text.split('*').map(literal).join(ANY)}${END}`;
   if (kind === 'exact') return `${literal(text)}${endOf(text)}`;
   return text.trim() === '' ? null : `${literal(text)}(?: |${endOf(text)})`;
 }
 
-/** An operator behind the text is one only where no quote in it is open. */
+/** Returns the expression for the end of the text: an operator ends it only if no quote is open. */
 function endOf(text: string): string {
   return /^[\w ./:=@%+,-]+$/.test(text) ? END_OR_OPERATOR : END;
 }
 
-/** Signs that a shell takes as they are. */
+/** Characters that a shell does not interpret. */
 const PLAIN = '\\w./:=@%+,-';
-/** Commands that read inside the work tree: no word of them leads out of it. `cd` may name the work tree by its full path. */
+/** Commands that read inside the work tree: none of their words leads out of it. `cd` may name the work tree by its full path. */
 const READING = `(?:${[
   `cd (?![${PLAIN}]*[.][.])[\\w./][${PLAIN}]*`,
   `(?![ ${PLAIN}]*(?:[.][.]|[ =]/| -\\w/))(?:${READERS.filter((name) => name !== 'cd').join('|')})(?:| [ ${PLAIN}]*)`,
 ].join('|')})${END_OR_OPERATOR}`;
 
-/** A text as it stands in the JSON of the arguments, as a regular expression. */
+/** Returns a regular expression for a text in the JSON of the arguments. */
 function literal(text: string): string {
   return JSON.stringify(text)
     .slice(1, -1)
     .replace(/[\\^$.*+?()[\]{}|"]/g, '\\$&');
 }
 
-/** A basic string of TOML: it knows every escape that JSON writes. */
+/** Returns a basic string of TOML, which supports every escape that JSON writes. */
 function quoted(text: string): string {
   return JSON.stringify(text).replaceAll('\u007F', '\\u007F');
 }

@@ -17,8 +17,8 @@ import {
 } from './usage.ts';
 
 /**
- * What Codex, OpenCode, Qwen Code and Copilot CLI say of themselves, of their session and of the form of a request.
- * Everything else stays here: what could be a credential, and what says on whose account the request is made.
+ * Headers by which Codex, OpenCode, Qwen Code and Copilot CLI describe themselves, their session and the form of a
+ * request. All others are dropped: possible credentials, and the account of the request.
  */
 const PASSED = new RegExp(
   `^(?:${[
@@ -30,30 +30,33 @@ const PASSED = new RegExp(
 );
 
 interface ProtocolOptions extends Served {
-  /** Sent with every request: the user's, for a gateway. */
+  /** The user's headers for every request, for a gateway. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the user allows the tool that searches on the provider's servers. */
+  /** True if the user allows the tool that searches on the provider's servers. */
   readonly mayWebSearch: boolean;
   readonly prices: Prices;
 }
 
-/** An answer may be eight times as long, and is not. */
+/** The usual length of an answer in tokens; the maximum is eight times as high. */
 const USUAL_OUTPUT_TOKENS = 16_000;
 
-/** The output limit of the model that answers at greatest length. */
+/** The highest output limit of any model, in tokens. */
 const MAX_OUTPUT_TOKENS = 128_000;
 
-/** To one question, as far as the API goes. */
+/** Maximum number of answers to one question in the API. */
 const MAX_ANSWERS = 128;
 
-/** What the provider charges for its fast tier at most. */
+/** Maximum price factor of the provider's fast tier. */
 const PRIORITY = 2.5;
 
-/** OpenAI's Responses API and Chat Completions, as far as the CLIs that speak them need it: conversations that are whole in the request, nothing that the provider's servers do for the caller. */
+/**
+ * Creates the protocol of OpenAI's Responses API and Chat Completions as far as the CLIs need it: conversations that
+ * are complete in the request, without anything that the provider's servers do for the caller.
+ */
 export function openAiProtocol(options: ProtocolOptions): ModelProtocol {
   const { mayWebSearch, prices } = options;
   return createProtocol<OpenAiApi>({
-    // Statuses that no CLI tries again.
+    // Statuses that no CLI retries.
     errors: {
       'no-key': [401, 'not_passed_on'],
       'no-object': [400, 'not_passed_on'],
@@ -97,7 +100,7 @@ export function openAiProtocol(options: ProtocolOptions): ModelProtocol {
 
 const EXHAUSTED = 'The limit of this run is reached: no more requests are passed on';
 
-/** As the end of a stream: one event of the API that the CLI was led to. */
+/** Returns the end of a stream: one event of the API that the CLI uses. */
 function exhaustedEvents({ apis }: Served): string {
   const error = { code: 'insufficient_quota', message: EXHAUSTED };
   return apis.includes('responses')
@@ -105,7 +108,7 @@ function exhaustedEvents({ apis }: Served): string {
     : `data: ${JSON.stringify({ error: { ...error, type: 'insufficient_quota', param: null } })}\n\n`;
 }
 
-/** What its answer is counted by. */
+/** The request's data that its answer is priced by. */
 interface Asked {
   readonly api: OpenAiApi;
   readonly model: string;
@@ -114,12 +117,12 @@ interface Asked {
   readonly prices: Prices;
 }
 
-/** An answer that does not stream is made to its end, whether anybody waits for it or not. */
+/** Returns the expected output in tokens. An answer that does not stream is generated to its end, even if nobody waits for it. */
 function expectedOutput(sent: JsonObject): number {
   return sent['stream'] === true ? Math.min(mostOutput(sent), USUAL_OUTPUT_TOKENS * answersTo(sent)) : mostOutput(sent);
 }
 
-/** The longest answer that it allows. Of several limits the provider may obey any. */
+/** Returns the longest answer that it allows; of several limits, the provider may obey any. */
 function mostOutput(sent: JsonObject): number {
   const limits = [sent['max_output_tokens'], sent['max_completion_tokens'], sent['max_tokens']].filter(isAboveZero);
   return Math.min(limits.length === 0 ? MAX_OUTPUT_TOKENS : Math.max(...limits), MAX_OUTPUT_TOKENS) * answersTo(sent);
@@ -135,22 +138,23 @@ function isAboveZero(value: unknown): value is number {
 
 function openAccount(contentType: string, asked: Asked): ReturnType<typeof createAccount> {
   return createAccount(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier }, chars) => {
-    // A project may have another tier than the request asks for.
+    // A project may use another tier than the request asks for.
     const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
     if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, served);
-    // Usage is told at the end; until then, and by a provider that tells none, as much is spent as has passed.
+    // Usage is reported at the end; until then, and if the provider reports none, the characters so far are the
+    // estimate.
     return spentBy({ input: tokensIn(asked.chars), cached: 0, output: since ?? tokensIn(chars) }, served);
   });
 }
 
-/** Where nobody has said what the model costs, tokens alone count. */
+/** Returns the usage; without a known price for the model, only tokens count. */
 function spentBy(counts: TokenCounts, { model, tier, prices }: Asked): Spent {
   const tokens = counts.input + counts.output;
   if (tokens === 0) return NOTHING;
   return { tokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
 }
 
-/** A tier of another name than the usual ones counts as the fast one. */
+/** Tells whether a tier is more expensive: any unusual name counts as the fast one. */
 function isDearer(tier: unknown): boolean {
   return typeof tier === 'string' && !['', 'auto', 'default', 'standard', 'flex', 'scale'].includes(tier);
 }
@@ -172,7 +176,7 @@ const NO_LIST = {
   ),
 };
 
-/** Written anew: of a key that comes twice, two readers may see different ones. null: what nobody looks into nests deeper than can be written. */
+/** Serializes the body again, since two readers may read a repeated key differently; returns null if ignored parts nest too deeply to be written. */
 function written(sent: JsonObject): string | null {
   try {
     return JSON.stringify(sent);

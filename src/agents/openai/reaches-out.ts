@@ -2,15 +2,15 @@ import { firstFound, isGiven } from '../passing/protocol.ts';
 import { asObject, type JsonObject } from '../reading/agent-event.ts';
 import type { OpenAiApi } from './usage.ts';
 
-/** Tools that the agent's CLI runs itself, or that only hold such ones; what they hold is looked at as well. */
+/** Tools that the agent's CLI runs itself, or that only contain such tools, which are checked as well. */
 const OWN = new Set<unknown>(['function', 'custom', 'local_shell', 'apply_patch', 'namespace']);
 
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 
-/** Models that search on their own, by what OpenAI and OpenRouter call them. */
+/** Models that search by themselves, as OpenAI and OpenRouter name them. */
 const SEARCHING = /-search-(?:preview|api)|deep-research|:online/i;
 
-/** Fields of a request by which the provider's servers use what they hold already, or do something on their own. */
+/** Fields of a request that make the provider's servers use stored content, or act by themselves. */
 const REACHING: readonly (readonly [field: string, what: string])[] = [
   ['previous_response_id', 'a stored response'],
   ['conversation', 'a stored conversation'],
@@ -20,7 +20,7 @@ const REACHING: readonly (readonly [field: string, what: string])[] = [
   ['plugins', "plugins of the provider's servers"],
 ];
 
-/** Items of a conversation that are in the request themselves. */
+/** Items of a conversation whose content is in the request. */
 const ITEMS = new Set<unknown>([
   ...['message', 'agent_message', 'reasoning', 'compaction', 'compaction_summary', 'context_compaction'],
   ...['compaction_trigger', 'configuration_update', 'additional_tools', 'web_search_call'],
@@ -29,28 +29,28 @@ const ITEMS = new Set<unknown>([
   ...['local_shell_call', 'local_shell_call_output'],
 ]);
 
-/** Parts of a message that say what they are made of. */
+/** Parts of a message whose content is in the request. */
 const PARTS = new Set<unknown>([
   ...['text', 'input_text', 'output_text', 'summary_text', 'reasoning_text', 'refusal', 'encrypted_content'],
   ...['thinking', 'redacted_thinking', 'input_image', 'image_url', 'video_url', 'input_audio', 'input_file', 'file'],
 ]);
 
-/** Where a request keeps text and data of its own, which nobody reads as parts of the protocol. */
+/** Fields with a request's own text and data, which are not part of the protocol. */
 const OPAQUE = new Set([
   ...['text', 'arguments', 'parameters', 'schema', 'output_schema', 'format', 'response_format', 'metadata'],
   ...['client_metadata', 'internal_chat_message_metadata_passthrough', 'annotations', 'action', 'operation'],
   ...['chat_template_kwargs', 'logit_bias'],
 ]);
 
-/** More than any conversation nests. */
+/** Maximum depth: no conversation nests deeper. */
 const MAX_DEPTH = 64;
 
-/** Names as the protocol has them: a gateway may read another spelling as the same field. */
+/** The protocol's spelling of names: a gateway may read another spelling as the same field. */
 const NAME = /^[a-z\d_.$-]*$/;
 
 /**
- * What in a request makes the provider's servers fetch, run or look up something, in words; null: nothing does.
- * `sent`: what of it is passed on.
+ * Returns what in a request makes the provider's servers fetch, run or look up something, in words, or null. `sent` is
+ * the part that is passed on.
  */
 export function reachesOut(api: OpenAiApi, body: JsonObject, sent: JsonObject, mayWebSearch: boolean): string | null {
   const reaching = REACHING.find(([field]) => isGiven(body[field]));
@@ -82,7 +82,7 @@ function itemProblem(input: unknown): string | null {
   });
 }
 
-/** At any depth. */
+/** Returns the first problem at any depth. */
 function problemIn(value: unknown, mayWebSearch: boolean, depth: number): string | null {
   if (depth > MAX_DEPTH) return 'a request that nests too deep';
   if (Array.isArray(value)) {
@@ -137,12 +137,12 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** What is wrong with a tool, in words; null: the agent's CLI runs it, or it is a search that the user allows. */
+/** Returns the problem of a tool in words; null if the agent's CLI runs it, or it is a search that the user allows. */
 function toolProblem(tool: unknown, mayWebSearch: boolean): string | null {
   const given = asObject(tool);
   const type = given?.['type'];
   if (OWN.has(type)) return null;
-  // Both are run by whoever the request says.
+  // The request itself says who runs these two.
   if (type === 'tool_search' && given?.['execution'] === 'client') return null;
   if (type === 'shell' && asObject(given?.['environment'])?.['type'] === 'local') return null;
   if (mayWebSearch && typeof type === 'string' && WEB_SEARCH.test(type)) return null;
@@ -153,7 +153,7 @@ function searchesByItself(model: unknown): boolean {
   return typeof model === 'string' && SEARCHING.test(model);
 }
 
-/** A value of the agent's, as words for the log. */
+/** Returns a value from the agent as words for the log. */
 function describeValue(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
   return value === undefined || value === null ? 'without a type' : 'of an unknown form';

@@ -2,30 +2,30 @@ import { createAnswerReader, mostOf, jsonObjectIn, tokensIn, type UsageReader } 
 import { isGiven } from '../passing/protocol.ts';
 import { asArray, asObject, asString, createEventData, type JsonObject } from '../reading/agent-event.ts';
 
-/** OpenAI's two APIs for conversations; other providers have the second one, and some both. */
+/** OpenAI's two APIs for conversations; other providers have the second one, and some have both. */
 export type OpenAiApi = 'responses' | 'chat';
 
-/** What the agent's CLI was given. */
+/** The API that the agent's CLI was given. */
 export interface Served {
   readonly apis: readonly OpenAiApi[];
-  /** Path of the address that it was given, without a slash at the end. */
+  /** Path of its address, without a slash at the end. */
   readonly basePath: string;
 }
 
-/** Behind the provider's address. */
+/** Paths behind the provider's address. */
 export const TARGETS: Readonly<Record<OpenAiApi, string>> = { responses: '/responses', chat: '/chat/completions' };
 
-/** How the model is to answer: the same for both APIs, and what other providers add to that. */
+/** Fields about how the model answers, common to both APIs, including those that other providers add. */
 const COMMON = [
   ...['model', 'tools', 'tool_choice', 'parallel_tool_calls', 'stream', 'stream_options', 'metadata', 'user'],
   ...['temperature', 'top_p', 'top_k', 'min_p', 'top_logprobs', 'repetition_penalty', 'service_tier', 'reasoning'],
   ...['safety_identifier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
   ...['thinking', 'enable_thinking', 'thinking_budget', 'preserve_thinking', 'chat_template_kwargs'],
-  // Whom a gateway may hand the request on to, and what those may keep of it.
+  // The providers to which a gateway may forward the request, and what they may store.
   'provider',
 ];
 
-/** Fields that a request may have. Others are left out: among them are the ones by which some provider searches, stores or runs something. */
+/** Fields that a request may have. Others are dropped: some make a provider search, store or run something. */
 const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
   responses: new Set([
     ...COMMON,
@@ -40,30 +40,30 @@ const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
   ]),
 };
 
-/** In a conversation that it continues, Copilot CLI (1.0.102) sends along what it marks messages with for itself. */
+/** Marks that Copilot CLI (1.0.102) adds to messages for its own use and sends along when it continues a session. */
 const MARKS: ReadonlySet<string> = new Set(['__copilotMessageSource', '__copilotUserShellOutput']);
 
-/** Tokens of one answer; what came from the cache is a part of the input, what was thought of the output. */
+/** Tokens of one answer; cached ones are part of the input, reasoning ones of the output. */
 export interface TokenCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
 }
 
-/** What an answer has told so far. */
+/** The reported usage of an answer so far. */
 interface Told {
-  /** null: it has not said. */
+  /** The usage; null if it is not reported yet. */
   readonly usage: TokenCounts | null;
-  /** Tokens that have come since it said so, roughly; null: nothing that could be counted. */
+  /** Estimate of tokens since the report; null if nothing could be counted. */
   readonly since: number | null;
-  /** The tier that it was served in; null: it has not said. */
+  /** The tier of the answer; null if it is not reported yet. */
   readonly tier: string | null;
 }
 
-/** The last event of a Responses stream repeats the whole answer, the request's tools and instructions. */
+/** Maximum length in characters: the last event of a Responses stream repeats the whole answer and the request's tools and instructions. */
 const MAX_CHARS = 8 * 1024 * 1024;
 
-/** Reads an answer of this content type. */
+/** Creates a reader for an answer with this content type. */
 export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageReader<Told> {
   if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
   let usage: TokenCounts | null = null;
@@ -85,7 +85,7 @@ function readAnswer(answer: string): Pick<UsageReader<Told>, 'counts' | 'isCompl
   return { counts: () => ({ usage, since: null, tier: tierIn(whole) }), isComplete: () => usage !== null };
 }
 
-/** What one event tells: usage, or how many characters of the answer; null: neither. */
+/** The content of one event: usage, or the number of characters of the answer; null for neither. */
 interface EventTold {
   readonly usage: TokenCounts | null;
   readonly chars: number | null;
@@ -94,7 +94,7 @@ interface EventTold {
 
 const SILENT: EventTold = { usage: null, chars: null, tier: null };
 
-// Within a text its quotation marks would be escaped: only events hold these.
+// Only events contain this: inside a text, its quotation marks would be escaped.
 const RESPONSE_END = /"type": ?"response\.(?:completed|incomplete|failed)"/;
 
 const RESPONSE_DELTA = /"type": ?"response\.[a-z_.]+\.delta"/;
@@ -126,7 +126,7 @@ function tierIn(answer: JsonObject | null): string | null {
 
 const MAX_DEPTH = 8;
 
-/** Characters of all that a delta adds: text, thoughts, names and arguments of calls. */
+/** Returns the number of characters that a delta adds: text, thoughts, names and arguments of calls. */
 function charsIn(value: unknown, depth: number): number {
   if (typeof value === 'string') return value.length;
   if (depth === MAX_DEPTH || typeof value !== 'object' || value === null) return 0;
@@ -138,15 +138,15 @@ function charsIn(value: unknown, depth: number): number {
 
 const UNCOUNTED = new Set(['role', 'id', 'type']);
 
-/** By the names of both APIs. */
+/** Returns the counts by the names of both APIs. */
 function countsIn(answer: JsonObject | null): TokenCounts | null {
   const usage = asObject(answer?.['usage']);
   if (usage === null) return null;
   const details = asObject(usage['input_tokens_details']) ?? asObject(usage['prompt_tokens_details']);
   const input = countOf(usage, 'input_tokens', 'prompt_tokens');
-  // Some leave out of the output what was thought, and have it in the sum alone.
+  // Some providers omit the reasoning from the output and include it only in the sum.
   const output = Math.max(countOf(usage, 'output_tokens', 'completion_tokens'), countOf(usage, 'total_tokens') - input);
-  // No answer is made of nothing: a gateway that says so does not count.
+  // Every answer has tokens: a gateway that reports zero does not count.
   if (input + output === 0) return null;
   const cached = Math.max(
     countOf(details, 'cached_tokens'),
@@ -155,13 +155,13 @@ function countsIn(answer: JsonObject | null): TokenCounts | null {
   return { input, cached, output };
 }
 
-/** The largest of the counts of these names. */
+/** Returns the largest of the counts with these names. */
 function countOf(usage: JsonObject | null, ...names: readonly string[]): number {
   const counts = names.map((name) => usage?.[name]);
   return Math.max(0, ...counts.map((count) => (typeof count === 'number' && Number.isFinite(count) ? count : 0)));
 }
 
-/** The body as it is sent on. `mayWebSearch`: the user allows the provider's search. */
+/** Returns the body to send. `mayWebSearch` means that the user allows the provider's search. */
 export function sentBody(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
   const isKept = (name: string): boolean =>
     FIELDS[api].has(name) || (mayWebSearch && api === 'chat' && name === 'web_search_options');
@@ -170,9 +170,9 @@ export function sentBody(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean
       isKept(name) ? [[name, name === 'messages' || name === 'input' ? withoutMarks(value) : value]] : [],
     ),
   );
-  // Stored, it could be asked for later, by whoever has the key.
+  // Anyone with the key could read a stored conversation later.
   if (api === 'responses') return { ...kept, store: false };
-  // Without, a stream does not tell what it comes to.
+  // Otherwise a stream does not report its usage.
   return isGiven(body['stream']) && body['stream'] !== false
     ? { ...kept, stream_options: { ...asObject(body['stream_options']), include_usage: true } }
     : kept;
@@ -187,13 +187,13 @@ function withoutMarks(messages: unknown): unknown {
   });
 }
 
-/** The API that a request is for; null: none that the agent's CLI needs. */
+/** Returns the API of a request, or null if the agent's CLI does not need it. */
 export function apiAt(method: string, target: string, { apis, basePath }: Served): OpenAiApi | null {
   if (method !== 'POST') return null;
   return apis.find((api) => target === `${basePath}${TARGETS[api]}`) ?? null;
 }
 
-/** Whether it asks what models there are, which every CLI can do without: the user names the model. */
+/** Tells whether a request asks for the list of models, which every CLI can do without: the user names the model. */
 export function asksForModels(method: string, target: string, { basePath }: Served): boolean {
   return method === 'GET' && target.startsWith(basePath) && /^\/models(?:[/?]|$)/.test(target.slice(basePath.length));
 }

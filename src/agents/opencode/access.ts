@@ -3,13 +3,13 @@ import { brokeredAccess, serverAddress, type AccessOf, valueIn } from '../cli/ac
 import { GATEWAY_PATH, OPENAI_ADDRESS, OWN_PATH } from '../cli/providers.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 
-/** What it can be led to. `id`: before the slash in the name of a model. */
+/** The providers that it can use. `id` is the part before the slash in the name of a model. */
 const providers = [
   { id: 'anthropic', key: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', standard: 'https://api.anthropic.com' },
   { id: 'openai', key: 'OPENAI_API_KEY', address: 'OPENAI_BASE_URL', standard: OPENAI_ADDRESS },
 ] as const;
 
-/** OpenCode's way to Anthropic, OpenAI, or a gateway that speaks like one of them. */
+/** Returns OpenCode's access to Anthropic, OpenAI, or a gateway that is compatible with one of them. */
 export const accessOf: AccessOf = (given, setting) => {
   const loggedIn = providers.filter(({ key }) => valueIn(given, key) !== '');
   const named = loggedIn.find(({ id }) => setting.model?.startsWith(`${id}/`) === true);
@@ -22,7 +22,7 @@ export const accessOf: AccessOf = (given, setting) => {
         'OpenCode uses one provider in a run, and both `ANTHROPIC_API_KEY` and `OPENAI_API_KEY` are set. Name the model with its provider, for example `model: openai/gpt-5.5`.',
     };
   const { id, key, address, standard } = login;
-  // OpenAI has models that only its newer API serves; what speaks like OpenAI has the older one.
+  // OpenAI has models that only its newer API serves; compatible servers have the older one.
   const isOwn = id !== 'openai' || (serverAddress(valueIn(given, address)) ?? standard) === standard;
   const path = isOwn ? OWN_PATH : GATEWAY_PATH;
   return brokeredAccess(given, setting, {

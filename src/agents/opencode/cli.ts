@@ -23,30 +23,30 @@ import { CO_AUTHORS, GATEWAY_PATH } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
 
-/** Its folder for settings, below the config folder: made anew for each call. */
+/** Its folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
 
-/** What it would load of the repository, or fetch; compaction asks again and again where a conversation is too long. */
+/** Features that would load files of the repository or download others; compaction would loop on a session that is too long. */
 const NEVER = [
   ...['PROJECT_CONFIG', 'CLAUDE_CODE', 'EXTERNAL_SKILLS', 'AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD'],
   ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
 ];
 
-/** `id`: as OpenCode names it. */
+/** `id` is OpenCode's name for it. */
 interface Provider {
   readonly id: string;
   readonly key: string;
   readonly address: string;
-  /** The code that speaks with it, where its id does not tell; null: it does. */
+  /** The package that connects to it; null if the id implies it. */
   readonly npm: string | null;
 }
 
-/** All its conversations are in one database: what leaves it, and what is to come into it, lies beside it as files. */
+/** Folder of exported sessions: all sessions are in one database, and those leaving or entering it are files beside it. */
 const EXPORTED = 'exported';
 
 const TO_IMPORT = 'to-import';
 
-/** Where its database is. */
+/** The folder of its database. */
 const DATA = ['data', 'opencode'] as const;
 
 type Variables = Readonly<Record<string, string>>;
@@ -59,12 +59,12 @@ const PLUGINS = ['.opencode/plugin', '.opencode/plugins'];
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
-/** OpenCode: its own lines of JSON on stdout, without a result; failed tries on stderr. */
+/** The CLI of OpenCode: its own lines of JSON on stdout, without a result; failed attempts on stderr. */
 export const cli: AgentCli = {
   title: 'OpenCode',
   source: {
     name: 'opencode-ai',
-    // The one without newer instructions runs on every processor. The launcher is not there without scripts of packages.
+    // The baseline build runs on every processor. The launcher is missing if package scripts do not run.
     programs: ({ os, cpu }) => [
       `opencode-${os}-${cpu}-baseline/bin/opencode`,
       `opencode-${os}-${cpu}/bin/opencode`,
@@ -94,7 +94,7 @@ export const cli: AgentCli = {
       files: {},
       openReader: (listener) => openDialectReader(dialect, listener, null),
       complete: async (transcript) => {
-        // A plugin may have come during the call.
+        // A plugin may have been added during the call.
         const isRefused = await refusePlugins(place).then(
           () => false,
           () => true,
@@ -108,8 +108,8 @@ export const cli: AgentCli = {
 };
 
 /**
- * Throws where the repository holds a plugin, or may name one: OpenCode (1.18.33) runs it in spite of all flags, and so it
- * would run what an agent has written that may edit files but run nothing.
+ * Throws if the repository contains a plugin or may name one: OpenCode (1.18.33) runs it in spite of all flags, and so
+ * an agent that may only edit files could run its own code.
  */
 export async function refusePlugins({
   workFolder,
@@ -141,7 +141,7 @@ async function pluginIn(folder: string): Promise<string | null> {
   return null;
 }
 
-/** What is not a plain file of a usual size is not looked at, and may. */
+/** Tells whether a file may name plugins; anything but a plain file of a usual size is not read and counts as true. */
 async function mayNamePlugins(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => null);
   if (found === null) return false;
@@ -152,7 +152,7 @@ async function mayNamePlugins(path: string): Promise<boolean> {
   return text === null ? found.size > 0 : /plugin|\\u/i.test(text);
 }
 
-/** Leaves nothing in the CLI's folder but conversations: settings, plugins and programs that an earlier call left there would count in this one. */
+/** Removes everything but sessions from the CLI's folder: settings, plugins and programs that an earlier call left there would count in this one. */
 export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   const [outer, inner] = DATA;
   await keepOnly(configFolder, [EXPORTED, TO_IMPORT, outer]);
@@ -164,7 +164,7 @@ export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   );
 }
 
-/** Writes the session down, as the CLI itself does it. What goes wrong shows when nothing is there to be exported. */
+/** Exports the session by the CLI itself. A failure shows as a missing export. */
 async function writeDown(
   { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
   id: string | null,
@@ -177,7 +177,7 @@ async function writeDown(
   await placeFile(configFolder, [EXPORTED], { name: `${id}.json`, content: stdout });
 }
 
-/** Brings what `importSession` has put down into the CLI's database. */
+/** Imports the file that `importSession` stored into the CLI's database. */
 async function takeIn(
   { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
   id: string | null,
@@ -191,7 +191,7 @@ async function takeIn(
   await removeFile(configFolder, [TO_IMPORT], `${id}.json`);
 }
 
-/** Reads what was written down of a session, its secrets hidden. */
+/** Reads the exported file of a session with its secrets hidden. */
 async function exportOpenCodeSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
@@ -212,7 +212,7 @@ async function exportOpenCodeSession(
     : leftBehind('it cannot be read without secrets');
 }
 
-/** Stores a session for the next call that resumes it. Returns false when it is empty or too large, or the id is not valid. */
+/** Stores a session for the next call that resumes it. Returns false if it is empty or too large, or the id is not valid. */
 async function importOpenCodeSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
@@ -230,13 +230,13 @@ function redactedText(text: string, session: JsonObject | null, hiding: Hiding):
     if (hidden.kind === 'unchanged') return text;
     return asObject(tryJson(hidden.json)) === null ? null : hidden.json;
   } catch (error) {
-    // An agent may nest too deeply for us.
+    // An agent may nest too deeply for this program.
     if (error instanceof RangeError) return null;
     throw error;
   }
 }
 
-/** Command line of OpenCode without a person beside it; the prompt goes to stdin. */
+/** Returns the command line of OpenCode for unattended use. */
 export function opencodeArguments({
   model,
   extraArgs,
@@ -248,9 +248,9 @@ export function opencodeArguments({
     ...['--format', 'json'],
     // No plugins but its own.
     '--pure',
-    // Nothing but this says that a try has failed, and why.
+    // Only these logs report a failed attempt and its reason.
     ...['--print-logs', '--log-level', 'ERROR'],
-    // Else it asks a model for one.
+    // Otherwise it asks a model for a title.
     ...['--title', 'ralph-action'],
     ...(model === null ? [] : ['--model', namedModel(model, providerOf(environment))]),
     ...(resume !== null && isOpenCodeSession(resume) ? ['--session', resume] : []),
@@ -258,7 +258,7 @@ export function opencodeArguments({
   ];
 }
 
-/** The agent's environment: `given` does not change where it keeps its files, what it obeys, or where its key goes. */
+/** Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its key. */
 export function opencodeEnvironment(
   {
     environment: given,
@@ -272,7 +272,7 @@ export function opencodeEnvironment(
   const flags = NEVER.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
-    // Whatever is set of its own would be read beside ours, an empty folder as the work folder.
+    // Variables of its own would apply beside ours; an empty folder would mean the work folder.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
     ...Object.fromEntries(flags),
     ...foldersIn(configFolder),
@@ -288,13 +288,16 @@ export function opencodeEnvironment(
   };
 }
 
-/** The last one that matches counts: those of servers come behind all others, also where a rule of the user's has the same name. */
+/** Returns the permissions. The last match counts: those of servers come behind all others, even if one of the user's rules has the same name. */
 function permissionsWith(rules: Readonly<Record<string, unknown>>, ofServers: Variables): object {
   const others = Object.entries(rules).filter(([name]) => !Object.hasOwn(ofServers, name));
   return { ...Object.fromEntries(others), ...ofServers };
 }
 
-/** An id comes out of an agent's output or stored state; only one of its own form may become part of a path or an argument. */
+/**
+ * Tells whether an id has the CLI's own form: ids come from an agent's output or stored state, and no other id may
+ * become part of a path or an argument.
+ */
 export function isOpenCodeSession(id: string): boolean {
   return /^ses_[A-Za-z0-9]{26}$/.test(id);
 }
@@ -308,7 +311,7 @@ function foldersIn(configFolder: string): Variables {
   };
 }
 
-/** null: no key says which. */
+/** Returns the provider, or null if no key implies one. */
 function providerOf(environment: Variables): Provider | null {
   const of = (prefix: string) => ({
     key: environment[`${prefix}_API_KEY`] ?? '',
@@ -317,18 +320,18 @@ function providerOf(environment: Variables): Provider | null {
   const [anthropic, openai] = [of('ANTHROPIC'), of('OPENAI')];
   if (anthropic.key !== '') return { id: 'anthropic', ...anthropic, npm: null };
   if (openai.key === '') return null;
-  // With the id of OpenAI it would speak as OpenAI does, whatever code is named.
+  // With OpenAI's id it would use OpenAI's newer API, whatever package is named.
   return openai.address.endsWith(GATEWAY_PATH)
     ? { id: 'gateway', ...openai, npm: '@ai-sdk/openai-compatible' }
     : { id: 'openai', ...openai, npm: null };
 }
 
-/** With the name of its provider, which is left out where there is but one. */
+/** Returns the model with the name of its provider, which is omitted if there is only one. */
 function namedModel(model: string, provider: Provider | null): string {
   return provider === null || model.startsWith(`${provider.id}/`) ? model : `${provider.id}/${model}`;
 }
 
-/** One provider, and no other: it has some of its own that ask for no key. */
+/** Returns settings with exactly one provider: the CLI has some of its own that need no key. */
 function providerSettings(provider: Provider | null, model: string | null): object {
   if (provider === null) return {};
   const { id, key, address, npm } = provider;
@@ -340,7 +343,7 @@ function providerSettings(provider: Provider | null, model: string | null): obje
       [id]: {
         ...(npm === null ? {} : { npm, name: id }),
         options: { baseURL: address, apiKey: key },
-        // One that it does not know is none to it; what it knows of others stays.
+        // An unlisted model would be unknown to it; its knowledge of others stays.
         ...(named === null ? {} : { models: { [named.slice(id.length + 1)]: {} } }),
       },
     },

@@ -10,22 +10,22 @@ import {
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
-/** What opencode's configuration is given of servers. */
+/** Servers in opencode's configuration. */
 interface OpencodeServers {
   readonly mcp: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Entries of `permission`, behind those of other tools: the last one that matches counts. */
+  /** Entries of `permission`, behind those of other tools: the last match counts. */
   readonly permission: Readonly<Record<string, 'allow' | 'deny'>>;
 }
 
-/** In its configuration opencode replaces these, in the text itself, by what they name. */
+/** Placeholders in its configuration, which opencode replaces in the text itself. */
 const REPLACED = /\{(?:env|file):/;
 
 type Action = 'allow' | 'deny';
 
-/** For `permission` of the configuration (opencode, 1.18): of the keys and patterns that match, the last counts. */
+/** Values for `permission` of the configuration (opencode, 1.18): of the keys and patterns that match, the last counts. */
 export type Permission = Readonly<Record<string, Action | Readonly<Record<string, Action>>>>;
 
-/** Rules as permissions. Nothing in them asks: without a person that would end the turn. */
+/** Returns the rules as permissions. No rule asks: without a person, that would end the turn. */
 export function opencodeRules(rules: readonly string[]): MappedRules<Permission> {
   const parsed = rules.map(parseToolRule);
   const has = (kind: ToolRule['kind']) => parsed.some((rule) => rule.kind === kind);
@@ -54,7 +54,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
   return rule.kind === 'other' || (rule.kind === 'mcp' && serverKeys(rule).length === 0);
 }
 
-/** Tools of a server are named `server_tool`, with `_` for every sign that a name may not hold. */
+/** Returns the keys of a server's tools, `server_tool`, with `_` for every character that a name may not contain. */
 function serverKeys({ server, tool }: Extract<ToolRule, { kind: 'mcp' }>): readonly string[] {
   const name = (text: string) => text.replace(/[^\w*-]/g, '_');
   return [`${name(server)}_${name(tool ?? '*')}`];
@@ -70,19 +70,19 @@ function bashPermission(rules: readonly ToolRule[]): Permission[string] {
     ['*', 'deny'],
     ...READERS.flatMap((name) => [name, `${name} *`]).map((pattern) => [pattern, 'allow'] as const),
     ...LEADING_OUT.map((pattern) => [pattern, 'deny'] as const),
-    // The user's own come last: what they name may lead anywhere.
+    // The user's own come last: their paths may lead anywhere.
     ...patterns.map((pattern) => [pattern, 'allow'] as const),
   ]);
 }
 
-/** Commands that may read, or write, outside the work tree; a backslash counts as `/` in patterns. `cd` has its own check of paths. */
+/** Patterns of commands that may read, or write, outside the work tree; a backslash counts as `/` in patterns. `cd` has its own check of paths. */
 const LEADING_OUT = [
   ...['cd', 'cd -*', 'cd * -*'],
   ...['* /*', '*=/*', '* -?/*', '*~*', '*..*', '*>*', '*<*', '*$*', '*`*'],
   ...['*"*', "*'*", '*{*', '*\t*', '*\n*'],
 ];
 
-/** None where a sign would mean something else than itself. */
+/** Returns the patterns; empty if a character would not stand for itself. */
 function commandPatterns({ kind, text }: NamedCommands): readonly string[] {
   if (/[?\\]|^~|^\$HOME|\{(?:env|file):/.test(text) || (kind === 'prefix' && text.trim() === '')) return [];
   return kind === 'prefix' ? [text, `${text} *`] : [text];
@@ -96,12 +96,12 @@ function webPermission(rules: readonly ToolRule[]): Permission[string] {
   return Object.fromEntries([['*', 'deny'] as const, ...patterns.map((pattern) => [pattern, 'allow'] as const)]);
 }
 
-/** A star would also match the path of an address elsewhere. */
+/** Returns the patterns for a domain; a star would also match the path of an address elsewhere. */
 function webPatterns(domain: string): readonly string[] {
   return domain.includes('*') ? [] : [`https://${domain}`, `https://${domain}/*`];
 }
 
-/** Servers for opencode's configuration, with `variables` in their place: its own way to put them in breaks at a quotation mark. */
+/** Returns servers for opencode's configuration with the values of `variables` filled in: its own replacement breaks at a quotation mark. */
 export function opencodeMcpServers(
   servers: readonly McpServer[],
   variables: Readonly<Record<string, string>>,
@@ -130,7 +130,7 @@ function entryOf(server: McpServer, variables: Readonly<Record<string, string>>)
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, put(value)]));
   if (server.kind === 'remote')
     return { type: 'remote', enabled: true, oauth: false, url: server.url, headers: all(server.headers) };
-  // A server gets the agent's environment: what it has already need not be written down.
+  // A server gets the agent's environment: variables in it need not be written down.
   const own = Object.entries(server.env).filter(([name, value]) => soleVariable(value) !== name);
   return {
     type: 'local',

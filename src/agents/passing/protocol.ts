@@ -4,40 +4,40 @@ import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '.
 import type { JsonObject } from '../reading/agent-event.ts';
 import { jsonObjectIn } from './usage.ts';
 
-/** Why a request gets an answer of ours. */
+/** Why a request is answered by us. */
 type Problem = 'no-key' | 'no-object' | 'not-passed-on' | 'exhausted' | 'no-price' | 'too-large' | 'unreachable';
 
 export type SecretFor = (placeholder: string) => string | null;
 
-/** One API for conversations, as far as it differs from others. */
+/** One API for conversations, with everything that differs between APIs. */
 export interface ModelApi<Endpoint> {
-  /** In the provider's own names, so that the CLI ends without another try; only of an unreachable provider it may try again. */
+  /** Errors in the provider's own names, so that the CLI ends without another attempt; it may retry only for an unreachable provider. */
   readonly errors: Readonly<Record<Problem, readonly [status: number, name: string]>>;
   readonly errorBody: (error: { readonly status: number; readonly name: string; readonly message: string }) => object;
-  /** By which a CLI knows that another try is of no use. */
+  /** Headers that tell a CLI not to retry. */
   readonly finalHeaders: Readonly<Record<string, string>>;
   readonly exhausted: string;
   readonly tooLarge: string;
   /** See ModelProtocol. */
   readonly exhaustedIn: ModelProtocol['exhaustedIn'];
   readonly hasPrice: ModelProtocol['hasPrice'];
-  /** The answer to a question that is not passed on, and which the CLI can do without; null: it is not such a question. */
+  /** Returns the answer to a request that is not passed on, since the CLI works without it; null for others. */
   readonly shortAnswer: (method: string, target: string) => OwnAnswer | null;
-  /** The request's headers with the real key; null: it holds no placeholder. */
+  /** Returns the request's headers with the real key, or null if they contain no placeholder. */
   readonly headers: (given: AgentRequest['headers'], secretFor: SecretFor) => Record<string, string> | null;
-  /** null: the agent's CLI does not need it. */
+  /** Returns the endpoint, or null if the agent's CLI does not need it. */
   readonly endpoint: (method: string, target: string) => Endpoint | null;
-  /** A request for the log. */
+  /** Returns a request for the log. */
   readonly nameRequest: (method: string, target: string) => string;
-  /** What is passed on of a message; a text: what in it makes the provider's servers fetch, keep or run something, in words. */
+  /** Returns what is passed on of a message, or a text if something in it makes the provider's servers fetch, keep or run something, in words. */
   readonly pass: (message: JsonObject, endpoint: Endpoint, request: AgentRequest) => Passed | string;
 }
 
-/** `body` is written anew: of a key that comes twice, two readers may see different ones. */
+/** `body` is serialized again, since two readers may read a repeated key differently. */
 interface Passed {
   readonly target: string;
   readonly body: string;
-  /** null: nothing is generated. */
+  /** The costs; null if nothing is generated. */
   readonly costs: Costs | null;
 }
 
@@ -48,7 +48,7 @@ interface Costs {
   readonly account: (contentType: string) => Account;
 }
 
-/** The protocol of an API, as far as the agents' CLIs need it. */
+/** Creates the protocol of an API, as far as the agents' CLIs need it. */
 export function createProtocol<Endpoint>(api: ModelApi<Endpoint>): ModelProtocol {
   return {
     read: (request, secretFor) => read(api, request, secretFor),
@@ -97,7 +97,7 @@ function answerOf<Endpoint>(api: ModelApi<Endpoint>, problem: Problem, message: 
   };
 }
 
-/** Of the agent's headers those that may pass, and `own`, which win. */
+/** Returns the agent's headers that may pass, and `own`, which win. */
 export function headersOf(
   given: AgentRequest['headers'],
   mayPass: RegExp,
@@ -109,9 +109,9 @@ export function headersOf(
   return {
     ...Object.fromEntries(passed),
     ...own,
-    // What the agent says of the body's encoding could make a gateway read another one than was checked.
+    // The agent's claim about the body's encoding could make a gateway read another body than the checked one.
     'content-type': 'application/json',
-    // An answer that passes as it comes must not be packed.
+    // An answer that is passed on as it comes must not be compressed.
     'accept-encoding': 'identity',
   };
 }
@@ -120,23 +120,23 @@ export function headerText(value: AgentRequest['headers'][string]): string {
   return typeof value === 'string' ? value : (value ?? []).join(', ');
 }
 
-/** The key for the placeholder that the agent sends as its token; null: it sends none. */
+/** Returns the key for the placeholder that the agent sends as its token, or null if it sends none. */
 export function bearerKey(given: AgentRequest['headers'], secretFor: SecretFor): string | null {
   const bearer = /^Bearer (\S+)$/i.exec(headerText(given['authorization']))?.[1];
   return bearer === undefined ? null : secretFor(bearer);
 }
 
-/** Method and path, cut. */
+/** Returns method and path, shortened. */
 export function shortRequest(method: string, target: string): string {
   return `${method} ${target}`.slice(0, 80);
 }
 
-/** Whether there is anything in a field. */
+/** Tells whether a field has content. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 }
 
-/** The first thing that is found in one of the items; null: nothing is. */
+/** Returns the first result of `find` for one of the items, or null. */
 export function firstFound<T>(items: readonly T[], find: (item: T) => string | null): string | null {
   for (const item of items) {
     const found = find(item);

@@ -7,18 +7,18 @@ import { asObject, type JsonObject } from '../reading/agent-event.ts';
 export interface UsageReader<Counts> {
   push(text: string): void;
   counts(): Counts;
-  /** Whether that is of the whole answer. */
+  /** Tells whether the counts cover the whole answer. */
   isComplete(): boolean;
 }
 
-/** Four characters are about a token. */
+/** Approximate number of characters in a token. */
 const CHARS_PER_TOKEN = 4;
 
 export function tokensIn(chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN);
 }
 
-/** `spentBy`: what the counts come to, and the characters that have passed. */
+/** Creates an account. `spentBy` returns the cost of the counts and of the characters so far. */
 export function createAccount<Counts>(
   usage: UsageReader<Counts>,
   spentBy: (counts: Counts, chars: number) => Spent,
@@ -34,7 +34,7 @@ export function createAccount<Counts>(
   };
 }
 
-/** Keeps an answer that does not stream; `read` is asked while it passes, too. Of one that is longer nothing is kept. */
+/** Keeps an answer that does not stream; `read` is also called while it passes. Nothing is kept of a longer one. */
 export function createAnswerReader<Counts>(
   maxChars: number,
   read: (answer: string) => Pick<UsageReader<Counts>, 'counts' | 'isComplete'>,
@@ -51,12 +51,12 @@ export function createAnswerReader<Counts>(
   };
 }
 
-/** The larger count of each kind: every event tells the sums so far, or leaves some out. */
+/** Returns the larger count of each kind: every event contains the sums so far, or omits some. */
 export function mostOf<Counts extends object>(a: Counts | null, b: Counts | null): Counts | null {
   return a === null || b === null ? (a ?? b) : combined(a, b, Math.max);
 }
 
-/** The counts of each kind put together. */
+/** Returns the counts of each kind combined. */
 export function combined<Counts extends object>(
   a: Counts,
   b: Counts,
@@ -71,7 +71,7 @@ export function combined<Counts extends object>(
   ) as Counts;
 }
 
-/** The object that a text is in JSON; null: it is none. */
+/** Parses a JSON object, or returns null for anything else. */
 export function jsonObjectIn(text: string): JsonObject | null {
   return asObject(tryJson(text));
 }

@@ -30,10 +30,10 @@ const CHATS = 'chats';
 
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
-/** Below the inbox: what the CLI takes as the settings of the machine, which win over all others. */
+/** Path below the inbox of the file that the CLI reads as the machine's settings, which win over all others. */
 const SETTINGS = 'qwen/settings.json';
 
-/** Tools that make the CLI wait, start itself again, or work in another folder, and the one that brings what the repository has of instructions. */
+/** Tools that make the CLI wait, start itself again, or work in another folder, and the one that loads the repository's instructions. */
 const NOT_UNASKED = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'skill'];
 
 const settings = {
@@ -47,9 +47,9 @@ const settings = {
   telemetry: { enabled: false },
   ide: { enabled: false },
   ui: { enableFollowupSuggestions: false },
-  // Its own tries take minutes; the loop has a clock of its own for a provider that fails.
+  // Its own retries take minutes; the loop itself times a provider that fails.
   model: { generationConfig: { maxRetries: 1 } },
-  // Instructions of the repository are the prompt's to name; no repository can hold a file with this one.
+  // The prompt names the repository's instructions; no repository can contain a file at this path.
   context: { fileName: '.git/no-instructions' },
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false, enableTeamMemory: false },
   security: { folderTrust: { enabled: true } },
@@ -58,7 +58,7 @@ const settings = {
   experimental: { cron: false },
 };
 
-/** Qwen Code: stream-json on stdout, with sums of the session. */
+/** The CLI of Qwen Code: stream-json on stdout, with sums of the session. */
 export const cli: AgentCli = {
   title: 'Qwen Code',
   // It is JavaScript on every platform.
@@ -94,7 +94,7 @@ export const cli: AgentCli = {
   judgeStall: judgeStallIn(dialect),
 };
 
-/** Why Qwen Code (0.24) gets none of the servers, as sentences: it starts none, not even ours, unless it obeys the repository's settings. */
+/** Returns why Qwen Code (0.24) gets none of the servers, as sentences: it starts none, not even ours, unless it trusts the repository's settings. */
 export function unmappedServers(servers: readonly McpServer[]): readonly string[] {
   const none = {
     kind: 'unmapped',
@@ -103,7 +103,7 @@ export function unmappedServers(servers: readonly McpServer[]): readonly string[
   return mapServers(servers, 'Qwen Code', () => none).unmapped;
 }
 
-/** Command line of Qwen Code without a person beside it; the prompt goes to stdin. */
+/** Returns the command line of Qwen Code for unattended use; the prompt goes to stdin. */
 export function qwenArguments({
   model,
   extraArgs,
@@ -112,10 +112,10 @@ export function qwenArguments({
 }: Pick<CliCall, 'model' | 'extraArgs' | 'resume'> & Pick<CliPlace, 'alsoFolder'>): string[] {
   return [
     ...['--output-format', 'stream-json'],
-    // Takes a list: what follows would be read as more of it.
+    // The option takes a list and would take the following words as well.
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--auth-type', 'openai'],
-    // What no rule allows is refused.
+    // Calls that no rule allows are refused.
     ...['--approval-mode', 'default'],
     ...(model === null ? [] : ['--model', model]),
     ...(resume !== null && UUID.test(resume) ? ['--resume', resume] : []),
@@ -123,33 +123,33 @@ export function qwenArguments({
   ];
 }
 
-/** The agent's environment: `given` does not change where it keeps its files, what it obeys, or where its key goes. */
+/** Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its key. */
 export function qwenEnvironment(
   given: Readonly<Record<string, string>>,
   { configFolder, inbox }: Pick<CliPlace, 'configFolder' | 'inbox'>,
 ): Record<string, string> {
   return {
-    // A file `.env` of the repository would be asked next.
+    // Otherwise the repository's file `.env` would be read.
     OPENAI_BASE_URL: OPENAI_ADDRESS,
     NO_COLOR: '1',
-    // Whatever is set of its own could widen what it obeys, or make it wait for a provider for hours.
+    // Variables of its own could widen its permissions, or make it wait for a provider for hours.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('QWEN_'))),
     QWEN_HOME: configFolder,
     QWEN_CODE_SYSTEM_SETTINGS_PATH: join(inbox, SETTINGS),
     QWEN_CODE_SYSTEM_DEFAULTS_PATH: join(inbox, 'qwen/no-defaults.json'),
-    // Else it starts itself again, and a signal to the first process leaves the others at work.
+    // Otherwise it starts itself again, and a signal to the first process leaves the others at work.
     QWEN_CODE_NO_RELAUNCH: 'true',
   };
 }
 
-/** Files that a call needs, by their path below the inbox. */
+/** Returns the files that a call needs, by their path below the inbox. */
 export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
   const { allow, deny } = qwenRules(allowedTools).own;
   const permissions = { allow, deny: [...deny, ...NOT_UNASKED] };
   return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
 }
 
-/** Reads a transcript, its secrets hidden. Each line names the one before it, back to the first: a long one is not cut. */
+/** Exports a transcript with its secrets hidden. Each line names the one before it, so a long one cannot be shortened. */
 async function exportQwenSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
@@ -158,7 +158,7 @@ async function exportQwenSession(
   return exportLines(await transcriptPath(place, id), hiding, { isMessage, isPrompt: null });
 }
 
-/** Puts a transcript where `--resume <id>` finds it. Returns false when it is empty or too large, or the id is not valid. */
+/** Stores a transcript where `--resume <id>` finds it. Returns false if it is empty or too large, or the id is not valid. */
 async function importQwenSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
@@ -171,7 +171,7 @@ async function importQwenSession(
   return true;
 }
 
-/** What the session had used before a call: the CLI prints sums. null: nothing, or unknown. */
+/** Returns the session's usage before a call, since the CLI prints sums; null if there is none or it is unknown. */
 export async function tokensOfQwenSession(place: SessionPlace, id: string | null): Promise<number | null> {
   if (id === null || !UUID.test(id)) return null;
   const text = await readPlainFile(await transcriptPath(place, id), async (file, size) =>
@@ -180,10 +180,10 @@ export async function tokensOfQwenSession(place: SessionPlace, id: string | null
   return text === null ? null : text.split('\n').reduce((sum, line) => sum + tokensIn(line), 0);
 }
 
-/** Leaves nothing in its folder but conversations: settings, skills and extensions that an earlier call left there would count in this one. */
+/** Removes everything but sessions from its folder: settings, skills and extensions that an earlier call left there would count in this one. */
 export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
-  // Beside the conversations of a project, what it would remember.
+  // Removes its memory of a project, beside the sessions.
   for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
     await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
 }
@@ -196,7 +196,7 @@ function foldersFor(workFolder: string): readonly string[] {
   return [PROJECTS, projectSlug(workFolder), CHATS];
 }
 
-/** A session of another folder is not found, unless its lines name this one. */
+/** Returns the session with this folder in its lines, without which the CLI does not find it. */
 function movedTo(folder: string, text: string): string | null {
   try {
     const lines = text.split('\n').map((line) => {
@@ -207,13 +207,13 @@ function movedTo(folder: string, text: string): string | null {
     });
     return lines.join('\n');
   } catch (error) {
-    // An agent may nest too deeply for us.
+    // An agent may nest too deeply for this program.
     if (error instanceof RangeError) return null;
     throw error;
   }
 }
 
-/** One answer of the model is a line of its telemetry. */
+/** Returns the tokens in a line of its telemetry, which describes one answer of the model. */
 function tokensIn(line: string): number {
   if (!line.includes('"qwen-code.api_response"')) return 0;
   const payload = asObject(asObject(tryJson(line))?.['systemPayload']);

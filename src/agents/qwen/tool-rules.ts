@@ -9,13 +9,16 @@ import {
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
-/** For `permissions` of the user's settings (Qwen Code, 0.24); it goes with `--approval-mode default`. What no rule allows is refused without a person. */
+/**
+ * Values for `permissions` of the user's settings (Qwen Code, 0.24), used with `--approval-mode default`. Without a
+ * person, calls that no rule allows are refused.
+ */
 export interface QwenPermissions {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
 }
 
-/** Its rule language is the same, but without exact commands, and only its own names of tools count in a job. */
+/** Returns the rules: its rule language is the same, but without exact commands, and in a job only its own tool names count. */
 export function qwenRules(rules: readonly string[]): MappedRules<QwenPermissions> {
   const parsed = rules.map(parseToolRule);
   const some = commandRules(parsed).some((rule) => rulesFor(rule).length > 0) && !allowsEveryCommand(parsed);
@@ -27,14 +30,14 @@ export function qwenRules(rules: readonly string[]): MappedRules<QwenPermissions
   return mappedRules(parsed, own, {
     without: parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
     more: [
-      // Tried: `npm test $(curl …)` runs under `npm *`, and no rule can keep it from that.
+      // Tested: `npm test $(curl …)` runs under `npm *`, and no rule can prevent it.
       some ? 'run any command inside `$(…)` of an allowed one' : null,
       loose.length === 0 ? null : 'give other arguments to the commands named',
     ],
   });
 }
 
-/** `cd` is allowed for the commands behind it, within the work tree. */
+/** Denied ways out of the work tree: `cd` itself is allowed in front of other commands. */
 const CD_OUT = ['*..*', '~*', '-*', '* ~*', '* -*'].map((words) => `run_shell_command(cd ${words})`);
 
 function isWithoutCounterpart(rule: ToolRule): boolean {
@@ -70,13 +73,16 @@ function rulesFor(rule: ToolRule): readonly string[] {
   }
 }
 
-/** null: a sign of it would mean something else. Parentheses and `:*` are signs of the rule itself. */
+/** Returns the pattern, or null if a character would not stand for itself. Parentheses and `:*` are syntax of the rule. */
 function patternOf({ kind, text }: NamedCommands): string | null {
   if (text.trim() === '' || /[()]|:[*]/.test(text)) return null;
   return kind === 'prefix' ? `${text} *` : text;
 }
 
-/** Its exact commands take any arguments, and a star behind a blank may stand for nothing, the blank included. */
+/**
+ * Tells whether the pattern matches more than the rule: its exact commands accept any arguments, and a star behind a
+ * blank may match nothing, including the blank.
+ */
 function isLoose(commands: Commands): boolean {
   return commands.kind === 'exact' || (commands.kind === 'glob' && commands.text.includes(' *'));
 }

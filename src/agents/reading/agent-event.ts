@@ -6,67 +6,67 @@ const PREFIX = 'data:';
 /** Parsed JSON of unknown shape. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What an agent's CLI prints, in the words that all of them share. */
+/** An event of an agent's CLI, in the terms that all of them share. */
 export type AgentEvent =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'turns'; readonly more: number }
-  /** Something whole that the agent said; a `piece` goes on from the piece before it. */
+  /** A complete message of the agent; a `piece` continues the piece before it. */
   | { readonly kind: 'text' | 'piece'; readonly text: string }
   | { readonly kind: 'tool-use'; readonly id: string | null; readonly tool: string; readonly command: string | null }
   | { readonly kind: 'tool-result'; readonly failed: boolean }
-  /** `tool` is null where only the id of its call is given. */
+  /** `tool` is null if only the id of its call is given. */
   | {
       readonly kind: 'denied';
       readonly id: string | null;
       readonly tool: string | null;
       readonly command: string | null;
     }
-  /** The CLI tries again on its own. Until another kind of event comes, it only waits for its provider. */
+  /** The CLI retries by itself. Until another kind of event comes, it only waits for its provider. */
   | { readonly kind: 'retry'; readonly cause: string; readonly status: number | null }
-  /** What was used since the last such event. */
+  /** The usage since the last such event. */
   | { readonly kind: 'used'; readonly tokens: number; readonly costUsd: number | null }
-  /** What the session has used in all, in earlier processes too. */
+  /** The total usage of the session, including earlier processes. */
   | { readonly kind: 'session-used'; readonly tokens: number }
   /** MCP servers that it cannot use. */
   | { readonly kind: 'servers'; readonly failed: readonly string[] }
-  /** The agent works, and nothing else is to be known. */
+  /** The agent works; no details are known. */
   | { readonly kind: 'activity' }
-  /** The CLI's own account of how the call ended; null: well. */
+  /** The CLI's own report of how the call ended; null means success. */
   | { readonly kind: 'end'; readonly failure: Failure | null };
 
 /** An error in the words of the CLI or its provider. */
 export interface Failure {
   readonly text: string;
-  /** HTTP status of the provider's answer; null: unknown. */
+  /** HTTP status of the provider's answer; null if it is unknown. */
   readonly status: number | null;
-  /** When it was said (ms); null: unknown. */
+  /** The instant of the error in ms; null if it is unknown. */
   readonly at: number | null;
 }
 
-/** How one CLI prints what happens. */
+/** The output format of one CLI. */
 export interface Dialect {
-  /** Follows one output. The function gives the events of a line; null: the line is none of the CLI's. */
+  /** Creates a parser for one output. It returns the events of a line, or null if the line is not the CLI's. */
   createParser(): (line: JsonObject) => readonly AgentEvent[] | null;
-  /** How a long line begins of which only is used that it came. */
+  /** The beginning of long lines that need not be parsed, since only their arrival matters. */
   readonly unread: RegExp;
-  /** The retry that a line without JSON reports; null: another line. */
+  /** Returns the retry that a line without JSON reports, or null. */
   parseText(line: string): Extract<AgentEvent, { kind: 'retry' }> | null;
   /** Lines that the CLI prints before an error of its own, without colours. */
   readonly noise: RegExp | null;
-  /** Texts of its own in the error that ends a call; the first that fits counts. */
+  /** The CLI's own texts in the error that ends a call; the first match counts. */
   readonly reported: readonly ErrorForm[];
-  /** Errors that it prints as a line of text when it has not even started. */
+  /** Errors that it prints as a line of text before it has started. */
   readonly printed: readonly ErrorForm[];
-  /** The tool that asks a person; null: none does. */
+  /** The tool that asks a person; null if there is none. */
   readonly questionTool: string | null;
 }
 
-/** A kind of error, and the texts that say it. */
+/** A kind of error, and the texts that express it. */
 export type ErrorForm = readonly [kind: AgentError['kind'], form: RegExp];
 
 export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** Ids go back to the CLI as an argument, so only what can be one is taken. */
+/** Returns the session event if the id is valid: ids go back to the CLI as an argument. */
 export function sessionEvents(value: unknown, form: RegExp): readonly AgentEvent[] {
   return typeof value === 'string' && form.test(value) ? [{ kind: 'session', id: value }] : [];
 }
@@ -83,17 +83,17 @@ export function asString(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A finite number that is not negative; null otherwise. */
+/** Returns a finite number that is not negative, or null. */
 export function asAmount(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
-/** Bounds of what one output may bring into the journal. */
+/** Limits of what one output may add to the journal. */
 const MAX_DENIALS = 200;
 
 const MAX_COMMAND_CHARS = 2_000;
 
-/** The refused calls in the CLI's field `permission_denials`, in order. */
+/** Parses the refused calls in the CLI's field `permission_denials`, in order. */
 export function parseDenials(value: unknown): readonly Denial[] {
   return asArray(value)
     .slice(0, MAX_DENIALS)
@@ -103,7 +103,7 @@ export function parseDenials(value: unknown): readonly Denial[] {
     });
 }
 
-/** `command` is null for a tool that takes none. */
+/** Creates a denial. `command` is null for a tool without one. */
 export function createDenial(tool: string, command: string | null): Denial {
   return { tool: capped(tool, 200), command: command === null ? null : capped(command, MAX_COMMAND_CHARS) };
 }
@@ -113,7 +113,7 @@ const FAILED = /^(?:failed|error|needs[-_]auth|not[-_]connected|disconnected)$/i
 
 const MAX_SERVERS = 20;
 
-/** `docs (failed)`: the servers of a list that the agent cannot use, each `{ name, status }`. */
+/** Returns the servers of a list of `{ name, status }` that the agent cannot use: `docs (failed)`. */
 export function failedServers(value: unknown): readonly string[] {
   return asArray(value)
     .flatMap((item) => {
@@ -124,7 +124,10 @@ export function failedServers(value: unknown): readonly string[] {
     .slice(0, MAX_SERVERS);
 }
 
-/** Takes the text of an event stream as it comes and gives the data of each event; a line of more than `maxChars` is left out. */
+/**
+ * Returns a function that takes the text of an event stream as it comes and passes on the data of each event; a line of
+ * more than `maxChars` is left out.
+ */
 export function createEventData(maxChars: number, take: (data: string) => void): (text: string) => void {
   let line = '';
   let isTooLong = false;

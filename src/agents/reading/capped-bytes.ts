@@ -1,21 +1,21 @@
-/** An instant (ms), or what gives it when it is asked for: what an error says of times counts from when it was said. */
+/** An instant (ms), or a function that returns it: relative times in an error count from the error's own time. */
 export type Clock = number | (() => number);
 
-/** So many calls of tools are remembered until their denial is reported. */
+/** Maximum number of tool calls that are kept until their denial is reported. */
 const MAX_PENDING_CALLS = 256;
 
-/** What is known of the newest calls of tools, by their id. */
+/** The newest tool calls by their id. */
 interface PendingCalls<Call> {
   add(id: string, call: Call): void;
   of(id: string | null): Call | null;
 }
 
-/** How much of one line, value or text is kept: what is longer loses its middle. */
+/** Number of bytes kept from the beginning of a line, value or text: a longer one loses its middle. */
 const HEAD_BYTES = 1024 * 1024;
 
 const TAIL_BYTES = 4 * 1024 * 1024;
 
-/** The kept bytes; `tail` is null when nothing was dropped between the two. */
+/** The kept bytes; `tail` is null if nothing was dropped between the two. */
 export interface Kept {
   readonly head: Uint8Array;
   readonly tail: Uint8Array | null;
@@ -24,10 +24,10 @@ export interface Kept {
 /** A growing run of bytes of which the first 1 MiB and the last 4 MiB are kept. */
 export interface CappedBytes {
   append(bytes: Uint8Array): void;
-  /** What was kept; a view that is valid until the next call. */
+  /** Returns the kept bytes as a view that is valid until the next call. */
   kept(): Kept;
   clear(): void;
-  /** Bytes appended since it was last cleared. */
+  /** Returns the number of bytes appended since the last clearing. */
   length(): number;
 }
 
@@ -79,7 +79,7 @@ export function createCappedBytes(): CappedBytes {
   }
 }
 
-/** For a few bytes a loop is much faster than the call. */
+/** Copies bytes in a loop, which is much faster for a few of them. */
 function copy(from: Uint8Array, to: Uint8Array, at: number): void {
   if (from.length > 32) to.set(from, at);
   else for (let i = 0; i < from.length; i += 1) to[at + i] = from[i] ?? 0;
@@ -89,12 +89,12 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const SPACE = 0x20;
 
-/** Text of what was kept. A dropped middle is cut at blanks, so that a JSON string which lost it is still well-formed. */
+/** Returns the text of the kept bytes. A dropped middle is cut at blanks, so that a JSON string that lost it is still well-formed. */
 export function decodeKept({ head, tail }: Kept): string {
   if (tail === null) return decoder.decode(head);
   const end = head.lastIndexOf(SPACE);
   const start = tail.indexOf(SPACE);
-  // Joined as bytes: of two texts there would be a third one, as long as both.
+  // Joined as bytes: joining two texts would make a third one of their total length.
   return decoder.decode(concat(head.subarray(0, end === -1 ? head.length : end), ELLIPSIS, tail.subarray(start + 1)));
 }
 
@@ -112,10 +112,10 @@ function concat(...parts: readonly Uint8Array[]): Uint8Array {
 
 export const LINE_FEED = 0x0a;
 
-/** So far a loop is much faster than a call. */
+/** Distance in bytes up to which a loop is much faster than a call. */
 const NEAR_BYTES = 32;
 
-/** Index behind the line feed that ends the line at `from`; -1 when the line is not whole. */
+/** Returns the index behind the line feed that ends the line at `from`; -1 if the line is incomplete. */
 export function behindLine(bytes: Uint8Array, from: number): number {
   const near = Math.min(from + NEAR_BYTES, bytes.length);
   for (let at = from; at < near; at += 1) if (bytes[at] === LINE_FEED) return at + 1;
@@ -124,7 +124,7 @@ export function behindLine(bytes: Uint8Array, from: number): number {
 
 const CLOSE_BRACE = 0x7d;
 
-/** Whether a line may be a whole object: a cheap look, so that no time is spent on parsing what is cut off. */
+/** Tells whether a line may be a whole object, by a cheap look that saves parsing a truncated one. */
 export function endsObject({ head, tail }: Kept): boolean {
   const bytes = tail ?? head;
   let end = bytes.length - 1;
@@ -143,7 +143,7 @@ export function createPendingCalls<Call>(): PendingCalls<Call> {
   }
 }
 
-/** The instant that a clock shows. */
+/** Returns the instant that a clock shows. */
 export function timeOf(clock: Clock): number {
   return typeof clock === 'number' ? clock : clock();
 }

@@ -5,7 +5,7 @@ import type { Dialect, ErrorForm, Failure } from './agent-event.ts';
 
 const MAX_TEXT_CHARS = 2_000;
 
-/** How providers say that a plan or a key has nothing left for now. */
+/** Texts by which providers report that a plan or a key is used up for now. */
 const LIMIT = new RegExp(
   [
     String.raw`\b(?:hit|reached|exceeded) (?:a|your|the) (?:[\w.'’-]+ ){0,4}(?:limit|quota)\b`,
@@ -24,7 +24,7 @@ const BY_PERSON =
 /** Statuses with which a limit is reported; others have their own meaning, whatever the text. */
 const LIMIT_STATUSES: readonly (number | null)[] = [null, 400, 402, 403, 429];
 
-/** The provider has no room for anybody, whatever its status. */
+/** Texts of a provider without capacity, whatever its status. */
 const OVERLOADED: readonly ErrorForm[] = [
   [
     'server',
@@ -32,7 +32,7 @@ const OVERLOADED: readonly ErrorForm[] = [
   ],
 ];
 
-/** What else providers say, where the status says too little. */
+/** Other texts of providers, for statuses that are too vague. */
 const SHARED: readonly ErrorForm[] = [
   ['rate-limit', /\brate.?limit(?:ed)?\b/i],
   [
@@ -53,7 +53,7 @@ const SHARED: readonly ErrorForm[] = [
   ],
 ];
 
-/** Names the failure that ended a call: a limit first, then by the agent's own texts, by the status, and by what all providers say. */
+/** Classifies the failure that ended a call: a limit first, then by the agent's own texts, by the status, and by texts that all providers use. */
 export function classifyFailure(failure: Failure, { reported }: Pick<Dialect, 'reported'>): AgentError {
   const { text, status } = failure;
   const kind =
@@ -66,14 +66,14 @@ export function classifyFailure(failure: Failure, { reported }: Pick<Dialect, 'r
   return { kind, text: capped(text, MAX_TEXT_CHARS) };
 }
 
-/** The limit that ended a call, if one did. Without words that say so it is only one of two signs. */
+/** Returns the limit that ended a call, or null. Without explicit words it is only one of two signs. */
 export function usageLimitOf(failure: Failure, kind: AgentError['kind'], resumeAt: string | null): UsageLimit | null {
   if (reportsLimit(failure))
     return { window: 'unknown', resumeAt, ...(isByPerson(failure, resumeAt) ? { byPerson: true } : {}) };
   return kind === 'rate-limit' ? { window: 'unknown', resumeAt, unconfirmed: true } : null;
 }
 
-/** The instant (ISO) from which a failure says that calls are taken again, counted from when it was said; null: it does not say. */
+/** Returns the instant (ISO) at which calls are accepted again according to a failure, counted from its own time, or null. */
 export function resetOf({ text, at }: Failure, now: number): string | null {
   return nextReset(text, Math.max(now, at ?? now));
 }
@@ -86,7 +86,7 @@ function reportsLimit({ text, status }: Failure): boolean {
   return LIMIT_STATUSES.includes(status) && LIMIT.test(text);
 }
 
-/** What the CLI printed instead of events, if its first line that is no noise is an error of its own; null: something else. */
+/** Returns the CLI's own error if the first line of the output, ignoring noise, is one; else null. */
 export function errorInText(text: string, { printed, noise }: Pick<Dialect, 'printed' | 'noise'>): AgentError | null {
   const lines = text
     .replace(COLOURS, '')
@@ -101,12 +101,12 @@ function kindIn(forms: readonly ErrorForm[], text: string): AgentError['kind'] |
   return forms.find(([, form]) => form.test(text))?.[0] ?? null;
 }
 
-/** Warnings of the runtime that most of the CLIs are made with. */
+/** Warnings of Node.js, the runtime of most CLIs. */
 const OF_NODE = /^\(node:\d+\) |^\(Use `node /;
 
 const COLOURS = new RegExp(String.raw`\u001b\[[0-9;]{0,16}m`, 'g');
 
-/** What an HTTP status of a model's provider amounts to; null where it says too little. */
+/** Returns the kind of error for an HTTP status of a model's provider, or null if it is too vague. */
 export function kindOfStatus(status: number | null): AgentError['kind'] | null {
   if (status === null) return null;
   if (status === 401 || status === 403) return 'auth';

@@ -17,11 +17,14 @@ import { classifyFailure, errorInText, resetOf, usageLimitOf } from './failure.t
 /** Collects the events of one process; memory does not grow with their number. */
 interface EventCollector {
   add(event: AgentEvent): void;
-  /** What they come to, with `text`, which was printed beside them. */
+  /** Returns the transcript of the events and of `text`, which was printed beside them. */
   transcript(text: string): Transcript;
 }
 
-/** `now`: from when reset times are understood. `tokensBefore`: what the session had used before this process, for a CLI that prints sums of sessions; null: nothing, or unknown. */
+/**
+ * `now` is the time from which reset times are understood. `tokensBefore` is the session's usage before this process,
+ * for a CLI that prints sums of sessions; null if there is none or it is unknown.
+ */
 interface CollectorOptions {
   readonly dialect: Dialect;
   readonly now: Clock;
@@ -30,36 +33,36 @@ interface CollectorOptions {
 
 const MAX_DENIALS = 500;
 
-/** So much text of one message is kept, of its beginning and its end. */
+/** Maximum length of one message's kept text in characters, from its beginning and its end. */
 const MAX_TEXT_CHARS = 1024 * 1024;
 
 const KEPT_CHARS = MAX_TEXT_CHARS / 4;
 
 const MAX_WORDS_CHARS = 500;
 
-/** `onEvent` sees the events as they come; null: nobody looks. */
+/** `onEvent` gets the events as they come, or is null. */
 interface ReaderOptions extends CollectorOptions {
   readonly onEvent: ((event: AgentEvent) => void) | null;
 }
 
-/** Shorter lines are parsed at once: looking at them first would cost as much. */
+/** Length in bytes from which a line is examined before parsing; for shorter ones this would cost as much as parsing. */
 const LONG_LINE_BYTES = 1024;
 
-/** So far a line is looked at to tell whether it need not be parsed. */
+/** Number of bytes that are examined to tell whether a line need not be parsed. */
 const LOOK_BYTES = 512;
 
 const MAX_TEXT_BYTES = 16 * 1024;
 
 /**
- * Reads the lines of JSON that a CLI prints. One reader reads one stream: what a process prints on stderr goes to a reader of its own.
- * Time is linear in the bytes; memory does not grow with the length of the output, a line is kept up to 5 MiB.
+ * Creates a reader for the JSON lines of a CLI. One reader reads one stream: stderr gets a reader of its own. Time is
+ * linear in the bytes; memory does not grow with the length of the output, and a line is kept up to 5 MiB.
  */
 export function createAgentReader({ onEvent, ...options }: ReaderOptions): TranscriptReader {
   const { dialect } = options;
   const parse = dialect.createParser();
   const collector = createEventCollector(options);
   const pending = createCappedBytes();
-  /** The beginning of what is no event. */
+  /** The beginning of the text outside of events. */
   let text = '';
   return { push, end };
 
@@ -90,7 +93,7 @@ export function createAgentReader({ onEvent, ...options }: ReaderOptions): Trans
     else events.forEach(take);
   }
 
-  /** What is cut off is not taken for a line of the CLI. */
+  /** Tells whether the line need not be parsed; a truncated one does not count as the CLI's. */
   function isUnread(line: Kept): boolean {
     if (line.head.length < LONG_LINE_BYTES || !endsObject(line)) return false;
     return dialect.unread.test(latin1.decode(line.head.subarray(0, LOOK_BYTES)));
@@ -117,12 +120,12 @@ const ACTIVITY: AgentEvent = { kind: 'activity' };
 
 const latin1 = new TextDecoder('latin1');
 
-/** A call has ended well only if the CLI says so: an output without an end is a failure, whatever its exit code. */
+/** Creates a collector. A call has ended well only if the CLI says so: an output without an end is a failure, whatever its exit code. */
 function createEventCollector({ dialect, now, tokensBefore }: CollectorOptions): EventCollector {
   let hasEvents = false;
   let finalMessage = '';
   let isOpen = false;
-  /** Null while nothing says how the call ended. */
+  /** The end; null while no event reports one. */
   let end: Extract<AgentEvent, { kind: 'end' }> | null = null;
   let lastRetry: string | null = null;
   let sessionId: string | null = null;
@@ -162,7 +165,7 @@ function createEventCollector({ dialect, now, tokensBefore }: CollectorOptions):
     }
   }
 
-  /** The agent works, so whatever was reported before did not end the call. */
+  /** Clears the end: the agent works, so an earlier report did not end the call. */
   function goOn(
     event: Exclude<AgentEvent, { kind: 'session' | 'used' | 'session-used' | 'servers' | 'retry' | 'end' }>,
   ): void {
@@ -200,14 +203,14 @@ function createEventCollector({ dialect, now, tokensBefore }: CollectorOptions):
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,
-      // Sums of what is not believable may be no number any more.
+      // Sums of implausible amounts may no longer be numbers.
       turns: asAmount(turns),
       tokens: asAmount(sessionTokens === null ? tokens : sinceBefore(sessionTokens)),
       costUsd: asAmount(costUsd),
     };
   }
 
-  /** A smaller sum is that of a new session. */
+  /** Returns the usage since the start; a smaller sum belongs to a new session. */
   function sinceBefore(sum: number): number {
     return tokensBefore === null || tokensBefore > sum ? sum : sum - tokensBefore;
   }

@@ -3,18 +3,18 @@ import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 
-/** One rule of `allowed-tools`, the permission rule language of Claude Code, as far as agents differ in it. `text`: as the user wrote it. */
+/** One rule of `allowed-tools`, in the permission rule language of Claude Code, as far as agents differ in it. `text` is the user's own. */
 export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'read' | 'edit'; readonly path: string | null }
   | { readonly kind: 'command'; readonly commands: Commands }
   | { readonly kind: 'web-fetch'; readonly domain: string | null }
-  /** `tool`: null stands for all of the server's; it may hold stars. */
+  /** A null `tool` means all of the server's; a name may contain stars. */
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string | null }
-  /** `bookkeeping`: tools that every agent has in some form and that reach nothing, such as its list of things to do. */
+  /** `bookkeeping`: harmless tools that every agent has in some form, such as its to-do list. */
   | { readonly kind: 'web-search' | 'subagent' | 'bookkeeping' | 'other' }
 );
 
-/** Which simple commands a rule names. `prefix`: its words, and any more behind them; in a `glob` each star is any text. */
+/** The simple commands that a rule names. `prefix`: its words, and any more behind them; in a `glob` each star matches any text. */
 export type Commands = { readonly kind: 'any' } | NamedCommands;
 
 export interface NamedCommands {
@@ -27,7 +27,7 @@ type CommandRule = Extract<ToolRule, { kind: 'command' }>;
 
 const READS: ReadonlySet<string> = new Set(['Read', 'Glob', 'Grep', 'LS', 'NotebookRead']);
 
-/** The CLI applies a rule for one of them to all that change files. */
+/** Tools that change files: the CLI applies a rule for one of them to all. */
 const EDITS: ReadonlySet<string> = new Set(['Edit', 'Write', 'MultiEdit', 'NotebookEdit']);
 
 const SUBAGENTS: ReadonlySet<string> = new Set(['Task', 'Agent']);
@@ -37,9 +37,9 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
   ...['BashOutput', 'KillBash', 'KillShell', 'ExitPlanMode', 'EnterPlanMode', 'ToolSearch'],
 ]);
 
-/** What a shell command is made of, as far as it can be known without running a shell. */
+/** The parts of a shell command, as far as they can be known without running a shell. */
 type ShellParts =
-  /** Simple commands; `compound`: more than one, a redirection, or several lines. */
+  /** Simple commands; `compound` means more than one, a redirection, or several lines. */
   | { readonly kind: 'parts'; readonly parts: readonly string[]; readonly compound: boolean }
   /** Substitutions, groups, here-documents, background jobs, redirections to files: not judged. */
   | { readonly kind: 'opaque' };
@@ -50,20 +50,20 @@ const opaque: ShellParts = { kind: 'opaque' };
 
 const HARMLESS_REDIRECTION = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
 
-/** Goes on in the next line; not in a comment. */
+/** Continues a command in the next line; not in a comment. */
 const CONTINUATION = '\\\n';
 
 const SEPARATOR = /^(?:&&|\|\||;|\||\n)/;
 
-/** Commands that only read; Claude Code allows them without a rule, inside the work tree, and so rules leave them out. */
+/** Commands that only read; Claude Code allows them without a rule inside the work tree, and so rules omit them. */
 export const READERS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
 
-/** An agent's names for the tools that run commands, and for the one that asks a person; null: it has none. */
+/** An agent's names for the tools that run commands, and for the one that asks a person, null if there is none. */
 const TOOLS: Readonly<Record<AgentName, { readonly shell: readonly string[]; readonly question: string | null }>> = {
   claude: { shell: ['Bash'], question: 'AskUserQuestion' },
   // The CLI does not report what its sandbox refused; this is for its events of commands.
   codex: { shell: ['command_execution'], question: null },
-  // Its own question tool is refused without a person; it is not offered then.
+  // Its own question tool is refused without a person, and is not offered then.
   gemini: { shell: ['run_shell_command'], question: 'ask_user' },
   opencode: { shell: ['bash'], question: 'question' },
   copilot: { shell: ['bash', 'powershell'], question: 'ask_user' },
@@ -72,7 +72,7 @@ const TOOLS: Readonly<Record<AgentName, { readonly shell: readonly string[]; rea
   command: { shell: [], question: null },
 };
 
-/** What an agent's refused calls amount to. */
+/** Returns how an agent's refused calls are classified. */
 export function kindOfDenialBy(agent: AgentName): KindOfDenial {
   const { shell, question } = TOOLS[agent];
   return (denial, rules) => {
@@ -81,7 +81,7 @@ export function kindOfDenialBy(agent: AgentName): KindOfDenial {
   };
 }
 
-/** The simple commands of a command line that the rules do not allow; null: the line is not plainly understood. */
+/** Returns the simple commands of a command line that the rules do not allow; null if the line cannot be parsed safely. */
 export function refusedCommands(line: string, rules: readonly string[]): readonly string[] | null {
   const command = shellParts(line);
   if (command.kind === 'opaque') return null;
@@ -110,7 +110,7 @@ function onlyReadsInside(command: string): boolean {
 /** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
 const OUTSIDE = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
 
-/** Whether an allow rule (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
+/** Tells whether an allow rule (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
 function allows(rule: string, command: string): boolean {
   const parsed = parseToolRule(rule);
   return parsed.kind === 'command' && covers(parsed.commands, command);
@@ -133,7 +133,7 @@ function startsWithWords(command: string, prefix: string): boolean {
   return command === prefix || command.startsWith(`${prefix} `);
 }
 
-/** `*` stands for any text. */
+/** Tells whether a text matches; `*` matches any text. */
 function matchesGlob(text: string, pattern: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();
@@ -148,7 +148,10 @@ function matchesGlob(text: string, pattern: string): boolean {
   return text.length - last.length >= at && text.endsWith(last);
 }
 
-/** Splits a command line at `&&`, `||`, `;`, `|` and line ends outside quotes, without its comments; whatever is not plainly understood is opaque. */
+/**
+ * Splits a command line at `&&`, `||`, `;`, `|` and line ends outside quotes, without its comments; a line that cannot
+ * be parsed safely is opaque.
+ */
 export function shellParts(command: string): ShellParts {
   if (command.length > MAX_CHARS) return opaque;
   const text = command.replaceAll('\r\n', '\n').trim();
@@ -172,7 +175,7 @@ export function shellParts(command: string): ShellParts {
     } else if (rest.startsWith(CONTINUATION)) {
       at += CONTINUATION.length;
     } else if (rest.startsWith('#') && /(?:^|\s)$/.test(part)) {
-      // A comment ends with its line, whatever that ends with.
+      // A comment ends with its line, even behind a backslash.
       const lineEnd = text.indexOf('\n', at);
       at = lineEnd === -1 ? text.length : lineEnd;
     } else if (quoted !== null) {
@@ -189,7 +192,7 @@ export function shellParts(command: string): ShellParts {
   return { kind: 'parts', parts: named, compound };
 }
 
-/** The quoted string that starts at `at`, quotes included; null when there is none, or a shell would change it. */
+/** Returns the quoted string that starts at `at`, including its quotes; null if there is none, or a shell would change it. */
 function quotedText(text: string, at: number): string | null {
   const quote = text.charAt(at);
   if (quote !== "'" && quote !== '"') return null;
@@ -199,7 +202,7 @@ function quotedText(text: string, at: number): string | null {
   return quote === '"' && /[$`\\]/.test(quoted) ? null : quoted;
 }
 
-/** Reads a rule; a tool that is not known is `other`. */
+/** Parses a rule; an unknown tool is `other`. */
 export function parseToolRule(rule: string): ToolRule {
   const text = rule.trim();
   const [, tool = '', specifier] = /^([^()]+)(?:\(([^]*)\))?$/.exec(text) ?? [];
@@ -215,7 +218,7 @@ export function parseToolRule(rule: string): ToolRule {
   return { kind: BOOKKEEPING.has(tool) ? 'bookkeeping' : 'other', text };
 }
 
-/** The commands that the inside of `Bash(...)` names; null: the rule is `Bash` alone. */
+/** Returns the commands inside `Bash(...)`; null means a plain `Bash`. */
 function parseCommands(inner: string | null): Commands {
   if (inner === null || inner === '*') return { kind: 'any' };
   const prefix = /^([^*]*?)(?::\*| \*)$/.exec(inner)?.[1];
@@ -223,7 +226,7 @@ function parseCommands(inner: string | null): Commands {
   return { kind: inner.includes('*') ? 'glob' : 'exact', text: inner };
 }
 
-/** `Read(*)` and `Read(**)` are `Read`. */
+/** Returns the restriction, or null for `Read(*)` and `Read(**)`, which equal `Read`. */
 function restricting(inner: string | null): string | null {
   return inner === '*' || inner === '**' ? null : inner;
 }
@@ -246,17 +249,20 @@ export interface MappedRules<Own> extends RulesGap {
   readonly own: Own;
 }
 
-/** The command rules among others, in order. */
+/** Returns the command rules, in order. */
 export function commandRules(rules: readonly ToolRule[]): readonly CommandRule[] {
   return rules.filter((rule) => rule.kind === 'command');
 }
 
-/** Whether some rule allows every command. */
+/** Tells whether some rule allows every command. */
 export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
   return commandRules(rules).some(({ commands }) => commands.kind === 'any');
 }
 
-/** What an agent makes of the rules whose own know no paths: `without` has no counterpart in them, `more` is what else they allow. */
+/**
+ * Returns the mapped rules of an agent whose own rules do not support paths: `without` has no counterpart in them,
+ * `more` is what else they allow.
+ */
 export function mappedRules<Own>(
   rules: readonly ToolRule[],
   own: Own,
@@ -269,29 +275,32 @@ export function mappedRules<Own>(
   };
 }
 
-/** The rules as the user wrote them, each once. */
+/** Returns the rules as the user wrote them, each once. */
 export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
   return [...new Set(rules.map(({ text }) => text))];
 }
 
-/** `Edit(src/**)`, for agents whose own rules know no paths: they may change any file of the repository. */
+/** Returns rules such as `Edit(src/**)`, for agents whose own rules do not support paths: they may change any file of the repository. */
 function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
   if (rules.some((rule) => rule.kind === 'edit' && rule.path === null)) return [];
   return rules.filter(({ kind }) => kind === 'edit');
 }
 
-/** Reading inside the repository needs no rule in Claude Code, and so none here; what leads out of it cannot be given to other agents. */
+/**
+ * Returns the rules for reading outside of the repository, which other agents cannot be given. Reading inside needs no
+ * rule in Claude Code, and so none here.
+ */
 export function readsOutside(rules: readonly ToolRule[]): readonly ToolRule[] {
   return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));
 }
 
-/** What the agent may do beyond its rules, as one text; null: nothing. */
+/** Returns what the agent may do beyond its rules, as one text, or null. */
 export function moreOf(parts: readonly (string | null)[]): string | null {
   const said = parts.filter((part) => part !== null);
   return said.length === 0 ? null : said.join(', and ');
 }
 
-/** For `moreOf`. */
+/** Returns the text about edits for `moreOf`. */
 export function moreEdits(rules: readonly ToolRule[]): string | null {
   return editsOfPaths(rules).length === 0 ? null : 'change every file of the repository';
 }

@@ -9,7 +9,7 @@ import {
   parseDenials,
 } from '../../reading/agent-event.ts';
 
-/** One event of the CLI's stream-json, cut down to what we use. `session` is null when the event names none. */
+/** One event of the CLI's stream-json, reduced to the fields in use. `session` is null if the event names none. */
 export type CliEvent =
   | {
       readonly kind: 'assistant';
@@ -32,16 +32,16 @@ export type CliEvent =
       readonly session: string | null;
       readonly attempt: number;
       readonly maxRetries: number;
-      /** How long the CLI waits before it tries again. */
+      /** Time in ms that the CLI waits before it tries again. */
       readonly delayMs: number;
       readonly status: number | null;
-      /** E.g. `rate_limit`. */
+      /** For example `rate_limit`. */
       readonly error: string | null;
     }
   | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
   /** MCP servers that the CLI cannot use. */
   | { readonly kind: 'servers'; readonly session: string | null; readonly failed: readonly string[] }
-  /** Tasks in the background: how many run, or how many more (`running` null). */
+  /** Background tasks: their number, or the change of it (`running` is null). */
   | { readonly kind: 'tasks'; readonly session: string | null; readonly running: number | null; readonly more: number }
   | { readonly kind: 'other'; readonly session: string | null };
 
@@ -51,31 +51,31 @@ export interface ToolUse {
   readonly input: JsonObject;
 }
 
-/** What the CLI says of a failure of its own; null where it does not say. */
+/** The CLI's report of its own failure; a field is null if it is not reported. */
 export interface Failure {
   readonly text: string;
-  /** Of the result line, e.g. `error_max_turns`. */
+  /** Subtype of the result line, for example `error_max_turns`. */
   readonly subtype: string | null;
-  /** Of the synthetic assistant message, e.g. `authentication_failed`. */
+  /** Error of the synthetic assistant message, for example `authentication_failed`. */
   readonly error: string | null;
-  /** E.g. `connection_failed`. */
+  /** For example `connection_failed`. */
   readonly apiError: string | null;
-  /** E.g. `prompt_too_long`. */
+  /** For example `prompt_too_long`. */
   readonly terminalReason: string | null;
   /** HTTP status of the provider's answer. */
   readonly status: number | null;
 }
 
 export interface RateLimit {
-  /** Whether the provider refuses calls now. */
+  /** True if the provider refuses calls now. */
   readonly rejected: boolean;
-  /** E.g. `five_hour`. */
+  /** For example `five_hour`. */
   readonly type: string | null;
-  /** Epoch, in seconds. */
+  /** Instant in seconds since the epoch. */
   readonly resetsAt: number | null;
 }
 
-/** A result line. `text` is null when it has none. */
+/** A result line. `text` is null if it has none. */
 export interface Result {
   readonly text: string | null;
   readonly failure: Failure | null;
@@ -86,7 +86,7 @@ export interface Result {
   readonly totalCostUsd: number | null;
 }
 
-/** The event that a JSON value is; null when it is no event of the CLI. */
+/** Parses an event from a JSON value, or returns null for anything else. */
 export function parseCliEvent(value: unknown): CliEvent | null {
   const event = asObject(value);
   if (event === null) return null;
@@ -229,7 +229,7 @@ function toolResults(message: JsonObject): boolean[] {
     .map((block) => block?.['is_error'] === true);
 }
 
-/** Cache tokens are counted: they are paid for and bound by the provider's limits. */
+/** Returns the number of tokens, including those of the cache, which cost money and count towards the provider's limits. */
 function tokensOf(value: unknown): number | null {
   const usage = asObject(value);
   if (usage === null) return null;
@@ -245,7 +245,7 @@ function costOf(modelUsage: unknown): number | null {
   );
 }
 
-/** Ids go back to the CLI as an argument, so only what can be one is taken. */
+/** Returns a valid session id: ids go back to the CLI as an argument. */
 function sessionId(event: JsonObject): string | null {
   const id = asString(event['session_id']);
   return id !== null && /^[A-Za-z0-9][\w.:-]{0,127}$/.test(id) ? id : null;

@@ -5,7 +5,10 @@ import { createPendingCalls } from '../../reading/capped-bytes.ts';
 import type { CliEvent, Failure, RateLimit, Result, ToolUse } from './cli-event.ts';
 import { classifyClaudeFailure, failureInText, claudeLimitOf } from './failure.ts';
 
-/** What a person following the run may see of the agent's stream, and whether it is at work. Texts are capped, not cleaned. `nested`: a subagent's. */
+/**
+ * The parts of the agent's stream that a person following the run may see, and signs of activity. Texts are capped, not
+ * cleaned. `nested` marks a subagent's.
+ */
 export type StreamEvent =
   | { readonly kind: 'text'; readonly nested: boolean; readonly text: string }
   | { readonly kind: 'tool-use'; readonly nested: boolean; readonly name: string; readonly input: string }
@@ -19,7 +22,7 @@ export type StreamEvent =
       readonly status: number | null;
       readonly error: string | null;
     }
-  /** The agent is at work on something that is not shown: a thought, a long result. */
+  /** Activity that is not shown: a thought, a long result. */
   | { readonly kind: 'unshown' }
   | { readonly kind: 'servers'; readonly failed: readonly string[] }
   | { readonly kind: 'tasks'; readonly running: number | null; readonly more: number }
@@ -31,7 +34,7 @@ const MAX_NAME_CHARS = 100;
 
 const MAX_INPUT_CHARS = 300;
 
-/** What a tool call is about: the first of these that its input has. */
+/** Input fields that describe a tool call; the first one present is shown. */
 const SHOWN_INPUTS = [
   'command',
   'file_path',
@@ -49,11 +52,11 @@ const UNSHOWN: StreamEvent = { kind: 'unshown' };
 /** Collects the events of one process; memory does not grow with their number. */
 interface EventCollector {
   add(event: CliEvent): void;
-  /** What they come to. `now` (ms) fixes the clock for texts such as `resets 5pm`. */
+  /** Returns the transcript. `now` (ms) fixes the clock for texts such as `resets 5pm`. */
   transcript(format: Transcript['format'], now: number): Transcript;
 }
 
-/** An output without events is the agent's message, or the CLI's own error. */
+/** Returns the transcript of an output without events: it is the agent's message, or the CLI's own error. */
 export function transcriptOfText(text: string, now: number): Transcript {
   const failure = failureInText(text);
   return {
@@ -68,9 +71,9 @@ export function transcriptOfText(text: string, now: number): Transcript {
 const MAX_DENIALS = 500;
 
 export function createEventCollector(): EventCollector {
-  /** Of the turn that no result has ended yet; null while nothing has happened in it. */
+  /** The last text of the current turn; null while nothing has happened in it. */
   let lastText: string | null = null;
-  /** How the last result, or the cut-off end, failed. */
+  /** The failure of the last result, or of the cut-off end. */
   let failure: Failure | null = null;
   /** The provider's limit in force at the end. */
   let rejected: RateLimit | null = null;
@@ -89,7 +92,7 @@ export function createEventCollector(): EventCollector {
       case 'assistant':
         event.tools.forEach(rememberCommand);
         if (event.nested) return;
-        // What an earlier turn's result said is not the last word any more.
+        // The result of an earlier turn is no longer the last message.
         lastText = event.text ?? lastText ?? '';
         if (event.failure) failure = event.failure;
         else goOn();
@@ -109,7 +112,7 @@ export function createEventCollector(): EventCollector {
     }
   }
 
-  /** The agent spoke, so whatever failed before did not end the call. */
+  /** Clears the failure: the agent spoke, so an earlier failure did not end the call. */
   function goOn(): void {
     failure = null;
     rejected = null;
@@ -148,13 +151,13 @@ export function createEventCollector(): EventCollector {
       sessionId,
       turns: totals.turns,
       tokens: totals.tokens,
-      // The total of a resumed session holds what earlier processes spent.
+      // The total of a resumed session includes the cost of earlier processes.
       costUsd: totals.costSinceLastUsd ?? result?.totalCostUsd ?? null,
     };
   }
 }
 
-/** Of several limits the call has to wait for the last one to end. */
+/** Returns the limit that ends last, for which the call has to wait. */
 function laterOf(limit: RateLimit | null, next: RateLimit): RateLimit {
   return (next.resetsAt ?? 0) >= (limit?.resetsAt ?? 0) ? next : (limit ?? next);
 }
@@ -169,12 +172,12 @@ function sum(total: number | null, more: number | null): number | null {
   return more === null ? total : (total ?? 0) + more;
 }
 
-/** Whether the CLI's own question tool was refused: in a job nobody can answer. */
+/** Tells whether the CLI's own question tool was denied: nobody can answer in a job. */
 function isQuestion({ tool }: Denial): boolean {
   return tool === 'AskUserQuestion';
 }
 
-/** The parts of an event that are worth showing, in order. */
+/** Returns the parts of an event that are worth showing, in order. */
 export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
   switch (event.kind) {
     case 'assistant': {
@@ -215,12 +218,12 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
   }
 }
 
-/** The events of what the agent did, of which there is always one. */
+/** Returns the events, or one `unshown` event if there are none. */
 export function orUnshown(events: readonly StreamEvent[]): readonly StreamEvent[] {
   return events.length > 0 ? events : [UNSHOWN];
 }
 
-/** A line of output that is no event: what a plain-text agent says, or noise. */
+/** Returns the event for a line of output that is not an event: a plain-text agent's words, or noise. */
 export function textEvent(text: string, nested: boolean): StreamEvent {
   return { kind: 'text', nested, text: capped(text, MAX_TEXT_CHARS) };
 }

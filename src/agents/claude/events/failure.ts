@@ -9,7 +9,7 @@ type Kind = AgentError['kind'];
 
 const MAX_TEXT_CHARS = 2_000;
 
-/** Names a failure that the CLI reported: its own fields first, its text last. */
+/** Classifies a failure that the CLI reported: its own fields first, its text last. */
 export function classifyClaudeFailure(failure: Failure): AgentError {
   const { subtype, error, apiError, terminalReason, status, text } = failure;
   const kind =
@@ -24,7 +24,10 @@ export function classifyClaudeFailure(failure: Failure): AgentError {
   return { kind, text: capped(text, MAX_TEXT_CHARS) };
 }
 
-/** How an output failed whose process says that it succeeded (exit code 0): without a result that is not believed; null: it did not. */
+/**
+ * Returns the failure of an output without a result although the process reports success (exit code 0), which is not
+ * believed; null if there is a result.
+ */
 export function missingResult({
   finished,
   agentError,
@@ -32,7 +35,7 @@ export function missingResult({
   return agentError ?? (finished ? null : { kind: 'other', text: 'The CLI ended without a result.' });
 }
 
-/** The CLI's own error printed as text, which it is only when it is the whole output; null otherwise. */
+/** Returns the CLI's own error if it is the whole output as text, or null. */
 export function failureInText(output: string): Failure | null {
   const text = output.trim();
   const own =
@@ -44,12 +47,12 @@ export function failureInText(output: string): Failure | null {
     : null;
 }
 
-/** The beginning of an error of the CLI that says that a usage limit is reached, e.g. `You've hit your weekly limit`; null when it is another text. */
+/** Returns the beginning of a CLI error about a reached usage limit, for example `You've hit your weekly limit`, or null for another text. */
 export function limitIn(text: string): string | null {
   return LIMIT.exec(text.trimStart())?.[0] ?? null;
 }
 
-/** The HTTP status that an error of the CLI names; its older versions name it nowhere else. */
+/** Returns the HTTP status in an error text of the CLI, which is its only place in older versions. */
 export function statusIn(text: string): number | null {
   const status = /^API Error: (?:Request rejected \()?(?:Repeated )?(\d{3})\b/.exec(text.trimStart())?.[1];
   return status === undefined ? null : Number(status);
@@ -63,7 +66,7 @@ const TERMINAL_REASONS: Readonly<Record<string, Kind>> = {
   budget_exhausted: 'budget',
 };
 
-/** The synthetic message's `error`; `invalid_request` and `unknown` say too little. */
+/** Kinds by the synthetic message's `error`; `invalid_request` and `unknown` are too vague. */
 const MESSAGE_ERRORS: Readonly<Record<string, Kind>> = {
   authentication_failed: 'auth',
   billing_error: 'billing',
@@ -80,7 +83,7 @@ const API_ERRORS: Readonly<Record<string, Kind>> = {
   max_output_tokens: 'other',
 };
 
-/** How the CLI says that a limit is reached; versions differ in apostrophes and separators. */
+/** The beginnings of messages about a reached limit; versions differ in apostrophes and separators. */
 const LIMIT_START = [
   String.raw`You['’]ve (?:hit|reached) your (?:[\w.'’-]+ ){0,3}limit`,
   String.raw`You['’]re out of (?:extra usage|usage credits)`,
@@ -88,7 +91,7 @@ const LIMIT_START = [
   String.raw`(?:API Error: (?:Request rejected \(429\)|429) · )?(?:(?:Claude|AI|Opus|Sonnet|Haiku|usage|session|5-hour|five-hour|weekly) ){1,4}limit reached`,
 ].join('|');
 
-/** `resets 5pm (Europe/Berlin)`, and perhaps another hint; no prose behind it. */
+/** `resets 5pm (Europe/Berlin)`, with an optional hint but no prose behind it. */
 const RESETS = String.raw`resets? (?:(?:at|on) )?(?:[a-z]{3,9}\.? \d{1,2}(?:,| at|, at)? )?[\w:]{1,12}(?: ?[ap]m)?(?: ?\([^()]{1,64}\))?(?:\.|\.? ?[·∙/(].{1,120})?`;
 
 const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] (?!resets?\b).{1,120}|,? (?:[·∙] )?${RESETS}|\. Your limit will reset .{1,80})?`;
@@ -96,14 +99,14 @@ const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] (?!resets?\b).{1,120}|,? 
 /** Prose that begins with the same words continues with other ones. */
 const LIMIT = new RegExp(`^(?:${LIMIT_START})(?=\\s*(?:$|[\\n|·∙.,(])|\\s+(?:resets?|will reset)\\b)`, 'i');
 
-/** The start of a text decides its kind. Of an output in plain text it must be the whole: then `rest`, and nothing else, may follow. */
+/** A pattern for the start of a text, which decides its kind. In a plain-text output, nothing but `rest` may follow. */
 interface Form {
   readonly kind: Kind;
   readonly start: RegExp;
   readonly rest: string;
 }
 
-/** What the CLI makes of errors, as its versions 2.1.197 and 2.1.330 print it. */
+/** The CLI's error texts, as its versions 2.1.197 and 2.1.330 print them. */
 const FORMS: readonly Form[] = [
   { kind: 'unknown-session', start: /(?:Error: )?No conversation found with session ID/, rest: String.raw`: \S+` },
   {
@@ -134,22 +137,22 @@ const WHOLE_TEXTS: readonly RegExp[] = [
   ...FORMS.map(({ start, rest }) => new RegExp(`^(?:${start.source})${rest}$`, 'i')),
   new RegExp(`^(?:${LIMIT_START})${LIMIT_REST}$`, 'i'),
   /^API Error: .+$/,
-  // The one error of several paragraphs.
+  // The only error of several paragraphs.
   /^API Error: [^\n]{0,200}safeguards flagged/,
-  // Errors that the CLI prints without having started.
+  // Errors that the CLI prints before it has started.
   /^error: (?:unknown option|option|missing required|too many arguments).*$/,
   /^Error: (?:When using --|--[a-z-]+ |Session ID |Invalid session ID|Input must be provided|piped stdin|Settings file|claude native binary).*$/,
   /^--dangerously-skip-permissions cannot be used.*$/,
 ];
 
-/** `API Error: 500 responses are retried now.`: what an agent did about such errors, in the words that they begin with. */
+/** Beginnings of an agent's own words about such errors: `API Error: 500 responses are retried now.` */
 const SPEAKS_OF_ERRORS: readonly RegExp[] = [
   new RegExp(
     String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'})\b`,
     'i',
   ),
   /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,
-  // The CLI's own begin in lower case with no such word.
+  // The CLI's own texts begin in lower case without such a word.
   /^API Error: (?:the|an?|this|that|these|those|new|my|our|its) /,
 ];
 
@@ -165,7 +168,10 @@ type Window = UsageLimit['window'];
 
 const SHORT_WINDOW_MS = 5 * HOUR_MS;
 
-/** The provider's limit that ended a call: from the CLI's structured event first, then from the text and status of its own error. What two signs do not both speak for is unconfirmed. */
+/**
+ * Returns the provider's limit that ended a call: from the CLI's structured event first, then from the text and status
+ * of its own error. A limit with only one sign is unconfirmed.
+ */
 export function claudeLimitOf(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const limit = reportedLimit(failure, rejected, now);
   if (limit === null) return null;
@@ -174,7 +180,7 @@ export function claudeLimitOf(failure: Failure | null, rejected: RateLimit | nul
   return confirmed(whole, failure, { rejected, now });
 }
 
-/** Money and what an organization allows come back by a person. */
+/** Tells whether only a person can lift the limit: money, and the organization's rules. */
 function isByPerson(limit: string | null): boolean {
   return limit !== null && /\b(?:spend(?:ing)?|credits?|monthly|organi[sz]ation|org|extra usage)\b/i.test(limit);
 }
@@ -187,7 +193,10 @@ function confirmed(
   return hasSecondSign(limit, failure, { rejected, now }) ? limit : { ...limit, unconfirmed: true };
 }
 
-/** Beside an event it is a failure that speaks of a limit, and not of a shorter one; a failure alone needs both its text and its fields. */
+/**
+ * Tells whether there is a second sign. In addition to an event, this is a failure about a limit that is not shorter; a
+ * failure alone needs both its text and its fields.
+ */
 function hasSecondSign(
   { window, resumeAt }: UsageLimit,
   failure: Failure | null,
@@ -197,7 +206,7 @@ function hasSecondSign(
   const text = limitIn(failure.text);
   const isNamed = rejected === null ? hasLimitField(failure) && text !== null : hasLimitField(failure) || text !== null;
   const isShort = window === 'five-hour' || (text !== null && windowOfText(text) === 'five-hour');
-  // No sign of a limit of five hours is one of a longer wait.
+  // A sign of a five-hour limit does not confirm a longer wait.
   const isLonger = resumeAt !== null && Date.parse(resumeAt) > now + SHORT_WINDOW_MS;
   return isNamed && !(isShort && isLonger);
 }
@@ -230,12 +239,12 @@ function windowOfType(type: string | null): Window {
   return /overage|extra/.test(type) ? 'extra' : 'unknown';
 }
 
-/** What the CLI says of its error beside the text. An overload is nobody's limit. */
+/** Tells whether a field of the CLI's error, apart from the text, says limit. An overload is not a limit. */
 function hasLimitField({ apiError, error, status }: Failure): boolean {
   return apiError === 'usage_limit_reached' || error === 'rate_limit' || status === 429;
 }
 
-/** 429 and 529 after the CLI's own retries. */
+/** Tells whether the provider is overloaded: 429 and 529 after the CLI's own retries. */
 function isOverload(failure: Failure): boolean {
   const status = failure.status ?? statusIn(failure.text);
   return status === 429 || status === 529 || failure.error === 'rate_limit' || failure.error === 'overloaded';

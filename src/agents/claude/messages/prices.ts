@@ -3,7 +3,7 @@ import { givenPriceOf, type Prices } from '../../../core/spending/prices.ts';
 /** Tokens of one answer by kind, as the Messages API counts them. */
 export interface TokenCounts {
   readonly input: number;
-  /** Written to the cache for five minutes, or for an hour. */
+  /** Tokens written to the cache for five minutes, or for an hour. */
   readonly cacheWrite: number;
   readonly cacheWriteHour: number;
   readonly cacheRead: number;
@@ -20,7 +20,7 @@ export const NO_TOKENS: TokenCounts = {
   webSearches: 0,
 };
 
-/** US dollars per million tokens. */
+/** Price in US dollars per million tokens. */
 interface Price {
   readonly input: number;
   readonly output: number;
@@ -29,7 +29,10 @@ interface Price {
 
 const price = (input: number, output: number, cacheRead: number): Price => ({ input, output, cacheRead });
 
-/** The first that a model's name holds. Measured on Claude Code 2.1.330, which prints what a million tokens cost; the old Opus by the list of 2025. */
+/**
+ * Prices by model family; the first match in the model's name counts. Measured on Claude Code 2.1.330, which prints the
+ * price of a million tokens; the old Opus by the list of 2025.
+ */
 const FAMILIES: readonly (readonly [RegExp, Price])[] = [
   [/opus-5[.-]5/, price(4, 20, 0.2)],
   [/opus-4[.-](0|1|20\d{6})|opus-4(?:$|@)|3-opus/, price(15, 75, 1.5)],
@@ -43,37 +46,37 @@ const FAMILIES: readonly (readonly [RegExp, Price])[] = [
   [/mythos|fable/, price(10, 50, 1)],
 ];
 
-/** Names that hold for Claude, as Anthropic, the clouds and gateways write them: `claude-…`, `us.anthropic.claude-…`, `anthropic/claude-…`. */
+/** Names of Claude models, as Anthropic, the clouds and gateways write them: `claude-…`, `us.anthropic.claude-…`, `anthropic/claude-…`. */
 const OF_CLAUDE = /^(?:[a-z-]+\.)?(?:anthropic\.)?claude-/;
-/** What the CLI takes for a model, each of them one of Claude's. */
+/** The CLI's aliases for models, each one of Claude's. */
 const ALIAS = /^(?:default|best|opusplan|opus|sonnet|haiku|mythos|fable)(?:\[1m\])?$/;
 
-/** A name that nobody knows, of a gateway for example, is counted like the default model, as the CLI does. */
+/** The price for an unknown name, of a gateway for example: the default model's, as in the CLI. */
 const UNKNOWN = price(5, 25, 0.5);
 
-/** Writing to the cache costs more than reading a token afresh: a quarter, or as much again for an hour. */
+/** Price factor for writing to the cache for five minutes; for an hour, the price doubles. */
 const CACHE_WRITE = 1.25;
 const CACHE_WRITE_HOUR = 2;
 const WEB_SEARCH_USD = 0.01;
-/** What the provider charges for its fast mode at most. */
+/** Maximum price factor of the provider's fast mode. */
 const FAST = 6;
-/** What it charges for a promise to stay in one country. */
+/** Price factor for the guarantee to stay in one country. */
 const IN_ONE_PLACE = 1.1;
-/** Models that cost more where the question is longer than this: twice for what goes in, half as much again for what comes out. */
+/** Models with a higher price for longer questions: twice for the input, one and a half times for the output. */
 const LONG_DEARER = /sonnet-4/;
 const LONG_TOKENS = 200_000;
 const MILLION = 1_000_000;
 
-/** What of a request, beside its tokens, decides what they cost. */
+/** Properties of a request, apart from its tokens, that decide its price. */
 export interface Terms {
   readonly model: string;
   readonly isFast: boolean;
   readonly isInOnePlace: boolean;
-  /** What the user says that models cost. */
+  /** Prices of models set by the user. */
   readonly prices: Prices;
 }
 
-/** What tokens of a model cost, in US dollars. */
+/** Returns the cost of a model's tokens in US dollars. */
 export function costUsd(counts: TokenCounts, { model, isFast, isInOnePlace, prices }: Terms): number {
   const given = priceOfClaude(model, prices) ?? UNKNOWN;
   const asked = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
@@ -88,7 +91,7 @@ export function costUsd(counts: TokenCounts, { model, isFast, isInOnePlace, pric
   );
 }
 
-/** What a model costs: what the user says, else the price of its family; null: nobody has said it. */
+/** Returns the price of a model: the user's, else that of its family; null if it is unknown. */
 export function priceOfClaude(model: string, prices: Prices): Price | null {
   const given = givenPriceOf(prices, model);
   if (given !== null) return { input: given.input, output: given.output, cacheRead: given.cachedInput };
@@ -97,7 +100,7 @@ export function priceOfClaude(model: string, prices: Prices): Price | null {
   return OF_CLAUDE.test(name) ? (FAMILIES.find(([form]) => form.test(name))?.[1] ?? null) : null;
 }
 
-/** Without what stands before a slash: the path of an ARN, or a gateway's name of the provider. */
+/** Returns the name without the part before a slash: the path of an ARN, or a gateway's name of the provider. */
 function nameOf(model: string): string {
   return model.toLowerCase().split('/').at(-1) ?? '';
 }

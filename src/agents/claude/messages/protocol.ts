@@ -16,37 +16,37 @@ import { asArray, asObject, asString, type JsonObject } from '../../reading/agen
 import { costUsd, NO_TOKENS, priceOfClaude, type Terms, type TokenCounts } from './prices.ts';
 import { createClaudeUsage } from './usage.ts';
 
-/** A request that one of a provider's endpoints takes. */
+/** A request that one of a provider's endpoints accepts. */
 interface Endpoint {
   /** Path and query at the provider, made of checked parts. */
   readonly target: string;
-  /** null: the body names it. */
+  /** The model; null if the body names it. */
   readonly model: string | null;
-  /** Nothing is generated. */
+  /** True if nothing is generated. */
   readonly isFree: boolean;
 }
 
-/** How a provider serves the model. */
+/** The API through which a provider offers the model. */
 interface ClaudeApi {
-  /** null: the agent's CLI does not need it. */
+  /** Returns the endpoint, or null if the agent's CLI does not need it. */
   endpoint(method: string, target: string): Endpoint | null;
-  /** The status of a question that is not passed on, and whose answer the CLI can do without; null: it is not such a question. */
+  /** Returns the status for a request that is answered here and not passed on, since the CLI works without it; null for others. */
   shortAnswer(method: string, target: string): number | null;
 }
 
 const MESSAGES = /^(\/v1\/messages(?<count>\/count_tokens)?)(?:\?beta=true)?$/;
 
-/** Anthropic's own, or a gateway's. */
+/** Anthropic's own API, or a gateway's. */
 export const messagesApi: ClaudeApi = {
   endpoint: (method, target) => {
     const match = method === 'POST' ? MESSAGES.exec(target) : null;
     return match === null ? null : { target, model: null, isFree: match.groups?.['count'] !== undefined };
   },
-  // Older versions ask whether anybody is there.
+  // Older versions send this to check the connection.
   shortAnswer: (method, target) => (method === 'HEAD' && target === '/' ? 200 : null),
 };
 
-/** A model's id, or an ARN, whose slashes are encoded. */
+/** The path for a model's id, or an ARN, whose slashes are encoded. */
 const BEDROCK = /^\/model\/(?<model>(?:[\w.:-]|%3A|%2F)+)\/invoke(?:-with-response-stream)?$/i;
 
 /** Amazon Bedrock's runtime. */
@@ -57,51 +57,54 @@ export const bedrockApi: ClaudeApi = {
       ? null
       : { target, model: model.replace(/%3A/gi, ':').replace(/%2F/gi, '/'), isFree: false };
   },
-  // The list of profiles is at another address; without it the CLI takes its own names.
+  // The list of profiles is at another address; without it, the CLI uses its own names.
   shortAnswer: (method, target) => (method === 'GET' && /^\/inference-profiles(?:\?|$)/.test(target) ? 404 : null),
 };
 
 const VERTEX = /^(?<model>[\w.@-]+):(?:streamR|r)awPredict$/;
 
-/** Tools that the agent's CLI runs itself; every other type runs on the provider's servers. A tool without a type is one of these, too. */
+/** Tools that the agent's CLI runs itself, including those without a type; every other type runs on the provider's servers. */
 const OWN_TOOLS = /^(?:custom|(?:bash|text_editor|memory|computer|tool_search_tool(?:_regex|_bm25)?)_\d{8})$/;
 
 const WEB_SEARCH = /^web_search_\d{8}$/;
 
-/** Where a request keeps text and data of its own, which nobody reads as parts of the protocol. */
+/** Fields with a request's own text and data, which are not part of the protocol. */
 const OPAQUE = new Set(['input', 'input_schema', 'text', 'thinking', 'data', 'metadata']);
 
-/** Sources that are in the request themselves. */
+/** Sources whose content is in the request. */
 const OWN_SOURCES: readonly unknown[] = ['base64', 'text', 'content'];
 
-/** More than any conversation nests. */
+/** Maximum depth: no conversation nests deeper. */
 const MAX_DEPTH = 64;
 
-/** What the CLI says of itself and of the form of its request. Everything else stays here, above all what could be a credential; of betas only some pass. */
+/** Headers about the CLI and the form of its request. All others are dropped, above all possible credentials; of betas only some pass. */
 const PASSED =
   /^(?:accept|user-agent|x-app|x-client-request-id|anthropic-(?!beta$)[a-z0-9-]+|(?:x-stainless|x-claude)-[a-z0-9-]+)$/;
 
-/** By which the provider's servers would be asked to fetch or run something. */
+/** Betas that would make the provider's servers fetch or run something. */
 const REACHING_BETAS = /^(?:mcp-|files-api|code-execution|web-fetch|skills-|container|managed-agents|environments)/;
 
 const OAUTH_BETA = 'oauth-2025-04-20';
 
 interface ProtocolOptions {
   readonly api: ClaudeApi;
-  /** Sent with every request: the user's, for a gateway. */
+  /** The user's headers for every request, for a gateway. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the user allows the tool that searches on the provider's servers. */
+  /** True if the user allows the tool that searches on the provider's servers. */
   readonly mayWebSearch: boolean;
   readonly prices: Prices;
 }
 
-/** An answer may be eight times as long, and is not. */
+/** The usual length of an answer in tokens; the maximum is eight times as high. */
 const USUAL_OUTPUT_TOKENS = 16_000;
 
-/** The output limit of the model that answers at greatest length. */
+/** The highest output limit of any model, in tokens. */
 const MAX_OUTPUT_TOKENS = 128_000;
 
-/** The Messages API, as far as Claude Code needs it: its endpoints for messages, nothing that the provider's servers do for the caller. */
+/**
+ * Creates the protocol of the Messages API as far as Claude Code needs it: its endpoints for messages, without anything
+ * that the provider's servers do for the caller.
+ */
 export function claudeProtocol({ api, headers: own, mayWebSearch, prices }: ProtocolOptions): ModelProtocol {
   return createProtocol<Endpoint>({
     errors: {
@@ -148,7 +151,7 @@ export function claudeProtocol({ api, headers: own, mayWebSearch, prices }: Prot
         atMost: atMost(asked, message, body),
         account: (contentType: string) =>
           createAccount(createClaudeUsage(contentType), (counts, chars) =>
-            // A gateway that tells no usage spends as much.
+            // For a gateway that reports no usage, the estimate counts.
             spentBy(counts ?? { ...NO_TOKENS, input: tokensIn(asked.chars), output: tokensIn(chars) }, asked),
           ),
       };
@@ -163,7 +166,7 @@ function errorBody({ name, message }: { readonly name: string; readonly message:
   return { type: 'error', error: { type: name, message } };
 }
 
-/** Where there is no header for them, they are in the body. */
+/** If there is no header for betas, they are in the body. */
 function withPassedBetas(message: JsonObject): JsonObject {
   const { anthropic_beta: given, ...rest } = message;
   if (given === undefined) return message;
@@ -172,19 +175,19 @@ function withPassedBetas(message: JsonObject): JsonObject {
   return betas.length === 0 ? rest : { ...rest, anthropic_beta: betas };
 }
 
-/** What its answer is counted by. */
+/** The request's data that its answer is priced by. */
 interface Asked extends Terms {
   readonly chars: number;
 }
 
-/** An answer that does not stream is made to its end, whether anybody waits for it or not. */
+/** Returns the expected cost. An answer that does not stream is generated to its end, even if nobody waits for it. */
 function expectedOf(asked: Asked, message: JsonObject, isStream: boolean): Spent {
   const most = maxTokensIn(message);
   const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
   return spentBy({ ...NO_TOKENS, input: tokensIn(asked.chars), output }, asked);
 }
 
-/** By its length in bytes, the dearest way to the cache that it names, and the longest answer that it allows. */
+/** Returns the maximum cost: by the request's length in bytes, the most expensive cache that it names, and the longest answer that it allows. */
 function atMost(asked: Asked, message: JsonObject, body: string): Spent {
   const input = mostTokensIn(body);
   const kind = /"ttl":\s*"1h"/.test(body)
@@ -204,7 +207,7 @@ function spentBy(counts: TokenCounts, terms: Terms): Spent {
   return { tokens: input + cacheWrite + cacheWriteHour + cacheRead + output, costUsd: costUsd(counts, terms) };
 }
 
-/** `own`: the user's, which win. */
+/** Returns the headers to forward. `own` are the user's, which win. */
 function forwardedHeaders(
   given: AgentRequest['headers'],
   secretFor: SecretFor,
@@ -214,7 +217,7 @@ function forwardedHeaders(
   const token = bearerKey(given, secretFor);
   if (key === null && token === null) return null;
   const betas = passedBetas(headerText(given['anthropic-beta']).split(','));
-  // A token of a subscription is refused without it; the CLI sends it where it knows that it holds one.
+  // A subscription's token is refused without this beta; the CLI sends it if it knows that it has one.
   if (token?.startsWith('sk-ant-oat') === true && !betas.includes(OAUTH_BETA)) betas.push(OAUTH_BETA);
   return headersOf(given, PASSED, {
     ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
@@ -224,12 +227,12 @@ function forwardedHeaders(
   });
 }
 
-/** Those that may pass, without spaces. */
+/** Returns the betas that may pass, without spaces. */
 function passedBetas(names: readonly string[]): string[] {
   return names.map((beta) => beta.trim()).filter((beta) => beta !== '' && !REACHING_BETAS.test(beta));
 }
 
-/** What in a request makes the provider's servers fetch or run something, in words; null: nothing does. */
+/** Returns what in a request makes the provider's servers fetch or run something, in words, or null. */
 function reachesOut(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isGiven(body['mcp_servers'])) return 'MCP servers';
   if (isGiven(body['container'])) return 'a container';
@@ -248,7 +251,7 @@ function toolIn(tools: unknown, mayWebSearch: boolean): string | null {
   return null;
 }
 
-/** Content that the provider would get from elsewhere, at any depth. */
+/** Returns content at any depth that the provider would fetch from elsewhere. */
 function sourceIn(value: unknown, depth: number): string | null {
   if (depth > MAX_DEPTH) return 'a request that nests too deep';
   if (Array.isArray(value)) return firstFound(asArray(value), (part) => sourceIn(part, depth + 1));
@@ -263,7 +266,7 @@ function sourceIn(value: unknown, depth: number): string | null {
   return firstFound(parts, ([, part]) => sourceIn(part, depth + 1));
 }
 
-/** Google Vertex AI. `models`: path of the models of one project in one place. */
+/** Creates the API of Google Vertex AI. `models` is the path of the models of one project in one location. */
 export function vertexApi(models: string): ClaudeApi {
   return {
     endpoint: (method, target) => {

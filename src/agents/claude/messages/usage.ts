@@ -2,14 +2,14 @@ import { combined, createAnswerReader, mostOf, jsonObjectIn, tokensIn, type Usag
 import { asAmount, asArray, asObject, asString, createEventData } from '../../reading/agent-event.ts';
 import { NO_TOKENS, type TokenCounts } from './prices.ts';
 
-/** null: the answer has not said. */
+/** Counts are null while the answer has not reported them. */
 type ClaudeUsage = UsageReader<TokenCounts | null>;
 
-/** Events that tell usage are short; what is longer is content. An answer that does not stream is at most 128,000 tokens long. */
+/** Maximum length of a line: events with usage are short, and longer ones are content. An answer that does not stream has at most 128,000 tokens. */
 const MAX_LINE_CHARS = 64 * 1024;
 const MAX_ANSWER_CHARS = 8 * 1024 * 1024;
 
-/** Reads an answer of the Messages API, of this content type. */
+/** Creates a reader for an answer of the Messages API with this content type. */
 export function createClaudeUsage(contentType: string): ClaudeUsage {
   if (contentType.includes('text/event-stream')) return createStreamReader();
   return contentType.includes('vnd.amazon.eventstream')
@@ -22,10 +22,10 @@ function read(answer: string): Pick<ClaudeUsage, 'counts' | 'isComplete'> {
   return { counts: () => counts, isComplete: () => counts !== null };
 }
 
-/** Adds up events, each in JSON. */
+/** Creates a counter that adds up events, each in JSON. */
 function createEventCounter() {
   let counts: TokenCounts | null = null;
-  // What came since the provider told the output: all that is known of an answer that breaks off, or goes on.
+  // Tokens since the last reported output: the only estimate for an answer that breaks off or continues.
   let since = 0;
   let isComplete = false;
   return {
@@ -45,14 +45,14 @@ function createEventCounter() {
   };
 }
 
-/** Tokens that a delta adds, roughly: one at least. */
+/** Returns roughly how many tokens a delta adds, at least one. */
 function tokensOf(event: string): number {
   const delta = asObject(jsonObjectIn(event)?.['delta']);
   const texts = ['text', 'thinking', 'partial_json'].map((name) => asString(delta?.[name]) ?? '');
   return Math.max(1, tokensIn(texts.join('').length));
 }
 
-/** Amazon's frames: binary, but for the event in JSON in base64 in JSON. */
+/** Creates a reader for Amazon's frames: binary, with the event as JSON inside base64 inside JSON. */
 function createFrameReader(): ClaudeUsage {
   const events = createEventCounter();
   let rest = '';
@@ -64,7 +64,7 @@ function createFrameReader(): ClaudeUsage {
         events.read(decoded(base64));
         read = index + whole.length;
       }
-      // An event that is longer loses its beginning, and so is never read.
+      // A longer event loses its beginning, and is never parsed.
       rest = rest.slice(Math.max(read, rest.length - MAX_LINE_CHARS));
     },
     counts: events.counts,
@@ -87,12 +87,12 @@ function createStreamReader(): ClaudeUsage {
   return { push: createEventData(MAX_LINE_CHARS, events.read), counts: events.counts, isComplete: events.isComplete };
 }
 
-/** Usage in a message, or in an event that holds one. */
+/** Returns the usage in a message, or in an event that contains one. */
 function countsIn(value: unknown): TokenCounts | null {
   const message = asObject(value);
   const usage = asObject(message?.['usage']) ?? asObject(asObject(message?.['message'])?.['usage']);
   if (usage === null) return null;
-  // A conversation that the provider's servers shorten is read twice, and the first time is told there alone.
+  // A conversation that the provider's servers compact is read twice, and the first reading is only reported here.
   const { iterations } = usage;
   const sum = Array.isArray(iterations)
     ? asArray(iterations)

@@ -8,15 +8,15 @@ const CLOSE_BRACE = 0x7d;
 
 const CLOSE_BRACKET = 0x5d;
 
-/** Where a walk over the bytes of one JSON value stands. `at` is the index behind the byte that decided. */
+/** State of a walk over the bytes of one JSON value. `at` is the index behind the byte that decided. */
 type Walk =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly at: number }
   | { readonly kind: 'broken'; readonly at: number };
 
-/** Finds the end of a JSON object or array in bytes that come in pieces, by brackets and strings alone. */
+/** Finds the end of a JSON object or array in bytes that arrive in pieces, by brackets and strings alone. */
 interface JsonWalker {
-  /** Goes on from `from` to before `to`; the first walk starts at the opening bracket, or at blanks before it. */
+  /** Continues from `from` to before `to`; the first walk starts at the opening bracket, or at blanks before it. */
   walk(bytes: Uint8Array, from: number, to: number): Walk;
 }
 
@@ -32,7 +32,7 @@ export const OPEN_BRACKET = 0x5b;
 
 export const COMMA = 0x2c;
 
-/** Index of the first byte from `from` on that can be seen or ends the line. The bytes of a byte order mark count as blanks. */
+/** Returns the index of the first byte from `from` on that is visible or ends the line. The bytes of a byte order mark count as blanks. */
 export function firstVisible(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && isBlank(bytes[at])) at += 1;
@@ -45,12 +45,12 @@ export function isBlank(byte: number | undefined): boolean {
   );
 }
 
-/** Whether an array of objects opens at `at`. */
+/** Tells whether an array of objects opens at `at`. */
 export function opensArray(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === OPEN_BRACKET && bytes[firstInArray(bytes, at + 1)] === OPEN_BRACE;
 }
 
-/** Index of the first byte from `from` on that is neither blank nor between two elements. */
+/** Returns the index of the first byte from `from` on that is neither blank nor between two elements. */
 export function firstInArray(bytes: Uint8Array, from: number): number {
   let at = from;
   while (isBlank(bytes[at]) || bytes[at] === LINE_FEED || bytes[at] === COMMA) at += 1;
@@ -63,7 +63,7 @@ const QUOTE = 0x22;
 
 const EVENT_STARTS = ['{"type":', '{"duration_api_ms":'].map((start) => new TextEncoder().encode(start));
 
-/** Whether an event of the CLI seems to begin at `at`; a cheap look. */
+/** Tells whether an event of the CLI seems to begin at `at`, by a cheap look. */
 export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
   return (
     bytes[at] === OPEN_BRACE &&
@@ -72,7 +72,10 @@ export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
   );
 }
 
-/** Where an event begins in the line from `from` to before `to`, at its start or behind what a terminal overwrites or hides; -1 when none does. */
+/**
+ * Returns where an event begins in the line from `from` to before `to`, at its start or behind text that a terminal
+ * overwrites or hides; -1 if there is none.
+ */
 export function eventStart(bytes: Uint8Array, from: number, to: number): number {
   let isFresh = true;
   for (let at = from; at < to; at += 1) {
@@ -87,25 +90,25 @@ export function eventStart(bytes: Uint8Array, from: number, to: number): number 
   return -1;
 }
 
-/** Index of the byte that ends a terminal's control sequence whose parameters begin at `from`. */
+/** Returns the index of the byte that ends a terminal's control sequence whose parameters begin at `from`. */
 function endOfControl(bytes: Uint8Array, from: number): number {
   let at = from;
   while ((bytes[at] ?? 0) >= SPACE && (bytes[at] ?? 0) < 0x40) at += 1;
   return at;
 }
 
-/** Index behind the line at `from`; the last one may lack its line feed. */
+/** Returns the index behind the line at `from`; the last one may lack its line feed. */
 export function endOfLine(bytes: Uint8Array, from: number): number {
   const behind = behindLine(bytes, from);
   return behind === -1 ? bytes.length : behind;
 }
 
-/** So much of a line is enough to tell noise from prose. */
+/** Number of characters of a line that suffice to distinguish noise from prose. */
 const LOOK_CHARS = 256;
 
 const MIN_PROSE_CHARS = 12;
 
-/** Whether the last line announces what comes next; blank ones leave it at that. */
+/** Tells whether the last line announces what comes next; blank lines do not change the answer. */
 export function announces(lines: Uint8Array, before: boolean): boolean {
   let end = lines.length;
   while (end > 0 && (lines[end - 1] ?? 0) <= SPACE) end -= 1;
@@ -118,12 +121,12 @@ export function announces(lines: Uint8Array, before: boolean): boolean {
 
 const COLON = 0x3a;
 
-/** Whether one of the lines is a sentence, as far as its beginning shows. */
+/** Tells whether one of the lines is a sentence, judged by its beginning. */
 export function hasProse(lines: Uint8Array): boolean {
   return hasLongLine(lines) && PROSE.test(decodeKept({ head: lines, tail: null }));
 }
 
-/** A cheap look: tiny lines cost more to decode than to read. */
+/** Tells whether there is a long line, by a cheap look: tiny lines cost more to decode than to read. */
 function hasLongLine(lines: Uint8Array): boolean {
   let start = 0;
   for (let at = 0; at < lines.length; at += 1) {
@@ -136,7 +139,7 @@ function hasLongLine(lines: Uint8Array): boolean {
 /** Lines that package managers, runtimes and loggers print around an answer. */
 const TOOL_NOISE = String.raw`[^\S\n]*(?:(?:npm|npx|yarn|pnpm|bun|node|warn|warning|notice|info|debug|deprecat\w*|trace)\b|\(node:|\(use |\[|\d{4}-\d\d-\d\d|[>$#]\s)`;
 
-/** The small words that make sentences; `Starting up…` and `Done in 3s.` have none. */
+/** Small words that indicate a sentence; `Starting up…` and `Done in 3s.` have none. */
 const SENTENCE = String.raw`\b(?:i|we|it|this|that|these|those|the|both|is|are|was|were|so|as|what|which|here)\b`;
 
 const PROSE = new RegExp(
@@ -144,7 +147,7 @@ const PROSE = new RegExp(
   'i',
 );
 
-/** `Using the settings of this container:` says what a tool does, `Running it prints this:` what somebody saw. */
+/** Words of a log line: `Using the settings of this container:` is a tool's output, but `Running it prints this:` is a person's observation. */
 const LOG =
   /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;
 

@@ -43,62 +43,66 @@ import {
 
 type Format = Analysis['format'];
 
-/** Watches the pieces of an output go by and says in the end what they were. */
+/** Observes the pieces of an output and finally decides its format. */
 interface FormatWitness {
   sawEvent(event: CliEvent, from: 'line' | 'element'): void;
-  /** A whole JSON object that is no event of the CLI. */
+  /** Called for a whole JSON object that is not an event of the CLI. */
   sawObject(): void;
-  /** One or more lines. */
+  /** Called for one or more lines. */
   sawText(lines: Uint8Array): void;
   eventCount(): number;
-  /** Whether the events may still turn out to be a part of a message that quotes them. */
+  /** Tells whether the events may still turn out to be part of a message that quotes them. */
   mayBeQuotation(): boolean;
-  /** `text`: the output for as long as it may be a quotation, and from then on what is no event. */
+  /** Returns the format. `text` is the output while it may be a quotation, and from then on everything but events. */
   format(text: string): Format;
 }
 
-/** More events in a message are a quotation only if it begins with prose and has a status block of its own. */
+/** Maximum number of events in a quotation; more are one only if the message begins with prose and has a status block of its own. */
 const MAX_QUOTED_EVENTS = 10;
 
-/** What the lines of an output come to: each is an event, or text. */
+/** The result of an output's lines: each is an event, or text. */
 interface Reading {
   /** Takes a line with its line feed, which only the last one may lack; or the lines of one JSON value. */
   take(line: Kept): void;
-  /** Takes the whole lines from `from` on that are text whatever follows them; index behind them. */
+  /** Takes the whole lines from `from` on that are text whatever follows them; returns the index behind them. */
   takeTogether(chunk: Uint8Array, from: number): number;
-  /** Whether what comes next is quoted. */
+  /** Tells whether the next line is quoted. */
   inFence(): boolean;
   eventCount(): number;
-  /** All that was taken, if it is worth another look; null: it is long, or many events or broken ones are in it. */
+  /** Returns the whole output if it is worth a second reading; null if it is long, or contains many events or broken ones. */
   output(): Uint8Array | null;
   transcript(now: number): Transcript;
 }
 
-/** After this many broken objects in a row the output is not JSON; parsing further would cost far more than reading. */
+/** Number of broken objects in a row after which the output is not JSON: parsing more would cost far more than reading. */
 const MAX_FAILURES = 10_000;
 
-/** What starts like an event is worth more failures, but not endlessly many. */
+/** The same limit for text that starts like an event, which is worth more attempts. */
 const MAX_EVENT_FAILURES = 50_000;
 
-/** Longer lines of tool results are not parsed just to be shown. */
+/** Maximum size of a tool result that is parsed just for display, in bytes. */
 const MAX_SHOWN_BYTES = 64 * 1024;
 
 const UNREAD: CliEvent = { kind: 'other', session: null };
 
-/** Lines of which the analysis uses nothing once the session is known; most bytes of a transcript are in them. Every version of the CLI prints them so. */
+/**
+ * Beginnings of lines that the analysis ignores once the session is known; most bytes of a transcript are in them.
+ * Every version of the CLI prints them so.
+ */
 const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"stream_event","event":{'].map((start) =>
   new TextEncoder().encode(start),
 );
 
-/** `now`: from when texts such as `resets 5pm` are understood. `onEvent` sees the stream as it comes; null: nobody looks. */
+/** `now` is the time from which texts such as `resets 5pm` are understood. `onEvent` gets the stream as it comes, or is null. */
 export interface ReaderOptions {
   readonly now: Clock;
   readonly onEvent: ((event: StreamEvent) => void) | null;
 }
 
 /**
- * A line is an event or text. JSON that spans lines is found in the end, in a second reading of a short output.
- * Time is linear in the bytes; memory does not grow with the length of a transcript, a line is kept up to 5 MiB.
+ * Creates a reader that treats each line as an event or text. JSON that spans lines is found at the end, in a second
+ * reading of a short output. Time is linear in the bytes; memory does not grow with the length of a transcript, and a
+ * line is kept up to 5 MiB.
  */
 export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptReader {
   const reading = createReading(onEvent);
@@ -133,7 +137,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
     return (secondReading() ?? reading).transcript(timeOf(now));
   }
 
-  /** Finds objects and arrays that span lines; null: the output is longer than what is kept, or a stream of events. */
+  /** Finds objects and arrays that span lines; returns null if the output is longer than the kept part, or a stream of events. */
   function secondReading(): Reading | null {
     const output = reading.output();
     if (output === null) return null;
@@ -148,7 +152,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
   }
 }
 
-/** Index behind the line at `from`, or behind the object or array that begins in it outside of a fence. */
+/** Returns the index behind the line at `from`, or behind the object or array that begins in it outside of a fence. */
 function endOfPiece(bytes: Uint8Array, from: number, reading: Reading): number {
   if (reading.inFence()) return endOfLine(bytes, from);
   const first = firstVisible(bytes, from);
@@ -158,7 +162,7 @@ function endOfPiece(bytes: Uint8Array, from: number, reading: Reading): number {
   return array === null ? endOfLine(bytes, from) : bytes.length - array.behind.length;
 }
 
-/** `onEvent` sees the stream as it comes; null: nobody looks. */
+/** Creates a reading. `onEvent` gets the stream as it comes, or is null. */
 function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading {
   const collector = createEventCollector();
   const witness = createFormatWitness();
@@ -263,14 +267,15 @@ function shownOf(line: Kept): readonly StreamEvent[] {
   return event === null ? [] : streamEventsOf(event);
 }
 
-/** Whether the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */
+/** Tells whether the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */
 function isUnread(line: Kept): boolean {
   return endsObject(line) && UNREAD_STARTS.some((start) => start.every((byte, at) => line.head[at] === byte));
 }
 
 /**
- * Noise or quotation: what tools print around the CLI's events is short lines and logs. The events are a quotation in a message
- * if prose stands before and after them, if the line before them announces them (`It prints this:`), or if a status block stands outside them.
+ * Distinguishes noise from quotations: tools print short lines and logs around the CLI's events. The events are a
+ * quotation in a message if prose stands before and after them, if the line before announces them (`It prints this:`),
+ * or if a status block is outside of them.
  */
 function createFormatWitness(): FormatWitness {
   let events = 0;
@@ -310,14 +315,14 @@ function createFormatWitness(): FormatWitness {
     return formatOfText(text);
   }
 
-  /** In the CLI's events a block's marker stands inside a string, never alone on a line. */
+  /** In the CLI's events, a block's marker is inside a string, never alone on a line. */
   function isQuotation(text: string): boolean {
     if (!mayBeQuotation()) return prose.before && holdsMarker(text);
     return (prose.before && prose.after) || announced || holdsMarker(text);
   }
 }
 
-/** An output without events: JSON that is foreign or was cut off keeps its format. */
+/** Returns the format of an output without events: foreign or truncated JSON keeps its format. */
 function formatOfText(text: string): Format {
   const trimmed = text.trim();
   if (/^\{\s*"/.test(trimmed) && isJsonSoFar(trimmed)) return 'json';

@@ -30,7 +30,7 @@ const QUOTE = 0x22;
 
 const NOTHING = new Uint8Array(0);
 
-/** An array of objects, as far as it goes. */
+/** An array of objects, complete or cut off. */
 interface FoundArray extends FoundObjects {
   readonly isWhole: boolean;
 }
@@ -40,23 +40,23 @@ const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[]
 
 /** Follows the lines of an output through Markdown fences, on bytes: decoding each line would cost far more than reading. */
 interface TextLines {
-  /** Whether what comes now is quoted in a fence. */
+  /** Tells whether the next line is quoted in a fence. */
   inFence(): boolean;
-  /** Takes the whole lines from `from` on that are text whatever follows them, but not endlessly many; index behind them. */
+  /** Takes a limited number of whole lines from `from` on that are text whatever follows them; returns the index behind them. */
   takeTogether(bytes: Uint8Array, from: number, json: JsonStarts): number;
-  /** Takes lines of text, the last one with its line feed or without. */
+  /** Takes lines of text; the last one may lack its line feed. */
   take(lines: Uint8Array): void;
-  /** From now on a fence is noise. */
+  /** Treats fences as noise from now on. */
   ignoreFences(): void;
 }
 
-/** What may begin in a line outside fences; what starts like an event of the CLI always may. */
+/** The starts of JSON to look for in a line outside of fences; an event of the CLI may always start. */
 interface JsonStarts {
   readonly object: boolean;
   readonly array: boolean;
 }
 
-/** About so many bytes of lines are taken together: it bounds what is decoded at once. */
+/** Approximate number of bytes of lines that are taken together, which limits how much is decoded at once. */
 const MAX_TOGETHER_BYTES = 64 * 1024;
 
 export function createTextLines(): TextLines {
@@ -101,7 +101,10 @@ interface Fence {
   readonly length: number;
 }
 
-/** Index behind the whole lines from `from` on, as far as `to`, that neither begin like JSON nor hold a fence or what a terminal overwrites. A single loop: most bytes of a text pass through it. */
+/**
+ * Returns the index behind the whole lines from `from` on, up to `to`, that neither begin like JSON nor contain a fence
+ * or text that a terminal overwrites. A single loop: most bytes of a text pass through it.
+ */
 function behindPlainLines(bytes: Uint8Array, from: number, to: number): number {
   let end = from;
   let isIndent = true;
@@ -127,7 +130,10 @@ const BACKTICK = 0x60;
 
 const TILDE = 0x7e;
 
-/** The fence that is open behind the line from `from` on, as `fenceOpenedBy` and `closesFence` see it in text, underlining aside; `to` is behind it, or behind more lines. */
+/**
+ * Returns the fence that is open behind the line from `from` on, as `fenceOpenedBy` and `closesFence` find it in text,
+ * ignoring underlining; `to` is behind it, or behind more lines.
+ */
 function fenceBehind(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {
   const first = firstVisible(bytes, from);
   const start = open === null ? behindListMark(bytes, first) : first;
@@ -150,7 +156,7 @@ function fenceBehind(bytes: Uint8Array, from: number, to: number, open: Fence | 
   return mark === TILDE || endsLine(bytes, end, to) ? { mark, length } : null;
 }
 
-/** Compilers underline with tildes what stands in the line before; further to the right they open no fence. */
+/** Maximum indentation of a fence: compilers underline the line before with tildes, which are further to the right. */
 const MAX_FENCE_INDENT = 3;
 
 function endsLine(bytes: Uint8Array, at: number, to: number): boolean {
@@ -167,7 +173,7 @@ const POINT = 0x2e;
 
 const CLOSE_PARENTHESIS = 0x29;
 
-/** Index behind `- ` or `12. ` and the like; `from` where no list item begins. */
+/** Returns the index behind `- `, `12. ` and similar marks; `from` if no list item begins. */
 function behindListMark(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at - from < 9 && isDigit(bytes[at])) at += 1;
@@ -190,13 +196,13 @@ export function objectsIn(line: Kept, start: number): FoundObjects | null {
   return { before: line.head.subarray(0, start), objects: [object], behind: NOTHING };
 }
 
-/** Events on one line, with noise behind them; in prose they are quoted, and before a comma they are elements. */
+/** Returns events on one line with noise behind them; in prose they are quoted, and before a comma they are elements. */
 function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null {
   const objects: JsonObject[] = [];
   let at = start;
   while (tail === null && startsLikeEvent(head, at)) {
     const walk = createJsonWalker().walk(head, at, head.length);
-    // What stands alone on its line was no object.
+    // Text alone on its line was already found not to be an object.
     if (walk.kind !== 'closed' || (at === start && isEmpty(head.subarray(walk.at)))) break;
     const object = parseObject({ head: head.subarray(at, walk.at), tail });
     if (object === null) break;
@@ -208,7 +214,7 @@ function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null 
   return { before: head.subarray(0, start), objects, behind };
 }
 
-/** The array of objects that opens at `start`, on one line or several; null: none does. */
+/** Returns the array of objects that opens at `start`, on one line or several, or null. */
 export function elementsIn(bytes: Uint8Array, start: number): FoundArray | null {
   if (!opensArray(bytes, start)) return null;
   const objects: JsonObject[] = [];
@@ -225,21 +231,21 @@ export function elementsIn(bytes: Uint8Array, start: number): FoundArray | null 
   return { before: bytes.subarray(0, start), objects, behind: bytes.subarray(isWhole ? at + 1 : at), isWhole };
 }
 
-/** The objects of an array that the line is, though it may break off; of one too long to keep, what is left. */
+/** Returns the objects of a line that is an array, complete or cut off; of one too long to keep, the remaining ones. */
 export function arrayIn(line: Kept, start: number): FoundObjects | null {
   if (line.tail !== null) return elementsOfCut(line, start);
   const array = elementsIn(line.head, start);
   return array !== null && (array.isWhole || array.behind.length === 0) ? array : null;
 }
 
-/** What is left of an array on a line that lost its middle: its first elements, and the events behind the gap. */
+/** Returns the remaining objects of an array on a line that lost its middle: its first elements, and the events behind the gap. */
 function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null {
   const first = elementsIn(head, start);
   if (first === null || tail === null) return null;
   const objects = [...first.objects];
   for (let at = tail.indexOf(COMMA); at !== -1; at = tail.indexOf(COMMA, at)) {
     at += 1;
-    // In a string the quotation marks of an event are escaped.
+    // Inside a string, the quotation marks of an event are escaped.
     if (!startsLikeEvent(tail, at)) continue;
     const walk = createJsonWalker().walk(tail, at, tail.length);
     if (walk.kind !== 'closed') break;
@@ -250,7 +256,10 @@ function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null
   return { before: first.before, objects, behind: NOTHING };
 }
 
-/** Index behind the lines of a pretty-printed object that begins in the line at `from`, or breaks off; an array of events breaks it off if it may come. */
+/**
+ * Returns the index behind the lines of a pretty-printed object that begins in the line at `from` or breaks off; an
+ * array of events ends it if one may come.
+ */
 export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boolean): number {
   const walker = createJsonWalker();
   let end = from;
@@ -262,7 +271,7 @@ export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boole
   return end;
 }
 
-/** Whether a pretty-printed object may continue in this line: not in prose, nor where another event starts in the first column. */
+/** Tells whether a pretty-printed object may continue in this line: not in prose, nor if another event starts in the first column. */
 function mayContinue(bytes: Uint8Array, from: number): boolean {
   const isFresh = bytes[from] === OPEN_BRACE && bytes[from + 1] === QUOTE;
   return !isFresh && JSON_STARTS.has(bytes[firstVisible(bytes, from)] ?? 0);
@@ -272,7 +281,7 @@ export function isEmpty(bytes: Uint8Array): boolean {
   return bytes.every((byte) => isBlank(byte) || byte === LINE_FEED);
 }
 
-/** The object that the bytes are; null when they are something else. */
+/** Parses the object in the bytes, or returns null for anything else. */
 export function parseObject(bytes: Kept): JsonObject | null {
   return asObject(tryJson(decodeKept(bytes).trim()));
 }

@@ -9,7 +9,7 @@ import {
   UUID,
 } from '../../reading/agent-event.ts';
 
-/** `codex exec --json`, 0.169. It knows no denial, and its number of requests is unknown. */
+/** The dialect of `codex exec --json`, 0.169. It reports no denials, and its number of requests is unknown. */
 export const dialect: Dialect = {
   createParser: () => parseLine,
   unread:
@@ -57,7 +57,7 @@ function isOfCodex(type: unknown): boolean {
   return typeof type === 'string' && /^(?:thread|turn|item)\./.test(type);
 }
 
-/** What is tried again, and how often; a final error comes once more, as `turn.failed`. */
+/** Parses a retry with its count; a final error is repeated as `turn.failed`. */
 function parseError(message: string): readonly AgentEvent[] {
   const cause = /^Reconnecting\.\.\. (?:\d+\/\d+|waiting for network) \((.*)\)$/s.exec(message)?.[1];
   if (cause !== undefined) return [{ kind: 'retry', cause, status: statusIn(cause) }];
@@ -74,7 +74,7 @@ function parseStarted(item: JsonObject): readonly AgentEvent[] {
   return [{ kind: 'tool-use', id: asString(item['id']), tool, command: asString(item['command']) }];
 }
 
-/** An item of type `error` is a warning, and no sign of work. */
+/** Parses a completed item. An item of type `error` is a warning, and not a sign of work. */
 function parseCompleted(item: JsonObject): readonly AgentEvent[] {
   const type = item['type'];
   if (type === 'error') return [];
@@ -84,7 +84,7 @@ function parseCompleted(item: JsonObject): readonly AgentEvent[] {
   return [{ kind: 'tool-result', failed: item['status'] === 'failed' || (typeof code === 'number' && code !== 0) }];
 }
 
-/** Cached tokens are a part of the input, and those of reasoning of the output. */
+/** Parses usage. Cached tokens are part of the input, and reasoning tokens part of the output. */
 function usageEvents(value: unknown): readonly AgentEvent[] {
   const usage = asObject(value);
   const input = asAmount(usage?.['input_tokens']);

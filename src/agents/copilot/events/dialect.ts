@@ -12,7 +12,10 @@ import {
   UUID,
 } from '../../reading/agent-event.ts';
 
-/** `copilot --output-format json`, 1.0. Tokens are in the file of `--usage-output-file` alone: on one line behind the output they are counted. */
+/**
+ * The dialect of `copilot --output-format json`, 1.0. Tokens are only in the file of `--usage-output-file`; its content
+ * is counted as one line behind the output.
+ */
 export const dialect: Dialect = {
   createParser,
   unread: /^\{"type":"tool\.execution_complete","data":\{.{0,400}[,{]"success":true,/,
@@ -37,7 +40,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
     const data = asObject(line['data']);
     if (data === null) return null;
     if (type === 'session.error') failure = parseFailure(data);
-    // A signal ends what it does, and its result speaks of no error.
+    // A signal aborts its work, and its result then contains no error.
     if (type === 'assistant.idle' && data['aborted'] === true) failure ??= ABORTED;
     const events = parseEvent(type, data, typeof line['agentId'] === 'string');
     if (events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) failure = null;
@@ -47,7 +50,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
 
 const ABORTED: Failure = { text: 'Operation cancelled', status: null, at: null };
 
-/** `nested`: a subagent's. */
+/** Parses an event. `nested` marks a subagent's. */
 function parseEvent(type: string, data: JsonObject, nested: boolean): readonly AgentEvent[] {
   switch (type) {
     case 'assistant.turn_start':
@@ -93,7 +96,7 @@ function parseEvent(type: string, data: JsonObject, nested: boolean): readonly A
 
 const ACTIVITY: AgentEvent = { kind: 'activity' };
 
-/** The provider's own words, if it answered. */
+/** Returns the provider's own words, if it answered. */
 function causeOf(data: JsonObject): string {
   const words = asString(data['errorMessage']) ?? '';
   return (
@@ -121,7 +124,7 @@ function parseResult(line: JsonObject, failure: Failure | null): readonly AgentE
   return [...sessionEvents(line['sessionId'], UUID), { kind: 'end', failure: failure ?? unnamed }];
 }
 
-/** Tokens of the cache are a part of the input. */
+/** Parses usage. Tokens of the cache are part of the input. */
 function parseUsage(value: unknown): readonly AgentEvent[] | null {
   const models = asObject(value);
   if (models === null) return null;

@@ -10,7 +10,7 @@ import {
   UUID,
 } from '../../reading/agent-event.ts';
 
-/** `gemini -o stream-json`, 0.61. Tokens are those of the process; what it tries again is on stderr, in many forms. */
+/** The dialect of `gemini -o stream-json`, 0.61. Tokens are those of the process; retries are on stderr, in many forms. */
 export const dialect: Dialect = {
   createParser,
   unread: /^\{"type":"tool_result","timestamp":"[^"]{1,40}","tool_id":"[^"]{1,200}","status":"success",/,
@@ -34,7 +34,7 @@ export const dialect: Dialect = {
 };
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
-  /** A result without an error of its own is about this one. */
+  /** The last error, which a result without its own error is about. */
   let lastError = '';
   return parse;
 
@@ -76,7 +76,7 @@ function parseToolResult(line: JsonObject): readonly AgentEvent[] {
   ];
 }
 
-/** `total_tokens` holds the thoughts as well; what is cached is a part of the input. */
+/** Parses a result. `total_tokens` includes the thoughts; cached tokens are part of the input. */
 function parseResult(line: JsonObject, lastError: string): readonly AgentEvent[] | null {
   const { status } = line;
   if (status !== 'success' && status !== 'error') return null;
@@ -100,7 +100,7 @@ function parseFailure(line: JsonObject, lastError: string): Failure {
   };
 }
 
-/** An error of the provider is printed as it came, as JSON. */
+/** Returns the status in an error of the provider, which is printed unchanged, as JSON. */
 function statusIn(text: string): number | null {
   const status = /"code":\s?(\d{3})\b/.exec(text)?.[1];
   return status === undefined ? null : Number(status);

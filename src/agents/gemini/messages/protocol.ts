@@ -6,10 +6,10 @@ import { createAccount, tokensIn } from '../../passing/usage.ts';
 import { asObject, type JsonObject } from '../../reading/agent-event.ts';
 import { createGeminiUsage, type TokenCounts } from './usage.ts';
 
-/** The fields that a message of the API may have, by name; each looks for what reaches out in its value, and tells it in words. */
+/** The fields that a message of the API may have, by name; each function returns what reaches out in the field's value, in words. */
 type Form = Readonly<Record<string, (value: unknown) => string | null>>;
 
-/** Google reads JSON as deep as this. */
+/** Maximum depth, the same as Google's for JSON. */
 const MAX_DEPTH = 100;
 
 const nothing = (): null => null;
@@ -17,7 +17,7 @@ const nothing = (): null => null;
 /** A picture in the answer to a function's call. */
 const RESPONSE_PART: Form = { inlineData: nothing };
 
-/** What functions are called with and answer is theirs. */
+/** Arguments and answers of functions are their own data and are not examined. */
 const FUNCTION_RESPONSE: Form = {
   id: nothing,
   name: nothing,
@@ -40,13 +40,16 @@ const PART: Form = {
 
 const CONTENT: Form = { role: nothing, parts: each('a part', (part) => unknownIn(part, PART)) };
 
-/** What the CLI says of itself. Everything else stays here: what could be a credential, name another method or project, or leave the usage out of the answer. */
+/**
+ * Headers about the CLI. All others are dropped: they could contain a credential, name another method or project, or
+ * omit the usage from the answer.
+ */
 const PASSED = /^(?:user-agent|x-goog-api-client|x-server-timeout|x-gemini-[a-z0-9-]+)$/;
 
-/** A request that one of the API's endpoints takes. */
+/** A request that one of the API's endpoints accepts. */
 interface Endpoint {
   readonly model: string;
-  /** Nothing is generated. */
+  /** True if nothing is generated. */
   readonly isFree: boolean;
   readonly isStream: boolean;
 }
@@ -54,30 +57,33 @@ interface Endpoint {
 const MODEL = /^\/v1(?:beta)?\/models\/(?<model>[A-Za-z0-9][\w.-]{0,99}):(?<method>[A-Za-z]+)(?<stream>\?alt=sse)?$/;
 
 interface ProtocolOptions {
-  /** A model that is not among them spends tokens alone. */
+  /** Prices of models; for a model without one, only tokens count. */
   readonly prices: Prices;
-  /** Whether the user allows the tool that searches on the provider's servers. */
+  /** True if the user allows the tool that searches on the provider's servers. */
   readonly mayWebSearch: boolean;
 }
 
-/** An answer may be four times as long, and is not. */
+/** The usual length of an answer in tokens; the maximum is four times as high. */
 const USUAL_OUTPUT_TOKENS = 16_000;
 
-/** The output limit of the model that answers at greatest length. */
+/** The highest output limit of any model, in tokens. */
 const MAX_OUTPUT_TOKENS = 65_536;
 
-/** The API returns at most this many candidates for one request. */
+/** Maximum number of candidates that the API returns for one request. */
 const MAX_ANSWERS = 8;
 
-/** A prompt longer than this doubles the price of the input and adds half to that of the output. */
+/** Length of a prompt, in tokens, above which the input costs twice and the output one and a half times as much. */
 const LONG_TOKENS = 200_000;
 
 const LONG_DEARER = /^gemini-[\d.]+-pro/;
 
-/** The Gemini API, as far as Gemini CLI needs it: its endpoints for content, nothing that the provider's servers do for the caller. */
+/**
+ * Creates the protocol of the Gemini API as far as Gemini CLI needs it: its endpoints for content, without anything
+ * that the provider's servers do for the caller.
+ */
 export function geminiProtocol({ prices, mayWebSearch }: ProtocolOptions): ModelProtocol {
   const protocol: ModelProtocol = createProtocol<Endpoint>({
-    // Google's names of errors. Gemini CLI 0.61 tries 502 alone again; it takes 503, which is Google's, for a quota.
+    // Google's names of errors. Gemini CLI 0.61 retries only 502; it treats Google's 503 as a quota.
     errors: {
       'no-key': [401, 'UNAUTHENTICATED'],
       'no-object': [400, 'INVALID_ARGUMENT'],
@@ -97,7 +103,7 @@ export function geminiProtocol({ prices, mayWebSearch }: ProtocolOptions): Model
     shortAnswer: () => null,
     headers: (given, secretFor) => {
       const key = secretFor(headerText(given['x-goog-api-key']));
-      // What is agreed on here is what the answer is read as.
+      // The `accept` header fixes the form in which the answer is parsed.
       return key === null ? null : headersOf(given, PASSED, { 'x-goog-api-key': key, accept: '*/*' });
     },
     endpoint: endpointOf,
@@ -112,7 +118,7 @@ export function geminiProtocol({ prices, mayWebSearch }: ProtocolOptions): Model
         atMost: atMost(asked, message, body),
         account: (contentType: string) =>
           createAccount(createGeminiUsage(contentType), (counts, chars) =>
-            // A gateway that tells no usage spends as much.
+            // For a gateway that reports no usage, the estimate counts.
             spentBy(counts ?? { input: tokensIn(asked.chars), cached: 0, output: tokensIn(chars) }, asked),
           ),
       };
@@ -122,21 +128,21 @@ export function geminiProtocol({ prices, mayWebSearch }: ProtocolOptions): Model
   return protocol;
 }
 
-/** What its answer is counted by. */
+/** The request's data that its answer is priced by. */
 interface Asked {
   readonly model: string;
   readonly chars: number;
   readonly prices: Prices;
 }
 
-/** An answer that does not stream is made to its end, whether anybody waits for it or not. */
+/** Returns the expected cost. An answer that does not stream is generated to its end, even if nobody waits for it. */
 function expectedOf(asked: Asked, message: JsonObject, isStream: boolean): Spent {
   const most = mostOutput(message);
   const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
   return spentBy({ input: tokensIn(asked.chars), cached: 0, output }, asked);
 }
 
-/** By its length in bytes, and the longest answer that it allows. */
+/** Returns the maximum cost: by the request's length in bytes, and the longest answer that it allows. */
 function atMost(asked: Asked, message: JsonObject, body: string): Spent {
   return spentBy({ input: mostTokensIn(body), cached: 0, output: mostOutput(message) }, asked);
 }
@@ -162,25 +168,25 @@ function spentBy(counts: TokenCounts, { model, prices }: Asked): Spent {
   return { tokens: counts.input + counts.output, costUsd: asked === null ? 0 : costAt(asked, counts) };
 }
 
-/** null: it is none of those that Gemini CLI needs. */
+/** Returns the endpoint, or null if Gemini CLI does not need it. */
 export function endpointOf(method: string, target: string): Endpoint | null {
   const { model, method: called, stream } = (method === 'POST' ? MODEL.exec(target)?.groups : null) ?? {};
   if (model === undefined || model.includes('..')) return null;
   if (called === 'streamGenerateContent') return { model, isFree: false, isStream: true };
-  // An answer that does not stream has no form to choose.
+  // An answer that does not stream has only one form.
   if (stream !== undefined) return null;
   return called === 'generateContent' || called === 'countTokens'
     ? { model, isFree: called === 'countTokens', isStream: false }
     : null;
 }
 
-/** A request for the log: what stands in a query could be a key. */
+/** Returns a request for the log, without its query, which could contain a key. */
 export function namedRequest(method: string, target: string): string {
   const [path = '', ...query] = target.split('?');
   return `${shortRequest(method, path)}${query.length === 0 ? '' : ' with a query'}`;
 }
 
-/** What in a request makes the provider's servers fetch, keep or run something, in words; null: nothing does. A field that is not known here is one of these. */
+/** Returns what in a request makes the provider's servers fetch, keep or run something, in words, or null. An unknown field counts as such. */
 export function reachesOutOfGemini(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isTooDeep(body, 0)) return 'a request that nests too deep';
   return unknownIn(body, {
@@ -193,7 +199,7 @@ export function reachesOutOfGemini(body: JsonObject, mayWebSearch: boolean): str
   });
 }
 
-/** Where the API wants a list it takes one of its items as well. */
+/** Applies `find` to each item: the API also accepts a single item in place of a list. */
 function each(what: string, find: (item: JsonObject) => string | null): (value: unknown) => string | null {
   return (value) => {
     for (const item of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {
@@ -205,7 +211,7 @@ function each(what: string, find: (item: JsonObject) => string | null): (value: 
   };
 }
 
-/** Functions are the CLI's own; everything else runs on the provider's servers. */
+/** Returns what reaches out in a tool: functions are the CLI's own; everything else runs on the provider's servers. */
 function toolIn(tool: JsonObject, mayWebSearch: boolean): string | null {
   const name = Object.keys(tool).find(
     (field) =>
@@ -226,12 +232,12 @@ function unknownIn(message: JsonObject, form: Form): string | null {
   return null;
 }
 
-/** The API knows a field by two names: `fileData` is `file_data`, too. */
+/** Tells whether a name is the field: the API accepts two spellings, `fileData` and `file_data`. */
 function isNamed(name: string, field: string): boolean {
   return name === field || name === field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What is null is not there. */
+/** Tells whether a value is present: null counts as absent. */
 function isGiven(value: unknown): boolean {
   return value !== null && value !== undefined;
 }

@@ -2,20 +2,20 @@ import { tryJson } from '../../../core/text/try-json.ts';
 import { createAnswerReader, mostOf, jsonObjectIn, type UsageReader } from '../../passing/usage.ts';
 import { asAmount, asObject, createEventData, type JsonObject } from '../../reading/agent-event.ts';
 
-/** Tokens of one answer; `cached` is a part of `input`. */
+/** Tokens of one answer; `cached` is part of `input`. */
 export interface TokenCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
 }
 
-/** null: the answer has not said. */
+/** Counts are null while the answer has not reported them. */
 type GeminiUsage = UsageReader<TokenCounts | null>;
 
-/** An event tells content and usage together, and a file that is written is content of one event. */
+/** Maximum length in characters: an event contains content and usage, and a written file is the content of one event. */
 const MAX_CHARS = 8 * 1024 * 1024;
 
-/** Reads an answer of the Gemini API, of this content type. */
+/** Creates a reader for an answer of the Gemini API with this content type. */
 export function createGeminiUsage(contentType: string): GeminiUsage {
   if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
   const { read, counts, isComplete } = createEventCounter();
@@ -25,7 +25,7 @@ export function createGeminiUsage(contentType: string): GeminiUsage {
   return { push, counts, isComplete };
 }
 
-/** One answer, or the list of what would have been events, as far as it has come, if it has come to the end of an item. */
+/** Reads one answer, or the list of items that would have been events, if the text so far ends behind an item. */
 function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
   const events = createEventCounter();
   const whole = tryJson(text.startsWith('[') && text.endsWith('}') ? `${text}]` : text);
@@ -33,10 +33,10 @@ function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
   return events;
 }
 
-/** Every event tells the sums so far, or leaves some out. */
+/** Creates a counter: every event contains the sums so far, or omits some. */
 function createEventCounter() {
   let counts: TokenCounts | null = null;
-  // An event with content is a token at least: what is known of an answer that breaks off.
+  // An event with content is at least one token, which is the estimate for an answer that breaks off.
   let pieces = 0;
   let isComplete = false;
   return {
@@ -53,7 +53,7 @@ function createEventCounter() {
   };
 }
 
-/** What is cached is told as a part of the prompt. What the total holds beyond the parts has been generated. */
+/** Returns the counts. Cached tokens are reported as part of the prompt, and the rest of the total beyond the parts was generated. */
 function countsIn(usage: JsonObject): TokenCounts {
   const count = (name: string): number => asAmount(usage[name]) ?? 0;
   const input = count('promptTokenCount') + count('toolUsePromptTokenCount');

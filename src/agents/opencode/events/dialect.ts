@@ -9,7 +9,10 @@ import {
   sessionEvents,
 } from '../../reading/agent-event.ts';
 
-/** `opencode run --format json`, 1.18. It has no result line: a last step that stopped by itself is one, unless an error was reported. */
+/**
+ * The dialect of `opencode run --format json`, 1.18. It has no result line: a last step that stopped by itself counts
+ * as one, unless an error was reported.
+ */
 export const dialect: Dialect = {
   createParser,
   unread:
@@ -39,7 +42,8 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
     const begun = sessionID === session ? [] : sessionEvents(sessionID, SESSION);
     session = sessionID;
     const events = type === 'error' ? [] : parsePart(type, asObject(line['part']) ?? {});
-    // Whatever it does after an error, it exits with 1: what it compacts then ends like an answer.
+    // Repeated behind every event: after an error, the CLI always exits with 1, and its compaction then ends like an
+    // answer.
     return [...begun, ...events, ...(failure === null ? [] : [{ kind: 'end' as const, failure }])];
   }
 }
@@ -67,7 +71,7 @@ function parsePart(type: string, part: JsonObject): readonly AgentEvent[] {
     case 'step_finish':
       return [
         { kind: 'turns', more: 1 },
-        // It says 0 of a model whose price it does not know.
+        // It reports 0 for a model whose price it does not know.
         { kind: 'used', tokens: tokensOf(part['tokens']), costUsd: asAmount(part['cost']) || null },
         ...(part['reason'] === 'stop' ? [{ kind: 'end' as const, failure: null }] : []),
       ];
@@ -79,7 +83,7 @@ function parsePart(type: string, part: JsonObject): readonly AgentEvent[] {
 const ACTIVITY: AgentEvent = { kind: 'activity' };
 const DENIED = /^The user (?:rejected permission|has specified a rule)/;
 
-/** A tool is reported once, when it is done. */
+/** Parses a tool, which is reported once, when it is done. */
 function parseTool(tool: string, state: JsonObject): readonly AgentEvent[] {
   const command = asString(asObject(state['input'])?.['command']);
   const failed = state['status'] === 'error';
@@ -92,7 +96,7 @@ function parseTool(tool: string, state: JsonObject): readonly AgentEvent[] {
   ];
 }
 
-/** Tokens of the cache are no part of the input. */
+/** Returns the tokens; those of the cache are not part of the input. */
 function tokensOf(value: unknown): number {
   const tokens = asObject(value);
   const cache = asObject(tokens?.['cache']);
@@ -100,7 +104,7 @@ function tokensOf(value: unknown): number {
   return asAmount(tokens?.['total']) ?? parts.reduce<number>((sum, part) => sum + (asAmount(part) ?? 0), 0);
 }
 
-/** With `--print-logs` each failed try is a line on stderr; nothing else says why it waits. */
+/** Parses a line on stderr: with `--print-logs`, each failed attempt is one; nothing else says why it waits. */
 function parseText(line: string): ReturnType<Dialect['parseText']> {
   if (!/^timestamp=\S+ level=ERROR .{0,200}?\bmessage="stream error" /.test(line)) return null;
   const cause = /\berror\.error="((?:[^"\\]|\\.){0,2000})"/.exec(line)?.[1] ?? 'stream error';

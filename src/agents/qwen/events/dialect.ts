@@ -13,7 +13,10 @@ import {
   UUID,
 } from '../../reading/agent-event.ts';
 
-/** `qwen --output-format stream-json`, 0.24: events in the shape of another CLI, with sums of the session, its errors in `error.message`, and no cost. */
+/**
+ * The dialect of `qwen --output-format stream-json`, 0.24: the event format of another CLI, with sums of the session,
+ * its errors in `error.message`, and no cost.
+ */
 export const dialect: Dialect = {
   createParser,
   unread: /^\{"type":"(?:user|stream_event)","uuid":"[^"]{1,64}","session_id":"[^"]{1,64}","parent_tool_use_id":/,
@@ -39,7 +42,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
     const said = events.find(({ kind }) => kind === 'text');
     if (said?.kind === 'text') [texts.before, texts.last] = [texts.last, said.text];
     const end = events.find(({ kind }) => kind === 'end');
-    // It shows its own error as a message of the agent first.
+    // It first shows its own error as a message of the agent.
     const isOwn = end?.kind === 'end' && end.failure?.text === texts.last;
     const begun = line['session_id'] === session ? [] : sessionEvents(line['session_id'], UUID);
     session = line['session_id'];
@@ -91,7 +94,7 @@ function toolResults(message: JsonObject): readonly AgentEvent[] {
     .map((block) => ({ kind: 'tool-result', failed: block?.['is_error'] === true }));
 }
 
-/** Tokens of the cache are a part of the input. */
+/** Parses a result. Tokens of the cache are part of the input. */
 function parseResult(line: JsonObject): readonly AgentEvent[] | null {
   if (typeof line['is_error'] !== 'boolean') return null;
   const text = asString(line['result']);
@@ -111,7 +114,7 @@ function parseResult(line: JsonObject): readonly AgentEvent[] | null {
 
 function parseFailure(line: JsonObject, result: string | null): Failure {
   const subtype = asString(line['subtype']) ?? '';
-  // What the agent said last may stand in `result`, and speak of errors that are none of this call.
+  // The agent's last message may be in `result`, and may mention errors from elsewhere.
   const unnamed = subtype === '' || subtype === 'success' ? result : subtype;
   const text = asString(asObject(line['error'])?.['message']) ?? unnamed ?? '';
   const status = /^\[API Error: (\d{3})\b|"code":\s?(\d{3})\b/.exec(text)?.slice(1).find(Boolean);
