@@ -1,0 +1,143 @@
+import type { ObjectId } from '../../core/evidence.ts';
+import { fromRoot } from '../../core/folder.ts';
+import type { CommittedIteration, Repository, Withheld } from '../../ports/repository.ts';
+import type { Git } from '../git.ts';
+import { shownName } from '../names.ts';
+import { withObjects } from '../objects.ts';
+import { commitIteration, commitTextsOn, type WithheldPaths } from './commit.ts';
+import { layMerge } from './lane-merge.ts';
+import { lookBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
+import { commitMerge, onto } from './merge/open-merge.ts';
+
+/** See Repository.commit. */
+export async function commitLane(
+  work: LaneWork,
+  iteration: Parameters<Repository['commit']>[0],
+): Promise<CommittedIteration> {
+  const { lane, quarantine, committer, side, merge, asFound, opened } = work;
+  await quarantine.seal();
+  const known = lane.tip;
+  // The commit contains what was measured: an agent's process that still runs may move HEAD in the meantime.
+  const read = work.lastRead?.tree === iteration.after.tree ? work.lastRead : await readContent(work);
+  const { head, content: now } = read;
+  const found = await lookBeside(work, read, known);
+  const done = await withObjects(quarantine.git, async (objects) => {
+    const tip = { commit: known, tree: await tipTreeOf(opened, objects, known) };
+    const withheldBefore = { paths: work.withheld, tree: work.withheldIn };
+    const content = { tip, head, now, asFound, withheldBefore, iteration };
+    const finished =
+      merge === null
+        ? { kind: 'made' as const, made: await commitIteration(committer, objects, content) }
+        : await commitMerge(committer, objects, { ...content, merge });
+    return { before: tip.tree, ...finished };
+  });
+  work.withheldIn = now.tree;
+  const has = head === null ? [known] : [...new Set([known, head])];
+  if (done.kind === 'open') {
+    work.withheld = done.withheldPaths;
+    await side.leavePlainCheckout({ ...lane, has, hasIndex: false });
+    if (done.putBack.length > 0 && merge !== null) await layMerge(work, merge, { on: now.tree, only: done.putBack });
+    const { withheld: newly } = done;
+    return {
+      ...{ head: known, commit: null, lookAt: [], withheld: newly, withheldNow: withheldFiles(work.withheld) },
+      ...{ ...found, publishedPaths: [], published: await takeSnapshot(work), merge: 'open' },
+    };
+  }
+  const { tree, changes, withheldPaths, ...made } = done.made;
+  if (merge !== null) work.fork = merge.base;
+  work.merge = null;
+  work.withheld = withheldPaths;
+  work.committed = { before: done.before, after: tree, changes };
+  work.lane = { ...lane, tip: made.head };
+  if (work.lastRead !== null) work.lastRead = { ...work.lastRead, head: made.head };
+  await quarantine.keep(made.head);
+  await side.leavePlainCheckout({ ...work.lane, has, hasIndex: tree === now.tree && asFound.length === 0 });
+  const evidence = tree === now.tree ? now.evidence : await side.withoutNotes(tree);
+  return {
+    ...made,
+    ...found,
+    withheldNow: withheldFiles(work.withheld),
+    publishedPaths: changes.map(({ path }) => shownName(path)),
+    published: { head: made.head, tree: evidence },
+    merge: merge === null ? 'none' : 'made',
+  };
+}
+
+/** See Repository.commitTexts. */
+export async function commitLaneTexts(
+  work: LaneWork,
+  wanted: Parameters<Repository['commitTexts']>[0],
+): ReturnType<Repository['commitTexts']> {
+  const { lane, quarantine, committer, side, merge, options, opened } = work;
+  await quarantine.seal();
+  const known = lane.tip;
+  const { open, ...made } = await withObjects(quarantine.git, async (objects) => {
+    const tree = await tipTreeOf(opened, objects, known);
+    const texts = Object.fromEntries(
+      Object.entries(wanted.texts).map(([path, text]) => [fromRoot(options.workingDirectory, path), text]),
+    );
+    const committed = await commitTextsOn(committer, objects, { ...wanted, texts, tip: { commit: known, tree } });
+    const open = merge === null ? null : await onto(quarantine, objects, { merge, tip: committed.head });
+    return { ...committed, open };
+  });
+  if (made.head === known) return made;
+  work.merge = open;
+  work.lane = { ...lane, tip: made.head };
+  await quarantine.keep(made.head);
+  await side.leavePlainCheckout({ ...work.lane, has: [known], hasIndex: false });
+  return made;
+}
+
+/** See Repository.takeHead. */
+export async function takeRemadeHead(
+  work: LaneWork,
+  { head, refused, putBack }: Parameters<Repository['takeHead']>[0],
+): Promise<void> {
+  const { lane, quarantine, side, start, opened } = work;
+  const { tip: before } = lane;
+  const left = await quarantine.git.answer(['merge-base', head, start.base.commit]);
+  if (left.exitCode === 0) work.fork = left.stdout.toString().trim();
+  const contents = await contentsOf(
+    quarantine.git,
+    before,
+    refused.map(({ path }) => path),
+  );
+  for (const { path, why, whatever } of refused)
+    work.refusedFiles.set(path, { why, content: whatever ? null : (contents.get(path) ?? null) });
+  // A merge that was made but not accepted is not part of the lane.
+  work.merge = null;
+  work.committed = null;
+  work.lane = { ...lane, tip: head };
+  work.withheld = putBack
+    ? new Map()
+    : new Map([...work.withheld, ...refused.map(({ path, why }) => [path, why] as const)]);
+  await quarantine.keep(head);
+  if (putBack) {
+    const tree = await withObjects(quarantine.git, (objects) => tipTreeOf(opened, objects, head));
+    await putBackTo(work, tree);
+  }
+  work.lastRead = null;
+  await side.leavePlainCheckout({ ...work.lane, has: [before], hasIndex: false });
+  // The files that a verification leaves behind are measured against this snapshot.
+  await takeSnapshot(work);
+}
+
+/** Returns the contents of files of a commit, by path. */
+async function contentsOf(
+  git: Git,
+  commit: ObjectId,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, ObjectId>> {
+  if (paths.length === 0) return new Map();
+  const listed = await git.records(['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', commit, '--', ...paths]);
+  return new Map(
+    listed.flatMap((entry) => {
+      const [, id, path] = /^\d+ blob ([0-9a-f]+)\t([^]*)$/.exec(entry) ?? [];
+      return id === undefined || path === undefined ? [] : [[path, id] as const];
+    }),
+  );
+}
+
+function withheldFiles(paths: WithheldPaths): readonly Withheld[] {
+  return [...paths].map(([path, why]) => ({ path: shownName(path), why }));
+}

@@ -1,0 +1,77 @@
+import type { ObjectId } from '../../core/evidence.ts';
+import type { KeptAlone, MergeBegun } from '../../ports/repository.ts';
+import { shownName } from '../names.ts';
+import { withObjects } from '../objects.ts';
+import { putBackTo, readContent, rememberRead, tipTreeOf, type LaneWork } from './lane-work.ts';
+import { mergeTrees } from './merge/auto-merge.ts';
+import { judgeAlone, lockFilesLeft, overlaid, type OpenMerge } from './merge/open-merge.ts';
+
+/** See Repository.beginMerge. */
+export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
+  const { lane, quarantine, committer, fork, start, merge } = work;
+  const { apart: repository, base } = start;
+  if (fork === base.commit) return { kind: 'up-to-date' };
+  if (merge !== null) return begunOf(merge);
+  const sides = { fork, lane: { branch: lane.branch, commit: lane.tip }, base };
+  await quarantine.seal();
+  const { content } = await readContent(work);
+  const merged = await withObjects(repository.git, (objects) =>
+    mergeTrees({ repository, inspection: committer.inspection }, objects, sides),
+  );
+  const begun = { ...merged, base: base.commit, tip: lane.tip, before: content.tree };
+  await layMerge(work, begun, { on: content.tree, only: null });
+  work.merge = begun;
+  return begunOf(begun);
+}
+
+/** Lays the changes of a merge over the work tree `on`, as it was read. `only` limits them to these files; null lays all. */
+export async function layMerge(
+  work: LaneWork,
+  { tip, laid }: OpenMerge,
+  { on, only }: { readonly on: ObjectId; readonly only: readonly string[] | null },
+): Promise<void> {
+  const { quarantine, withheld } = work;
+  const wanted = await withObjects(quarantine.git, (objects) =>
+    overlaid(quarantine, objects, { on, from: tip, to: laid, withheld: [...withheld.keys()], only }),
+  );
+  work.lastRead = null;
+  await putBackTo(work, wanted);
+}
+
+/** See Repository.lockFilesLeft. */
+export async function lockFilesLeftIn(work: LaneWork): Promise<readonly string[]> {
+  const { merge, lane, quarantine, committer, opened } = work;
+  if (merge === null) return [];
+  const { content } = await rememberRead(work, await readContent(work));
+  return await withObjects(quarantine.git, async (objects) =>
+    lockFilesLeft(committer, objects, { merge, tip: await tipTreeOf(opened, objects, lane.tip), now: content.tree }),
+  );
+}
+
+/** See Repository.keepAlone. */
+export async function keepLockFileAlone(work: LaneWork, path: string): Promise<KeptAlone> {
+  const { merge, lane, quarantine, committer, lastRead, opened } = work;
+  if (merge === null || lastRead === null) throw new Error('keepAlone() before lockFilesLeft()');
+  const before = lastRead.content.tree;
+  const read = await readContent(work);
+  const judged = await withObjects(quarantine.git, async (objects) => {
+    const tip = await tipTreeOf(opened, objects, lane.tip);
+    return judgeAlone(committer, objects, { path, merge, tip, before, now: read.content });
+  });
+  if (judged === 'kept') await rememberRead(work, read);
+  else await putBackTo(work, before);
+  return judged;
+}
+
+/** See Repository.abandonMerge. */
+export async function abandonLaneMerge(work: LaneWork): Promise<void> {
+  if (work.merge === null) return;
+  const { before } = work.merge;
+  work.merge = null;
+  work.lastRead = null;
+  await putBackTo(work, before);
+}
+
+function begunOf({ conflicts, lockFiles }: OpenMerge): MergeBegun {
+  return { kind: 'begun', conflicts: conflicts.map(shownName), lockFiles: lockFiles.map(shownName) };
+}

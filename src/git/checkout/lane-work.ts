@@ -1,0 +1,195 @@
+import type { ObjectId, Snapshot } from '../../core/evidence.ts';
+import { namesOf, oneLine } from '../../core/text/phrase.ts';
+import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/answers.ts';
+import type { CommittedIteration, Review } from '../../ports/repository.ts';
+import { createInspection } from '../inspection/inspection.ts';
+import { withRefusedFiles, type RefusedFile } from '../inspection/review.ts';
+import { shownName } from '../names.ts';
+import { withObjects, type Change, type Objects } from '../objects.ts';
+import { publishableTree, type Committer, type WithheldPaths } from './commit.ts';
+import type { Lane, Opened, RepositoryOptions } from './lane.ts';
+import type { LaneTrees, TreesOfLane, WorkTree } from './lane-trees.ts';
+import { publishableMerge, type OpenMerge } from './merge/open-merge.ts';
+import { lostObjects } from './private-repository.ts';
+import type { Quarantine } from './quarantine.ts';
+import { addAsFound, type AsFound } from './tree/found/as-found.ts';
+import { contentOf, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/local-side.ts';
+
+/** Maximum number of places beside the work tree that are searched for work. */
+const MOST_ASKED = 10;
+
+/** The work tree as it was read last. `tree` is what evidence is taken from; `head` is its HEAD, or null if that cannot be read. */
+export interface LastRead {
+  readonly content: WorkTreeContent;
+  readonly tree: ObjectId;
+  readonly head: ObjectId | null;
+  readonly beside: readonly BesideWork[];
+}
+
+/** An open lane, and all that its methods change. From its opening on, content is never read through the checkout's own objects. */
+export interface LaneWork {
+  readonly options: RepositoryOptions;
+  readonly opened: Opened;
+  /** The state of the lane when it was opened. */
+  readonly start: TreesOfLane;
+  readonly trees: LaneTrees;
+  /** Commits of the lane that the server had when it was opened. */
+  readonly published: readonly ObjectId[];
+  /** The files that the server refused for this lane. */
+  readonly refusedFiles: Map<string, RefusedFile>;
+  lane: Lane;
+  /** The commit at which the lane left the base branch. */
+  fork: ObjectId;
+  /** Bound to the tree if this process may work in it. */
+  quarantine: Quarantine;
+  committer: Committer;
+  side: WorkTreeSide;
+  /** The tree that the agent works in; null while no tree is laid. */
+  tree: WorkTree | null;
+  lastRead: LastRead | null;
+  /** The trees before and after the last commit, and their changes: evidence mostly asks for this pair again. */
+  committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly Change[] } | null;
+  /** The files that are kept out of the branch. */
+  withheld: WithheldPaths;
+  /** The work tree in which the withheld files were when they were withheld; null while no file was withheld. */
+  withheldIn: ObjectId | null;
+  /** The paths that differ from their commit through nobody's change; they count as unchanged while they stay as found. */
+  asFound: readonly AsFound[];
+  /** The newest review, and the commits that it covers. */
+  reviewed: { readonly of: string; readonly review: Review } | null;
+  /** The merge that is not finished; null if there is no such merge. */
+  merge: OpenMerge | null;
+  /**
+   * Work beside the work tree: `known` after the last iteration (null before the first look), and `standing`, which the
+   * work tree does not contain yet.
+   */
+  beside: { readonly known: readonly BesideWork[] | null; readonly standing: readonly BesideWork[] };
+}
+
+/** Creates the work on a lane that was just opened, without a tree. */
+export function startLaneWork(
+  fixed: Pick<LaneWork, 'options' | 'opened' | 'start' | 'trees' | 'published' | 'lane' | 'fork'>,
+): LaneWork {
+  const refusedFiles = new Map<string, RefusedFile>();
+  return {
+    ...fixed,
+    refusedFiles,
+    ...judgedIn(fixed.start.apart, { options: fixed.options, refusedFiles }),
+    side: noSide,
+    tree: null,
+    lastRead: null,
+    committed: null,
+    withheld: new Map(),
+    withheldIn: null,
+    asFound: [],
+    reviewed: null,
+    merge: null,
+    beside: { known: null, standing: [] },
+  };
+}
+
+/** Returns the parts of a lane's work that judge and commit through a quarantine. */
+function judgedIn(
+  quarantine: Quarantine,
+  { options, refusedFiles }: Pick<LaneWork, 'options' | 'refusedFiles'>,
+): Pick<LaneWork, 'quarantine' | 'committer'> {
+  const inspection = withRefusedFiles(createInspection(quarantine.git, options.rules), refusedFiles);
+  const { identity, workingDirectory: folder } = options;
+  return { quarantine, committer: { repository: quarantine, inspection, identity, folder } };
+}
+
+/** Makes this the tree of the lane's work; null: there is no tree any longer. */
+export function bindToTree(work: LaneWork, tree: WorkTree | null): void {
+  const { quarantine, committer } = judgedIn(tree?.quarantine ?? work.start.apart, work);
+  work.quarantine = quarantine;
+  work.committer = committer;
+  work.side = tree?.side ?? noSide;
+  work.tree = tree;
+  if (tree !== null) work.asFound = tree.asFound;
+}
+
+/** Reads the work tree, remembers it as `lastRead`, and returns what evidence is taken from. */
+export async function takeSnapshot(work: LaneWork): Promise<Snapshot> {
+  const { tree, head } = await rememberRead(work, await readContent(work));
+  return { head: head ?? work.lane.tip, tree };
+}
+
+/** Remembers a reading of the work tree as `lastRead`. */
+export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>): Promise<LastRead> {
+  const lastRead = { ...read, tree: await measured(work, read.content) };
+  work.lastRead = lastRead;
+  return lastRead;
+}
+
+/** Reads the work tree without remembering it. */
+export async function readContent(work: LaneWork): Promise<Omit<LastRead, 'tree'>> {
+  const { side } = work;
+  const { head, beside: found, ...content } = await side.read(work.lane.tip, work.asFound);
+  // Work that existed before the agent began is not its work.
+  work.beside = { ...work.beside, known: work.beside.known ?? found };
+  return { head, beside: found, content: contentOf(content, await side.withoutNotes(content.tree)) };
+}
+
+/** Returns the content that evidence is taken from: without notes and without withheld files, which are never published. */
+async function measured(
+  { withheld, quarantine, committer, side, lane, merge, opened }: LaneWork,
+  content: WorkTreeContent,
+): Promise<ObjectId> {
+  if (withheld.size === 0) return content.evidence;
+  const { tree } = await withObjects(quarantine.git, async (objects) => {
+    const base = await tipTreeOf(opened, objects, lane.tip);
+    return merge === null
+      ? publishableTree(committer, objects, { base, now: content })
+      : publishableMerge(committer, objects, { merge, now: content, instead: merge.laid });
+  });
+  return await side.withoutNotes(tree);
+}
+
+/** Makes the work tree equal to `wanted`, and returns the paths that were put back. Paths that cannot be put back count as unchanged from now on. */
+export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<readonly string[]> {
+  const { paths, left } = await work.side.putBack(wanted, work.asFound);
+  if (left.length > 0) {
+    work.asFound = addAsFound(work.asFound, left);
+    const names = namesOf(left.map(({ path }) => shownName(path)));
+    work.options.log.warning(
+      `What verify or the agent left in the work tree cannot be put back as it was, so it is left alone and not published: ${oneLine(names, 500)}.`,
+    );
+  }
+  return paths.map(shownName);
+}
+
+/** Saves what the agent did beside the work tree, so that it is not lost. A failure never ends a run. */
+export async function lookBeside(
+  work: LaneWork,
+  { head, content, beside: found }: Pick<LastRead, 'head' | 'content' | 'beside'>,
+  tip: ObjectId,
+): Promise<Pick<CommittedIteration, 'beside' | 'besideNow'>> {
+  const { side, beside } = work;
+  const news = newBeside(beside.known ?? found, found);
+  const isStill = (one: BesideWork): boolean => found.some(({ is, id }) => is === one.is && id === one.id);
+  const asked = [...beside.standing.filter(isStill), ...news].slice(0, MOST_ASKED);
+  const known = [...new Set([tip, ...(head === null ? [] : [head])])];
+  const patches: { readonly item: BesideWork; readonly patch: string }[] = [];
+  for (const item of asked) {
+    const patch = await side.patchOf({ item, known, now: content.tree }).catch(() => null);
+    if (patch !== null) patches.push({ item, patch });
+  }
+  work.beside = { known: found, standing: patches.map(({ item }) => item) };
+  return {
+    beside: patches
+      .filter(({ item }) => news.includes(item))
+      .map(({ item, patch }) => ({ name: nameOfBeside(item), patch })),
+    besideNow: patches.map(({ item }) => nameOfBeside(item)),
+  };
+}
+
+/** Returns the tree of one of the lane's commits; throws a UserError if its objects are gone. */
+export async function tipTreeOf(
+  { workspace }: Pick<Opened, 'workspace'>,
+  objects: Objects,
+  tip: ObjectId,
+): Promise<ObjectId> {
+  const tree = await objects.treeOf(tip);
+  if (tree === null) throw lostObjects(workspace);
+  return tree;
+}
