@@ -67,7 +67,7 @@ async function askAgent({
       tree: workFolder,
       checkoutFolder: workFolder,
       alsoFolder: null,
-      // It contains the person's own login.
+      // This folder contains the person's own login.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
       inbox: join(workFolder, '.inbox'),
       runTag,

@@ -22,14 +22,14 @@ const MAX_WORDS_CHARS = 300;
 /** Number of failures that open the circuit: a single one may be chance. */
 const FAILURES_TO_OPEN = 2;
 
-/** Why an agent's provider gets no call: its usage limit, no credit, a refused key, consecutive failures. */
+/** The reasons why an agent's provider gets no call: its usage limit, no credit, a refused key, consecutive failures. */
 export const providerTroubles = ['limit', 'billing', 'auth', 'failing'] as const;
 export type ProviderTrouble = (typeof providerTroubles)[number];
 
 const providerSchema = z.discriminatedUnion('kind', [
   /** `failures` is the number in a row, up to the newest call. */
   z.object({ kind: z.literal('closed'), failures: count }),
-  /** From `until` on, one call probes it. */
+  /** An open circuit, which one call probes from `until` on. */
   z.object({
     kind: z.literal('open'),
     why: z.enum(providerTroubles),

@@ -5,7 +5,7 @@ import { firstNames, oneLine } from '../text/phrase.ts';
 export interface RulesGap {
   /** Rules, as the user wrote them, that cannot be given to this agent one by one. */
   readonly unmapped: readonly string[];
-  /** What the agent may do beyond the rules, in words that complete "Codex may also ..."; null if there is nothing. */
+  /** The agent's permissions beyond the rules, in words that complete "Codex may also ..."; null if there are none. */
   readonly allowsMore: string | null;
 }
 

@@ -128,7 +128,7 @@ export function movedText(text: string, moves: readonly MovedFolder[]): string {
   }, text);
 }
 
-/** Returns the path, or that of its copy. */
+/** Returns the path as it is, or the path of its copy if its folder was moved. */
 export function movedPath(path: string, moves: readonly MovedFolder[]): string {
   const move = moves.find(({ from }) => path === from || path.startsWith(`${from}/`));
   return move === undefined ? path : `${move.to}${path.slice(move.from.length)}`;

@@ -43,17 +43,17 @@ interface Ending<End extends Outcome = Outcome> {
 /** The loop's knowledge besides its work, grouped by how long it holds. */
 export interface Known {
   readonly stage: Stage;
-  /** Why the run breaks off; null if it does not. */
+  /** The reason why the run breaks off; null if it does not. */
   readonly failure: Outcome | null;
 
-  // Until the next iteration; of the head until the next merge as well.
+  // The following fields hold until the next iteration, the head check also until the next merge.
   /** The task before whose call people's changes were looked up; null if there is none. */
   readonly lookedFor: TaskId | null;
   readonly isHeadChecked: boolean;
   /** True if the run asked for more than it had reserved. */
   readonly hasAskedForMore: boolean;
 
-  // Until the next deed that takes time.
+  // The following fields hold until the next deed that takes time.
   /** People's orders; null if the store was not asked. */
   readonly orders: readonly Order[] | null;
   /** The task for which the work tree is prepared, with its unfinished merge (null if there is none). */
@@ -211,7 +211,7 @@ function boundBehind({ resumeAt }: Parked, { run, policy, now }: Moment): RunBou
   return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
-/** Tells whether only its reservation keeps a run from another call, so that it may ask for more. */
+/** Tells whether only the reservation keeps a run from another call, so that the run may ask for more. */
 function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): boolean {
   return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
 }

@@ -9,7 +9,7 @@ import { tryJson } from '../text/try-json.ts';
 /** Reason of the transition to an open circuit that another Ralph had left. */
 const LEFT_OPEN = 'left open by another Ralph';
 
-/** What opened a circuit: consecutive iterations, the one iteration that probed it, or another Ralph that left its own open. */
+/** The cause of an open circuit: consecutive iterations, the one iteration that probed it, or another Ralph that left its own open. */
 export type CircuitOpener = 'streak' | 'probe' | 'another-ralph';
 
 /** Paths of the circuit in ralph-claude-code and bmalph, and in their first versions. */
@@ -75,7 +75,7 @@ function opened(state: LaneState, circuit: Circuit, now: number): LaneState {
   );
 }
 
-/** Returns the instant, or null if it is not one of the past. */
+/** Returns a past instant, or null for anything else. */
 function instantOf(written: unknown, now: number): number | null {
   const at = typeof written === 'string' ? Date.parse(written) : Number.NaN;
   return Number.isNaN(at) || at < 0 || at > now ? null : at;

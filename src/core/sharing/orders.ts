@@ -10,8 +10,8 @@ import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isFinished, isStuck } from '../tasks/task.ts';
 
 /**
- * What a person may order for a lane. The next run of the lane obeys first. `stop` is a pause that a run in progress
- * obeys as well, after its current iteration.
+ * The orders that a person may give for a lane. The next run of the lane obeys first. `stop` is a pause that a run in
+ * progress obeys as well, after its current iteration.
  */
 export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session'] as const;
 export type OrderKind = (typeof orderKinds)[number];

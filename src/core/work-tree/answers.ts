@@ -21,10 +21,10 @@ const besideSchema = z.object({
 /** See `besideSchema`. */
 export type BesideWork = z.infer<typeof besideSchema>;
 
-/** Why it is left out, as a part of a sentence. */
+/** The reason for leaving out an item, as a part of a sentence. */
 export const BESIDE = 'it is beside the work tree, and only what is in the work tree is published';
 
-/** Why a path of the work tree is in its tree under a substitute for its content. */
+/** The reason why a path of the work tree is in its tree under a substitute for its content. */
 const standInSchema = z.discriminatedUnion('is', [
   z.object({ is: z.literal('repository') }),
   z.object({ is: z.literal('unreadable') }),
@@ -147,7 +147,7 @@ export function whyStandIn(standIn: StandIn): string {
   }
 }
 
-/** Returns its name for people and the agent. The agent chose the name. */
+/** Returns the name of the work for people and the agent. The agent chose that name. */
 export function nameOfBeside({ is, name }: BesideWork): string {
   const shown = oneLine(name, MAX_NAME_CHARS - 40);
   const names = {

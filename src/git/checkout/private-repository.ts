@@ -15,7 +15,7 @@ import { copyIndex, headOf, type Workspace } from './workspace.ts';
  */
 export interface PrivateRepository {
   readonly git: Git;
-  /** Its git directory. */
+  /** The repository's git directory. */
   readonly folder: string;
   /** An index that follows the work tree; kept from one snapshot to the next, so that only changed files are read. */
   readonly indexFile: string;

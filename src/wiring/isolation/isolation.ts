@@ -4,7 +4,7 @@ import type { HostRule } from '../../core/isolation/hosts.ts';
 import { listenOnLoopback } from '../../isolation/listening.ts';
 import type { Room } from '../../ports/room.ts';
 
-/** How a run isolates the programs that run the lane's code. */
+/** The isolation of a run's programs that run the lane's code. */
 export interface Isolation {
   readonly level: IsolationFacts['level'];
   /** The agent's sandbox; null if such programs run as this user. */
@@ -28,7 +28,7 @@ export interface Isolation {
   readonly close: () => Promise<string | null>;
 }
 
-/** What is measured besides the level. */
+/** The measurements besides the level. */
 export interface Measured {
   readonly network: IsolationFacts['network'];
   readonly probe: IsolationFacts['probe'];

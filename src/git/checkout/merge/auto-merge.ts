@@ -23,9 +23,9 @@ export interface MergedTrees {
   readonly settled: ObjectId;
   /** Files that a person should look at: with markers, or with the content of one side only. */
   readonly conflicts: readonly string[];
-  /** Those conflicts that have markers. */
+  /** Conflicts that have markers. */
   readonly marked: readonly string[];
-  /** Those conflicts that git wrote under another name, since both sides use their path for different things. */
+  /** Conflicts that git wrote under another name, since both sides use their path for different things. */
   readonly beside: readonly string[];
   /** Lock files that conflicted; they are as the base has them. */
   readonly lockFiles: readonly string[];
