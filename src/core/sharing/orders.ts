@@ -87,7 +87,7 @@ export function tasksToRetry(state: LaneState, task: TaskId | null): readonly Ta
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
 }
 
-/** Returns true for a request whose rounds are used up: a run without a call does not record that in the state. */
+/** Returns true if a request had a round, or may have had one: a run without a call does not store a request beyond its rounds. */
 function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: TaskId): boolean {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item === undefined) return botRounds > 0 && isFeedback(id);
