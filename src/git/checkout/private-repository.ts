@@ -35,7 +35,10 @@ export interface OwnSetup {
   readonly sparse: string | null;
 }
 
-/** `objects` is the folder of its objects; `borrowed` are further folders it can read, or null; `shallow` are commits whose past is missing. */
+/**
+ * The folders of a repository: `objects` contains its objects; `borrowed` are further folders it can read, or null;
+ * `shallow` are commits whose past is missing.
+ */
 interface OwnFolders {
   readonly folder: string;
   readonly objects: string;

@@ -144,7 +144,7 @@ function parseStage(record: string): readonly Stage[] {
   return path === '' ? [] : [{ path, mode, id, stage: Number(stage) as Stage['stage'] }];
 }
 
-/** How a conflict is laid, and the base's version of the file if that is used. */
+/** The way in which a conflict is laid, and the base's version of the file if that is used. */
 interface Settled {
   readonly path: string;
   /** The kind of resolution. `base`: the base's version, since both cannot be in one file; `kept`: the version of the only side that has one. */
