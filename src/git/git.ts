@@ -31,16 +31,17 @@ export interface Git {
   text(args: readonly string[], options?: GitOptions): Promise<string>;
   /** Returns standard output split at NUL; throws UserError unless git exits with 0. */
   records(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
-  /** Like `records`, for output that holds file names: those that are not UTF-8 can be given back to git as they are. */
+  /** Works like `records`, for output that contains file names: names that are not UTF-8 can be given back to git unchanged. */
   names(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
   /** Opens a command that answers questions while it runs. */
   open(args: readonly string[]): Conversation;
 }
 
 /**
- * Where commands run. `variables` contain GIT_DIR and the like; no error repeats a text of `hide`. `configuration:
- * 'own'` is the one exception from the settings below: the person who runs this on their machine reaches the server
- * with their own git configuration, credential helpers and ssh. Only for a repository that we made ourselves.
+ * The surroundings of commands. `variables` contain GIT_DIR and the like; no error repeats a text of `hide`.
+ * `configuration: 'own'` is the one exception from the settings below: the person who runs this on their machine
+ * reaches the server with their own git configuration, credential helpers and ssh. It is only for a repository that we
+ * made ourselves.
  */
 interface GitSetup {
   readonly folder: string;

@@ -29,7 +29,7 @@ import {
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
 
-/** The agent's CLI. */
+/** Creates the agent with its CLI. */
 export async function createAgent(
   world: World,
   { name, version, path, model, args: extraArgs }: ChosenAgent,
@@ -75,7 +75,7 @@ export async function createAgent(
   return withinCapabilities(agent, CAPABILITIES[name]);
 }
 
-/** The arguments of a call that is not made. */
+/** Returns the arguments of a call that is not made. */
 export async function argumentsOf(
   world: World,
   { name }: ChosenAgent,
@@ -92,7 +92,7 @@ export async function argumentsOf(
   return args;
 }
 
-/** Where an agent works and keeps what is its own. */
+/** Returns the folders in which an agent works and keeps its own files. */
 function foldersOf(world: World, name: AgentName, room: Isolation['room']): Omit<CliPlace, 'run'> {
   const { config, runFolder } = world;
   const tree = treeOf(world, room);
@@ -107,18 +107,18 @@ function foldersOf(world: World, name: AgentName, room: Isolation['room']): Omit
   };
 }
 
-/** Each agent has its own. A person's own login is Claude Code's. */
+/** Returns the agent's own config folder. A person's own login is Claude Code's. */
 function configFolderOf({ agentFolder, runFolder }: World, name: AgentName, room: Isolation['room']): string {
   if (name === 'claude' && agentFolder !== null && room === null) return agentFolder;
   return join(room === null ? join(runFolder, 'agent') : room.folders.session, name);
 }
 
-/** The tree that the agent works in. */
+/** Returns the tree that the agent works in. */
 function treeOf(world: World, room: Isolation['room']): string {
   return treeFolder('work', { top: world.context.workspace, workFolder: gitFolder(world), room });
 }
 
-/** The environment with paths into the checkout leading into the tree, wherever programs find that. */
+/** Returns the environment with paths into the checkout changed to lead into the tree. */
 function movedInto(
   world: World,
   room: Isolation['room'],
@@ -128,7 +128,7 @@ function movedInto(
   return movedEnvironment(environment, world.context.workspace, room?.seenAt(tree) ?? tree);
 }
 
-/** How the agent logs in, and what keeps its keys. */
+/** Opens the agent's login, with the holder of its keys. */
 export async function openLogin(
   world: World,
   { name, model }: ChosenAgent,
@@ -146,13 +146,13 @@ export async function openLogin(
         ? "GitHub's own Copilot service cannot be reached by an isolated agent, which would hold your token. Set `isolation: none`, or give it a model of yours by `COPILOT_PROVIDER_BASE_URL` and `COPILOT_PROVIDER_API_KEY`."
         : "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
     );
-  // Known before a call: nothing is spent on it.
+  // Known before a call, so that nothing is spent on it.
   if (maxCostUsd + maxCostUsdPerDay > 0 && model !== null && login.hasPrice?.(model) === false)
     throw new UserError('configuration', noPriceText(model));
   return login;
 }
 
-/** The user's verify commands. */
+/** Creates the verifier with the user's verify commands. */
 export async function createVerifyCommands(world: World, isolation: Isolation): Promise<Verifier> {
   const [{ createVerifier }, { rememberSurroundings, surroundingsInRoom }, surroundings] = await Promise.all([
     import('../processes/verifier.ts'),
@@ -180,17 +180,17 @@ export async function createVerifyCommands(world: World, isolation: Isolation): 
   });
 }
 
-/** The commands of a pipeline. */
+/** Creates the commands of a pipeline. */
 export async function loadStepCommands(world: World, isolation: Isolation): Promise<Commands> {
   const { createStepCommands: create } = await import('../processes/run-program.ts');
   return create({ ...(await shellOf(world, isolation)), log: world.log });
 }
 
-/** Where commands of people run: with the agent, and without its keys. */
+/** Returns the surroundings of people's commands: in the agent's sandbox, without its keys. */
 async function shellOf(world: World, { room, environmentFor }: Isolation): Promise<ShellSurroundings> {
   const { trustedProgram } = await import('../processes/trusted-programs.ts');
   const bash = (): string | null => trustedProgram('bash', world.environment);
-  // Found before the first call, it stays that one.
+  // Found before the first call, so that it cannot be replaced later.
   bash();
   return {
     bash,
@@ -202,19 +202,19 @@ async function shellOf(world: World, { room, environmentFor }: Isolation): Promi
   };
 }
 
-/** Without these the agent's own `git commit` fails on a runner, which has no git user. */
+/** Returns the git identity, without which the agent's own `git commit` fails on a runner, which has no git user. */
 function gitIdentity(): Record<string, string> {
   const { name, email } = COMMIT_IDENTITY;
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
 }
 
-/** Ends every process that carries the run tag. */
+/** Ends every process with the run tag. */
 export async function endAgent(runTag: string): Promise<void> {
   const { endTagged } = await import('../processes/process-tree.ts');
   await endTagged(runTag);
 }
 
-/** Ends everything in a run's rooms and removes them, also after main was killed: `auto` may have tried several. Returns what is left. */
+/** Ends everything in a run's sandboxes and removes them, also after main was killed: `auto` may have tried several. Returns what is left. */
 export async function removeRoomsOf(
   { runFolder }: Pick<World, 'runFolder'>,
   environment: World['environment'],

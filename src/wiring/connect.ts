@@ -9,13 +9,13 @@ import { connectForge } from './github.ts';
 import type { Isolated } from './isolation/isolated.ts';
 import type { Patience, World } from './world.ts';
 
-/** What the entries wire besides. */
+/** Further connections for the entries. */
 interface WiredConnections extends Connections {
-  /** Text files of the work tree, whoever it belongs to. */
+  /** Returns the text files of the work tree, whoever owns it. */
   readonly workFiles: () => Promise<WorkTreeFiles>;
 }
 
-/** The world's ports, each made at its first use and once. `patience`: null leaves it to each adapter. */
+/** Creates the world's ports, each once, at its first use. `patience` is null to use each adapter's own timeouts. */
 export function connect(
   world: World,
   { patience, isolated }: { readonly patience: Patience | null; readonly isolated: Isolated },
@@ -23,7 +23,7 @@ export function connect(
   const rules = once(() => publishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
   const [first, ...others] = world.config.agent.order;
-  // One agent works at a time, so all share one way in.
+  // One agent works at a time, so all share one entrance.
   const door = once(async () => {
     const { listen } = await isolated.open();
     return (await import('../isolation/broker-door.ts')).sharedDoor(listen);
@@ -67,12 +67,15 @@ export function connect(
 
 const wiring = () => import('./agent.ts');
 
-/** An agent, and what keeps its keys. */
+/** An agent, and the holder of its keys. */
 interface WiredAgent extends AgentConnection {
   readonly login: () => Promise<AgentLogin>;
 }
 
-/** Before anything of the lane runs in the work tree, its network is closed and what is open is measured; afterwards nothing of it is left. */
+/**
+ * Returns the repository with the isolation around it: before anything of the lane runs in the work tree, its network
+ * is closed and what is open is measured; afterwards all processes are ended.
+ */
 function isolatedRepository(
   repository: Repository,
   { isolated, agents }: { readonly isolated: Isolated; readonly agents: readonly WiredAgent[] },

@@ -7,15 +7,15 @@ import type { RunIdentity } from '../runner/run-context.ts';
 import type { Isolated } from './isolation/isolated.ts';
 import type { Patience, World } from './world.ts';
 
-/** Author of the loop's commits, and of the agent's own where the checkout names none. */
+/** The author of the loop's commits, and of the agent's own if the checkout names none. */
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
 
-/** Where the repositories of a run are, and its trees. */
+/** Returns the folder of a run's repositories and trees. */
 export function gitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string {
   return join(runFolder, 'git');
 }
 
-/** The remote side of the repository. */
+/** Connects to the remote side of the repository. */
 export async function connectRemote(world: World, rules: PublishingRules, patience: Patience | null): Promise<Remote> {
   const [{ createRemote }, { quarantineFolder }] = await Promise.all([
     import('../git/remote/remote.ts'),
@@ -38,7 +38,7 @@ export async function connectRemote(world: World, rules: PublishingRules, patien
   });
 }
 
-/** The checkout. */
+/** Opens the checkout. */
 export async function openRepository(
   world: World,
   { rules, isolated }: { readonly rules: PublishingRules; readonly isolated: Isolated },
@@ -66,7 +66,7 @@ export async function openRepository(
   });
 }
 
-/** What may be published, the same for what is committed and for what is pushed. */
+/** Returns the rules of what may be published, the same for commits and pushes. */
 export async function publishingRules({ config, secrets }: World): Promise<PublishingRules> {
   const { createSecretScanner } = await import('../secrets/scanner.ts');
   return {

@@ -3,7 +3,7 @@ import type { Forge } from '../ports/forge.ts';
 import { userAgent } from '../runner/user-agent.ts';
 import { systemClock, type Patience, type World } from './world.ts';
 
-/** GitHub's API. */
+/** Connects to GitHub's API. */
 export async function connectForge(
   {
     environment,

@@ -9,14 +9,14 @@ import type { RunnerFiles } from '../runner/workspace-files.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import type { World } from './world.ts';
 
-/** What a run may need beyond `max-minutes`, for a last verification and for publishing; its lane is its own for longer. */
+/** Time in ms beyond `max-minutes` for a last verification and for publishing; the lease on the lane lasts longer. */
 const GRACE_MS = 5 * MINUTE_MS;
 
-/** Keeps the action's own process and files from what the agent and the verify commands do as the same user. */
+/** Protects the action's own process and files from the agent and the verify commands, which run as the same user. */
 export interface Guard {
-  /** Before the first program of the agent. */
+  /** Must be called before the first program of the agent. */
   readonly begin: () => void;
-  /** After each program of the agent; throws a UserError when the action's own files were changed. */
+  /** Must be called after each program of the agent; throws a UserError if the action's own files were changed. */
   readonly check: () => void;
 }
 
@@ -38,7 +38,7 @@ export function createGuard(
       if (!isWatched)
         startWatchdog(environment, { afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS });
       isWatched = true;
-      // `uses: ./`: the action is the project, and the agent may change it.
+      // With `uses: ./`, the action is the project, and the agent may change it.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
       else log.info('The action is inside the work tree, so its own files are not checked after each call.');
     },
@@ -46,7 +46,7 @@ export function createGuard(
   };
 }
 
-/** The same connections, with a look after each thing that ran code of the agent. */
+/** Returns the connections with a check after each operation that ran code of the agent. */
 export function guardedConnections(connections: Connections, guard: Guard): Connections {
   const checked = async <T>(run: Promise<T>): Promise<T> => {
     try {
@@ -69,7 +69,7 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
       try {
         guard.check();
       } catch (error) {
-        // The call was made and is paid for.
+        // The call was made and must be paid.
         return { ...run, broken: asError(error) };
       }
       return run;
@@ -106,7 +106,7 @@ function putBack(actionFiles: ActionFiles): readonly string[] {
   try {
     return actionFiles.putBack();
   } catch (error) {
-    // The rest of this program may be what the agent wrote: nothing more of it is loaded.
+    // The rest of this program may be forged by the agent, so no more of it is loaded.
     process.stdout.write(
       `::error::The action's own files were changed while the agent worked, and cannot be put back: ${sentence(messageOf(error).replaceAll('\n', ' '))} The run ends here.\n`,
     );

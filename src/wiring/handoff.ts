@@ -2,13 +2,16 @@ import type { Config } from '../config/config.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
-/** The folder that the input names. */
+/** Opens the folder of the handoff input. */
 export async function openHandoff({ handoff }: Pick<Config, 'handoff'>): Promise<HandoffFolder> {
   const { createHandoffFolder } = await import('../runner/handoff-folder.ts');
   return createHandoffFolder(handoff.path);
 }
 
-/** Who this run is for others: in the job that publishes it is who the gate was, whose claim and reservation it ends. Throws a UserError where that cannot be known. */
+/**
+ * Returns the identity of this run for others: in the publishing job it is the gate's, whose claim and reservation it
+ * ends. Throws a UserError if that is unknown.
+ */
 export async function identityIn(config: Config, identity: RunIdentity): Promise<RunIdentity> {
   if (config.handoff.phase !== 'publish') return identity;
   const { takeIntake } = await import('../river/jobs/parcels.ts');

@@ -21,7 +21,7 @@ const now = (): number => Date.now();
 const CALL_MS = 15 * MINUTE_MS;
 const STALL_MS = DEFAULT_AGENT_STALL_MINUTES * MINUTE_MS;
 
-/** What the command line's `import` has of this machine: the person's own agent, token and checkout. */
+/** Creates the environment of the command line's `import` on this machine: the person's own agent, token and checkout. */
 export const openImport: OpenImport = () =>
   Promise.resolve<ImportWorld>({
     askAgent: (asked) => asAnswer(() => askAgent(asked)),
@@ -67,7 +67,7 @@ async function askAgent({
       tree: workFolder,
       checkoutFolder: workFolder,
       alsoFolder: null,
-      // The person's own login is there.
+      // This folder contains the person's own login.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
       inbox: join(workFolder, '.inbox'),
       runTag,
@@ -116,7 +116,7 @@ async function askAgent({
   }
 }
 
-/** The agent's own words tell users of the action what to do; here there are other ways. */
+/** Replaces the agent's own advice, which is for users of the action. */
 function withoutAgent(error: unknown, agentPath: string | null): unknown {
   const isMissing =
     error instanceof UserError &&
@@ -130,13 +130,13 @@ function withoutAgent(error: unknown, agentPath: string | null): unknown {
   );
 }
 
-/** What the agent wrote, as a plain file of bounded size; null: there is none. */
+/** Reads the agent's answer, as a plain file of limited size, or null if there is none. */
 async function readAnswer(path: string): Promise<string | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
   try {
     const found = await file.stat();
-    // One byte more than is read: who reads the text sees that it is too long.
+    // The extra byte lets the parser see that the text is too long.
     return found.isFile()
       ? (await file.read(Buffer.alloc(Math.min(found.size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8')
       : null;
@@ -174,7 +174,7 @@ async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<
   return { kind: 'tasks', tasks: seen.value.map(toTask) };
 }
 
-/** A failure that a person can fix is an answer, not an exception. */
+/** Returns a failure that a person can fix as an answer instead of throwing it. */
 async function asAnswer<T>(ask: () => Promise<T>): Promise<T | { readonly kind: 'failed'; readonly why: string }> {
   try {
     return await ask();

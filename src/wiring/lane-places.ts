@@ -18,7 +18,7 @@ import { realPace } from './state.ts';
 
 const now = (): number => Date.now();
 
-/** The command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and `.ralph/state`. */
+/** Opens the command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and `.ralph/state`. */
 export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
   try {
     const { top, git } = await findCheckout(folder, process.env);
@@ -68,17 +68,17 @@ function directoryPlace(top: string): StatePlace {
   const kept = storeAt(createDirectorySnapshot(files, now));
   const read: StateStore['read'] = async () => {
     const found = await kept.read();
-    // The lease of a run that was killed stands until the next run takes it.
+    // The lease of a killed run stays until the next run takes it.
     return found.kind === 'snapshot' && (await isLastRunOver(files))
       ? { ...found, snapshot: withoutLeases(found.snapshot) }
       : found;
   };
   const store = { ...kept, read };
-  // What is on this machine is watched by its files.
+  // A place on this machine is watched by its files.
   return { name: 'directory', store, lanes: () => withStored(store, { kind: 'lanes', lanes: [], trace: '' }) };
 }
 
-/** Those lanes, and those that have a state. */
+/** Adds the lanes that have a state. */
 async function withStored(
   { read }: Pick<StateStore, 'read'>,
   { lanes, trace }: Extract<Awaited<ReturnType<StatePlace['lanes']>>, { kind: 'lanes' }>,
@@ -89,12 +89,12 @@ async function withStored(
   return { kind: 'lanes', lanes: [...new Set([...stored, ...lanes])], trace };
 }
 
-/** The command line reads and orders; it never claims a lane. */
+/** Creates a store for the command line, which reads and orders but never claims a lane. */
 function storeAt(place: SnapshotPlace): StateStore {
   return createSnapshotStore({ place, copies: null, conversations: null, now, pace: realPace });
 }
 
-/** A path, not `https://…` and not `host:path`. */
+/** Tells whether a URL is a relative path, and neither `https://…` nor `host:path`. */
 function isRelativePath(url: string): boolean {
   return !isAbsolute(url) && !/^[^/]+:/.test(url);
 }

@@ -9,10 +9,10 @@ import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { World } from './world.ts';
 
-/** The prompt shows the last 2,000 characters; a character is at most four bytes. */
+/** Maximum size in bytes: the prompt shows the last 2,000 characters of at most four bytes each. */
 const MAX_LEARNINGS_BYTES = 8_000;
 
-/** This machine, as main needs it. */
+/** Creates main's access to this machine. */
 export function createMachine(
   world: World,
   { startedAt, workFiles }: { readonly startedAt: number; readonly workFiles: () => Promise<WorkTreeFiles> },

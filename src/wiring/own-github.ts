@@ -8,7 +8,7 @@ const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.gi
 /** Hosts that are never a GitHub server; any other may be a company's own. */
 const OTHER_HOSTS: readonly string[] = ['gitlab.com', 'bitbucket.org', 'codeberg.org', 'dev.azure.com', 'git.sr.ht'];
 
-/** The command line's GitHub: the repository of the checkout's remote, with the person's own token. */
+/** Runs `look` with the command line's GitHub: the repository of the checkout's remote, with the person's own token. */
 export const lookAtGitHub: LookAtGitHub = async (checkout, look) => {
   const token = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
   if (token === '') return { kind: 'no-token' };
@@ -26,7 +26,7 @@ async function connect(checkout: GitHubCheckout, token: string): Promise<Viewer>
   return { repository: `${owner}/${repo}`, forge: createForge(options) };
 }
 
-/** The checkout's repository as its person reaches it; throws UserError when it is not on a server that may have the token. */
+/** Returns the checkout's repository as its person reaches it; throws UserError if it is not on a server that may have the token. */
 export async function ownRepository({ folder, remote, log }: GitHubCheckout, token: string): Promise<ForgeOptions> {
   const { createGit } = await import('../git/git.ts');
   const name = remote ?? 'origin';
@@ -41,7 +41,7 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
       'configuration',
       `The checkout ${JSON.stringify(folder)} has no remote ${JSON.stringify(name)} on a GitHub server. Go into the checkout, or name it with --dir.`,
     );
-  // A token goes to a server that the person named, never to one that a checkout names.
+  // A token only goes to a server that the person named, never to one that a checkout names.
   const apiUrl =
     process.env.GITHUB_API_URL ?? (GITHUB_HOSTS.includes(named.host.toLowerCase()) ? 'https://api.github.com' : null);
   if (apiUrl === null)
@@ -60,7 +60,10 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
   };
 }
 
-/** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these, or no GitHub. */
+/**
+ * Parses `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; returns null for anything
+ * else or a host that is not GitHub.
+ */
 export function repositoryOfRemote(
   url: string,
 ): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
@@ -70,7 +73,7 @@ export function repositoryOfRemote(
   return host === '' || OTHER_HOSTS.includes(host.toLowerCase()) ? null : { host, repository: { owner, repo } };
 }
 
-/** A log whose lines are all the same to the person. */
+/** Creates a log that prints all its lines to the person, without levels. */
 export function logTo(print: (line: string) => void): Log {
   return {
     info: print,

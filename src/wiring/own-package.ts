@@ -4,17 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { repositoryOfRemote } from './own-github.ts';
 
-/** Where npm fetched a package from git. */
+/** The git source from which npm fetched a package. */
 interface Origin {
   readonly url: string;
   readonly commit: string;
-  /** As `acme/ralph-action`; null: not on a server that names repositories like this. */
+  /** The name, as `acme/ralph-action`; null if the server does not name repositories like this. */
   readonly repository: string | null;
 }
 
 const lockSchema = z.object({ packages: z.record(z.string(), z.object({ resolved: z.string().optional() })) });
 
-/** Where npm, or npx, fetched this package from; null: it was not installed from git. */
+/** Returns the git source from which npm, or npx, fetched this package, or null if it was not installed from git. */
 export async function originOf(packageRoot: URL): Promise<Origin | null> {
   const root = fileURLToPath(packageRoot).replace(/[\\/]$/, '');
   const modules = dirname(root);
@@ -26,7 +26,7 @@ export async function originOf(packageRoot: URL): Promise<Origin | null> {
   if (commit === '') return null;
   const named = repositoryOfRemote(address);
   const repository = named === null ? null : `${named.repository.owner}/${named.repository.repo}`;
-  // npm names GitHub with the protocol that needs a key of ssh.
+  // npm names GitHub with the protocol that needs an ssh key.
   const isOnGitHub = named?.host.toLowerCase() === 'github.com';
   return { url: isOnGitHub ? `https://github.com/${repository ?? ''}.git` : address, commit, repository };
 }

@@ -9,12 +9,12 @@ import { createGit } from '../git/git.ts';
 import { describeEnd, runProgram } from '../processes/run-program.ts';
 import { originOf } from './own-package.ts';
 
-/** As long as a timer can be. */
+/** The longest possible timer, in ms. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const STOP_GRACE_MS = 5_000;
 const FETCH_MS = 10 * 60_000;
 
-/** The sandbox of the package at `packageRoot`, in a process of its own. */
+/** Opens the sandbox of the package at `packageRoot`, in a process of its own. */
 export function openSandbox(packageRoot: URL): PlaySandbox {
   return async (args, terminal) => {
     const root = await cloneWith(packageRoot, terminal.error).catch((error: unknown) => {
@@ -45,10 +45,10 @@ export function openSandbox(packageRoot: URL): PlaySandbox {
   };
 }
 
-/** A folder with everything that the sandbox needs: the package itself, or a clone of what npm fetched it from; throws UserError. */
+/** Returns a folder with everything that the sandbox needs: the package itself, or a clone of its git source; throws UserError. */
 async function cloneWith(packageRoot: URL, say: (text: string) => void): Promise<string> {
   const own = fileURLToPath(packageRoot);
-  // npm never packs it.
+  // npm never packs this file.
   if (existsSync(join(own, 'package-lock.json'))) return own;
   const origin = await originOf(packageRoot);
   if (origin === null)

@@ -11,7 +11,7 @@ import { UserError } from '../errors.ts';
 import { repositoryOfRemote } from './own-github.ts';
 import { originOf } from './own-package.ts';
 
-/** The world of `ralph init`; `packageRoot` is the folder of action.yml and templates/. */
+/** Opens the world of `ralph init`; `packageRoot` is the folder of action.yml and templates/. */
 export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
   const isAnswered = process.stdin.isTTY && process.stdout.isTTY;
   return {
@@ -39,7 +39,7 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
       firstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
       whole.answer(['for-each-ref', '--format=%(refname)', 'refs/heads', `refs/remotes/${name}`]),
     ]);
-    // Where there is another branch, the current one may be no more than a feature's.
+    // If there is another branch, the current one may be only a feature branch.
     const others = branches.stdout
       .toString()
       .split('\n')
@@ -66,7 +66,7 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
   }
 };
 
-/** The repository on GitHub that this package is a clone of; null: it is none, or only part of somebody's checkout. */
+/** Returns the GitHub repository that this package is a clone of, or null if it is not a clone, or only part of somebody's checkout. */
 async function cloneHome(packageRoot: URL): Promise<string | null> {
   const folder = await realpath(fileURLToPath(packageRoot));
   try {
@@ -82,7 +82,7 @@ async function cloneHome(packageRoot: URL): Promise<string | null> {
 
 const ON_GITHUB = /^(?:(?:www|ssh)\.)?github\.com$/i;
 
-/** The wrappers that a clone can start: as git has them, and new ones as they are here. */
+/** Returns the executable wrappers of a clone: git's for tracked ones, the file's own for new ones. */
 async function executableWrappers(git: Git, top: string): Promise<readonly string[]> {
   const everywhere = wrappers.map((name) => `:(glob)**/${name}`);
   const [tracked, others] = await Promise.all([

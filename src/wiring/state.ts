@@ -6,10 +6,10 @@ import type { Pace, SnapshotStoreOptions } from '../state/snapshot-store.ts';
 import { lastingKeys } from './agents/providers.ts';
 import { systemClock, type Patience, type World } from './world.ts';
 
-/** How a real run waits while others are faster. */
+/** The waits of a real run while others are faster. */
 export const realPace: Pace = { random: Math.random, sleep };
 
-/** Git refs: the snapshot, and the conversations. */
+/** Opens the git refs for the snapshot and the sessions. */
 async function openRefs(
   world: World,
   patience: Patience | null,
@@ -36,7 +36,7 @@ async function openRefs(
   };
 }
 
-/** The agents' keys as what keeps stored things from others. */
+/** Creates the seal that protects stored data with the agents' keys. */
 export function openSeal({ environment, config, context }: World): Seal {
   const { owner, repo } = context.repository;
   const repository = `${owner}/${repo}`.toLowerCase();
@@ -46,7 +46,7 @@ export function openSeal({ environment, config, context }: World): Seal {
     : sealWith(keys.map((credential) => createSeal({ credential, repository })));
 }
 
-/** The state store that the input asks for. */
+/** Opens the state store that the input asks for. */
 export async function openStore(world: World, patience: Patience | null): Promise<StateStore> {
   const { createSnapshotStore } = await import('../state/snapshot-store.ts');
   const { stateStore } = world.config;
@@ -57,7 +57,7 @@ export async function openStore(world: World, patience: Patience | null): Promis
   return createSnapshotStore({ ...refs, copies, now: systemClock.now, pace: realPace });
 }
 
-/** The Actions cache, each operation in a process of its own. */
+/** Opens the Actions cache, each operation in a process of its own. */
 async function openCache(world: World): Promise<CopyStore> {
   const { cacheTimeouts, createCacheStore } = await import('../state/cache-store.ts');
   return createCacheStore({

@@ -9,35 +9,35 @@ import type { RunDeps } from '../river/deps.ts';
 import { createLog, debug, mask } from '../runner/results.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
-/** The environment of this process, and what is derived from it once. Composition is the entries' work: no other layer knows an adapter. */
+/** The environment of this process, and what is derived from it once. Only the entries compose: no other layer knows an adapter. */
 export interface World extends Omit<RunDeps, 'connect'> {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Folder of the action: dist/ and templates/. */
+  /** Folder of the action, with dist/ and templates/. */
   readonly actionFolder: string;
   readonly secrets: Secrets;
-  /** Where git reaches the repository: a URL, or the folder of a person's own. */
+  /** The address of the repository for git: a URL, or the folder of a person's own. */
   readonly remoteUrl: string;
-  /** Folders that a room does not show, beside what every room hides. */
+  /** Folders to hide in the agent's sandbox in addition to those that every sandbox hides. */
   readonly hidden: readonly string[];
-  /** The agent's own folder for settings and transcripts, where nothing isolates it; null: one of the run's. */
+  /** The agent's own folder for settings and transcripts if nothing isolates it; null for one of the run's. */
   readonly agentFolder: string | null;
   /** This run's private folder. */
   readonly runFolder: string;
-  /** Seals what main leaves in it for post. */
+  /** The key that seals what main leaves in it for post. */
   readonly runKey: Buffer;
 }
 
-/** Values that nothing may show, and what hides them in a text. */
+/** Values that must never be shown, and the function that hides them in a text. */
 export interface Secrets {
   readonly values: () => readonly string[];
   readonly redact: (text: string) => string;
-  /** Tells known secrets from what only has the form of a key. */
+  /** Distinguishes known secrets from texts that only look like a key. */
   readonly holdsSecret: (text: string) => boolean;
-  /** From now on these are hidden as well, by the runner too. */
+  /** Adds values to hide, also for the runner. */
   readonly learn: (values: readonly string[]) => void;
 }
 
-/** The world of a run, in main and in post. `runTag`: every process of the agent carries it. */
+/** Creates the world of a run, in main and in post. Every process of the agent carries `runTag`. */
 export function createWorld({
   environment,
   config,
@@ -68,23 +68,26 @@ export function createWorld({
   };
 }
 
-/** How long ports wait for a server. */
+/** The time limits of ports for a server. */
 export interface Patience {
-  /** Of one git command that talks to the remote, in ms. */
+  /** Maximum time of one git command that talks to the remote, in ms. */
   readonly gitCommandMs: number;
   readonly request: Pace;
 }
 
-/** The wall clock at the start, and from then on a clock that nobody can turn back: a run's own time must bind whatever happens to the machine's. */
+/**
+ * The wall clock at the start; later times come from a clock that cannot be set back, so that a run's own time limit
+ * holds whatever happens to the machine's.
+ */
 const STARTED_AT = Date.now() - performance.now();
 export const systemClock: Clock = { now: () => Math.round(STARTED_AT + performance.now()) };
 
-/** The secrets that the job gave to this process. */
+/** Returns the secrets that the job gave to this process. */
 export function secretsOf(environment: World['environment'], envNames: readonly string[]): Secrets {
   return secretsFrom(environment, { envNames, announce: mask });
 }
 
-/** The same, where somebody else than the runner hears of what is found. */
+/** Returns the secrets, with another listener than the runner for those that are found. */
 export function secretsFrom(
   environment: World['environment'],
   {
@@ -108,12 +111,12 @@ export function secretsFrom(
   };
 }
 
-/** Folder that holds `dist/`, from the script that the runner started. */
+/** Returns the folder that contains `dist/`, from the script that the runner started. */
 export function actionFolderOf(script: string | undefined): string {
   return dirname(dirname(script ?? ''));
 }
 
-/** Where git reaches the repository. */
+/** Returns the address of the repository for git. */
 function remoteUrl({ serverUrl, repository }: RunContext): string {
   return `${serverUrl}/${repository.owner}/${repository.repo}.git`;
 }

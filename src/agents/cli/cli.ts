@@ -10,7 +10,7 @@ import type { CallEvent, Retrying } from './stall-watch.ts';
 
 /** A coding agent's CLI, with everything that differs between CLIs. */
 export interface AgentCli {
-  /** Its name for people: `Claude Code`. */
+  /** The CLI's name for people: `Claude Code`. */
   readonly title: string;
   /** The package; null for a user's own program, which is never installed and only runs for calls. */
   readonly source: CliPackage | null;
@@ -19,7 +19,7 @@ export interface AgentCli {
   readonly accessOf: AccessOf;
   /** The output of `--version`: the version, and the program's name unless it is the title. Any other output comes from another program. */
   readonly printedVersion: RegExp;
-  /** True if it prints its retries. Silent retries show only in its requests to the provider. */
+  /** True if the CLI prints its retries. Silent retries show only in its requests to the provider. */
   readonly tellsRetries: boolean;
   readonly kindOfDenial: KindOfDenial;
   /** See Agent. */
@@ -67,15 +67,15 @@ export interface SessionPlace {
   readonly workFolder: string;
 }
 
-/** Where one call runs. */
+/** The surroundings of one call. */
 export interface CliPlace extends SessionPlace {
-  /** Another folder in which it may edit files, since `workFolder` is only a part of it; null if there is none. */
+  /** Another folder in which the CLI may edit files, since `workFolder` is only a part of that; null if there is none. */
   readonly alsoFolder: string | null;
-  /** The tree that it works in, at its own path on this machine. */
+  /** The tree that the CLI works in, at its own path on this machine. */
   readonly tree: string;
   /** Folder of files for the CLI that it can read but not change. */
   readonly inbox: string;
-  /** True if it runs in the agent's sandbox, which limits its commands. */
+  /** True if the CLI runs in the agent's sandbox, which limits its commands. */
   readonly isolated: boolean;
   /** Runs the CLI outside of the call, at the same place and with the same environment. */
   readonly run: (args: readonly string[], environment: Readonly<Record<string, string>>) => Promise<CollectedOutput>;

@@ -35,7 +35,7 @@ export async function exportLines(path: string, hiding: Hiding, form: SessionFor
   return { kind: 'exported', isCut: tail.isCut, content };
 }
 
-/** Why a whole session is left out. */
+/** The reason for leaving out a whole session. */
 export const SIGNED_SECRET = 'a secret is in what its provider signed or encrypted';
 
 /** Returns an export without content. `why` completes "The transcript is not kept: …". */

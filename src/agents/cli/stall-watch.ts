@@ -20,14 +20,14 @@ interface Retry {
   readonly status: number | null;
   /** Name or description of the cause; null if it is unknown. */
   readonly cause: string | null;
-  /** Time in ms before its next attempt; null if it is not reported. */
+  /** Time in ms before the CLI's next attempt; null if that is not reported. */
   readonly waitMs: number | null;
 }
 
 /** A call that has only retried since `since`; instants in ms. */
 export interface Retrying {
   readonly since: number;
-  /** Until then the CLI only waits before its next attempt. */
+  /** The instant until which the CLI only waits before its next attempt. */
   readonly waitsUntil: number;
   /** See Retry. */
   readonly status: number | null;

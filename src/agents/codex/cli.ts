@@ -71,7 +71,7 @@ const form: SessionForm = {
   isMessage: ({ type }) => type === 'response_item',
   // Each prompt begins a turn.
   isPrompt: (entry) => entry['type'] === 'event_msg' && asObject(entry['payload'])?.['type'] === 'task_started',
-  // It names the session.
+  // The first line names the session.
   needsFirst: true,
 };
 
@@ -103,7 +103,7 @@ export const cli: AgentCli = {
     await resetCodexHome(place.configFolder);
     const environment = codexEnvironment(call.environment, place.configFolder);
     const sandbox = await sandboxFor(call, environment, place);
-    // It prints the total usage of the session.
+    // Codex prints the total usage of the session.
     const tokensBefore = call.resume === null ? 0 : await tokensOfCodexSession(place.configFolder, call.resume);
     return {
       args: codexArguments({ ...call, ...place, sandbox }),

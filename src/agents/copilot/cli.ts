@@ -41,7 +41,7 @@ const EVENTS = 'events.jsonl';
 const form: SessionForm = {
   isMessage: ({ type }) => type === 'user.message' || type === 'assistant.message',
   isPrompt: ({ type }) => type === 'user.message',
-  // It names the session.
+  // The first line names the session.
   needsFirst: true,
 };
 
@@ -76,7 +76,7 @@ export const cli: AgentCli = {
         startedAt = timeOf(listener.now);
         return openDialectReader(dialect, listener, null);
       },
-      // Only its last line names the session, and no line reports usage.
+      // Only the CLI's last line names the session, and no line reports usage.
       complete: async (transcript) => ({
         ...transcript,
         sessionId: transcript.sessionId ?? (transcript.format === 'jsonl' ? session.id : null),

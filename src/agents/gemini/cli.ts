@@ -60,7 +60,7 @@ const settings = {
   general: {
     enableAutoUpdate: false,
     enableAutoUpdateNotification: false,
-    // Its default of ten attempts takes four minutes; the loop itself times a provider that fails.
+    // The CLI's default of ten attempts takes four minutes; the loop itself times a provider that fails.
     maxAttempts: 2,
     retryFetchErrors: false,
     checkpointing: { enabled: false },
@@ -80,7 +80,7 @@ const settings = {
 /** The CLI of Gemini: stream-json on stdout. */
 export const cli: AgentCli = {
   title: 'Gemini CLI',
-  // It is JavaScript on every platform.
+  // Gemini CLI is JavaScript on every platform.
   source: { name: '@google/gemini-cli', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
   looksIntoFolder: true,
   accessOf: (given, setting) =>
@@ -120,8 +120,8 @@ export function geminiArguments({ model, extraArgs, resume, alsoFolder, inbox }:
     `--policy=${join(inbox, RULES)}`,
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--approval-mode', 'default'],
-    // Without this it does not start in a fresh home. Settings of the repository are read before it takes effect, and
-    // so never apply.
+    // The CLI does not start in a fresh home without this flag. Settings of the repository are read before the flag
+    // takes effect, and so never apply.
     '--skip-trust',
     ...(model === null ? [] : ['--model', model]),
     ...(resume !== null && UUID.test(resume) ? ['--resume', resume] : []),
@@ -272,7 +272,7 @@ function isMessage({ type }: JsonObject): boolean {
 /** Returns servers for the settings of Gemini CLI, which replaces `${NAME}` by its own variables. */
 export function geminiMcpServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
   const { own, unmapped } = mapServers(servers, 'Gemini CLI', (server) =>
-    // Its rules read the text before the first _ as the server.
+    // The CLI's rules read the text before the first _ as the server.
     server.name.includes('_')
       ? { kind: 'unmapped', why: 'takes no `_` in the name of a server: use `-`' }
       : { kind: 'mapped', entry: settingsOf(server) },

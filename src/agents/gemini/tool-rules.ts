@@ -47,7 +47,7 @@ function linesFor(rule: ToolRule): readonly string[] {
     case 'command':
       return commandLines(rule.commands);
     case 'web-fetch':
-      // Its prompt is free text: no rule can find the addresses in it.
+      // The tool's prompt is free text: no rule can find the addresses in it.
       return rule.domain === null ? ['toolName = "web_fetch"'] : [];
     case 'web-search':
       return ['toolName = "google_web_search"'];

@@ -8,7 +8,7 @@ export type OpenAiApi = 'responses' | 'chat';
 /** The API that the agent's CLI was given. */
 export interface Served {
   readonly apis: readonly OpenAiApi[];
-  /** Path of its address, without a slash at the end. */
+  /** Path of the API's address, without a slash at the end. */
   readonly basePath: string;
 }
 

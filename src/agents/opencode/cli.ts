@@ -23,7 +23,7 @@ import { CO_AUTHORS, GATEWAY_PATH } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
 
-/** Its folder for settings, below the config folder: created again for each call. */
+/** OpenCode's folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
 
 /** Features that would load files of the repository or download others; compaction would loop on a session that is too long. */
@@ -46,7 +46,7 @@ const EXPORTED = 'exported';
 
 const TO_IMPORT = 'to-import';
 
-/** The folder of its database. */
+/** The folder of OpenCode's database. */
 const DATA = ['data', 'opencode'] as const;
 
 type Variables = Readonly<Record<string, string>>;

@@ -107,7 +107,7 @@ export function opencodeMcpServers(
   variables: Readonly<Record<string, string>>,
 ): MappedServers<OpencodeServers> {
   const { own, unmapped } = mapServers(servers, 'opencode', (server) => {
-    // It names tools by server and tool, with one _ between them.
+    // OpenCode names tools by server and tool, with one _ between them.
     if (servers.some(({ name }) => name.startsWith(`${server.name}_`)))
       return { kind: 'unmapped', why: 'takes no server whose name is the beginning of that of another one' };
     const entry = entryOf(server, variables);

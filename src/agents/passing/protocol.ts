@@ -4,7 +4,7 @@ import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '.
 import type { JsonObject } from '../reading/agent-event.ts';
 import { jsonObjectIn } from './usage.ts';
 
-/** Why a request is answered by us. */
+/** The reason for answering a request here. */
 type Problem = 'no-key' | 'no-object' | 'not-passed-on' | 'exhausted' | 'no-price' | 'too-large' | 'unreachable';
 
 export type SecretFor = (placeholder: string) => string | null;

@@ -47,7 +47,7 @@ const settings = {
   telemetry: { enabled: false },
   ide: { enabled: false },
   ui: { enableFollowupSuggestions: false },
-  // Its own retries take minutes; the loop itself times a provider that fails.
+  // The CLI's own retries take minutes; the loop itself times a provider that fails.
   model: { generationConfig: { maxRetries: 1 } },
   // The prompt names the repository's instructions; no repository can contain a file at this path.
   context: { fileName: '.git/no-instructions' },
@@ -61,7 +61,7 @@ const settings = {
 /** The CLI of Qwen Code: stream-json on stdout, with sums of the session. */
 export const cli: AgentCli = {
   title: 'Qwen Code',
-  // It is JavaScript on every platform.
+  // Qwen Code is JavaScript on every platform.
   source: { name: '@qwen-code/qwen-code', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
   looksIntoFolder: true,
   accessOf: (given, setting) =>
@@ -94,7 +94,10 @@ export const cli: AgentCli = {
   judgeStall: judgeStallIn(dialect),
 };
 
-/** Returns why Qwen Code (0.24) gets none of the servers, as sentences: it starts none, not even ours, unless it trusts the repository's settings. */
+/**
+ * Returns the reason, as sentences, why Qwen Code (0.24) gets none of the servers: the CLI starts none, not even ours,
+ * unless it trusts the repository's settings.
+ */
 export function unmappedServers(servers: readonly McpServer[]): readonly string[] {
   const none = {
     kind: 'unmapped',
@@ -183,7 +186,7 @@ export async function tokensOfQwenSession(place: SessionPlace, id: string | null
 /** Removes everything but sessions from its folder: settings, skills and extensions that an earlier call left there would count in this one. */
 export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
-  // Removes its memory of a project, beside the sessions.
+  // Removes the CLI's memory of a project, beside the sessions.
   for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
     await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
 }

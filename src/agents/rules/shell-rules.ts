@@ -63,12 +63,12 @@ const TOOLS: Readonly<Record<AgentName, { readonly shell: readonly string[]; rea
   claude: { shell: ['Bash'], question: 'AskUserQuestion' },
   // The CLI does not report what its sandbox refused; this is for its events of commands.
   codex: { shell: ['command_execution'], question: null },
-  // Its own question tool is refused without a person, and is not offered then.
+  // Gemini's own question tool is refused without a person, and is not offered then.
   gemini: { shell: ['run_shell_command'], question: 'ask_user' },
   opencode: { shell: ['bash'], question: 'question' },
   copilot: { shell: ['bash', 'powershell'], question: 'ask_user' },
   qwen: { shell: ['run_shell_command'], question: 'ask_user_question' },
-  // It reports no refused call.
+  // A user's program reports no refused call.
   command: { shell: [], question: null },
 };
 

@@ -1,10 +1,13 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
 
-/** Errors that a call without its conversation would end with as well: limits, refused logins, missing credit. */
+/** Errors that would also end a call without its session: limits, refused logins, missing credit. */
 const SAME_WITHOUT_IT: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
 
-/** True if a resumed call failed in a way that a call in a new conversation may not: for whatever reason but a limit, a refused login, missing credit, a cancel, people who took its work back, or the end of the run's time. */
+/**
+ * Returns true if a resumed call failed in a way that a call in a new session may not: for any reason but a limit, a
+ * refused login, missing credit, a cancel, withdrawn work, or the end of the run's time.
+ */
 export function mayBeTheConversation({
   analysis: { agentError, usageLimit },
   end,
@@ -18,7 +21,7 @@ export function mayBeTheConversation({
   return end.kind !== 'exited' || end.code !== 0;
 }
 
-/** Whether a user's rules allow the tool that searches on the provider's servers. */
+/** Tells whether a user's rules allow the tool that searches on the provider's servers. */
 export function allowsWebSearch(rules: readonly string[]): boolean {
   return rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
 }

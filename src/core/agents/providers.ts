@@ -6,35 +6,35 @@ import { count, type Immutable, instant } from '../policy.ts';
 import { oneLine } from '../text/phrase.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
-/** The longest limit of a provider is weekly; a reset later than this is not believed. */
+/** Maximum wait for a provider in ms: its longest limit is weekly, and a later reset is not believed. */
 export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
-/** A limit that only one sign speaks of is believed for so long, however often it is reported. */
+/** Maximum wait in ms for a limit with only one sign, however often it is reported. */
 const MAX_UNCONFIRMED_WAIT_MS = 6 * HOUR_MS;
-/** Nobody gives a provider credit or another key within minutes. */
+/** Wait in ms after a refusal: nobody gives a provider credit or another key within minutes. */
 const REFUSED_MS = HOUR_MS;
-/** An outage is often shorter than that, and a probe of one that is longer costs one call. */
+/** Wait in ms after failures: an outage is often shorter, and a probe of a longer one costs one call. */
 const FAILING_MS = 15 * MINUTE_MS;
-/** A limit whose end has just passed is tried again so soon, once. */
+/** Wait in ms before a limit whose end has just passed is tried again, once. */
 const JUST_OVER_MS = 5 * MINUTE_MS;
-/** People wait for a limit that lasts for so long, and hear nothing of it. */
+/** Duration in ms up to which people are not notified of a limit. */
 const LONG_LIMIT_MS = DAY_MS;
 const MAX_WORDS_CHARS = 300;
-/** One failure may be chance. */
+/** Number of failures that open the circuit: a single one may be chance. */
 const FAILURES_TO_OPEN = 2;
 
-/** Why an agent's provider gets no call: its usage limit, no credit, a refused key, failures in a row. */
+/** The reasons why an agent's provider gets no call: its usage limit, no credit, a refused key, consecutive failures. */
 export const providerTroubles = ['limit', 'billing', 'auth', 'failing'] as const;
 export type ProviderTrouble = (typeof providerTroubles)[number];
 
 const providerSchema = z.discriminatedUnion('kind', [
-  /** `failures`: in a row, up to the newest call. */
+  /** `failures` is the number in a row, up to the newest call. */
   z.object({ kind: z.literal('closed'), failures: count }),
-  /** From `until` on one call probes it. */
+  /** An open circuit, which one call probes from `until` on. */
   z.object({
     kind: z.literal('open'),
     why: z.enum(providerTroubles),
     until: instant,
-    /** The provider's words of a limit for which a person is needed: one that no time lifts, or that lasts for more than a day. */
+    /** The provider's words about a limit that needs a person: one that no wait ends, or that lasts for more than a day. */
     needsPerson: z.string().max(MAX_WORDS_CHARS).exactOptional(),
   }),
 ]);
@@ -45,22 +45,22 @@ type Open = Provider & { readonly kind: 'open' };
 
 export const providersSchema = z.partialRecord(z.enum(AGENT_NAMES), providerSchema);
 
-/** The circuits of a lane's providers, by the agent that calls them; one without an entry never failed. */
+/** The circuits of a lane's providers, by the agent that calls them; a provider without an entry never failed. */
 export type Providers = Immutable<z.infer<typeof providersSchema>>;
 
-/** The agents that may be called, the first before all others. */
+/** The agents that may be called, in order of preference. */
 export type AgentOrder = readonly [AgentName, ...(readonly AgentName[])];
 
-/** Whose turn it is. `probe`: its provider was in trouble, and this call decides. `refused`: each provider refuses its key or is without credit. */
+/** The chosen agent. `probe`: its provider was in trouble, and this call decides. `refused`: each provider refuses its key or lacks credit. */
 export type ChosenAgent =
   | { readonly kind: 'agent'; readonly name: AgentName; readonly probe: boolean }
   | { readonly kind: 'parked'; readonly until: number; readonly why: 'limit'; readonly needsPerson: string | null }
   | { readonly kind: 'refused' };
 
 /**
- * The first agent of the order whose provider may be called. Where none may, those that come back by themselves are
- * waited for if one of them is at its limit; those that only fail are called all the same: what stops
- * an agent whose calls come to nothing is the lane's circuit.
+ * Returns the first agent of the order whose provider may be called. If none may, the lane parks if one of those that
+ * recover by themselves is at its limit; agents that only fail are called anyway, since the lane's circuit stops an
+ * agent whose calls fail.
  */
 export function chooseAgent(order: AgentOrder, providers: Providers, now: number): ChosenAgent {
   const ready = order.find((name) => openAt(providers[name], now) === null);
@@ -68,7 +68,7 @@ export function chooseAgent(order: AgentOrder, providers: Providers, now: number
   const waiting = inTrouble(order, providers).filter(({ why }) => why === 'limit' || why === 'failing');
   if (waiting.some(({ why }) => why === 'limit')) {
     const until = Math.min(...waiting.map((one) => one.until));
-    // One agent that comes back by itself is enough.
+    // One agent that recovers by itself is enough.
     const words = waiting.map(({ needsPerson }) => needsPerson ?? null);
     return { kind: 'parked', until, why: 'limit', needsPerson: words.includes(null) ? null : (words[0] ?? null) };
   }
@@ -76,7 +76,7 @@ export function chooseAgent(order: AgentOrder, providers: Providers, now: number
   return failing === undefined ? { kind: 'refused' } : { kind: 'agent', name: failing.name, probe: true };
 }
 
-/** Whether every provider is in trouble and none of them at its limit, so that one is called all the same or none at all. */
+/** Tells whether every provider is in trouble and none at its limit, so that one is called anyway or none at all. */
 export function isOutage(order: AgentOrder, providers: Providers, now: number): boolean {
   return (
     order.every((name) => openAt(providers[name], now) !== null) &&
@@ -84,13 +84,13 @@ export function isOutage(order: AgentOrder, providers: Providers, now: number): 
   );
 }
 
-/** Of agents that are all refused, the one that was refused longest ago: somebody may have given it another key. */
+/** Returns, of agents that are all refused, the one whose refusal is oldest: somebody may have given it another key. */
 export function refusedLongest(order: AgentOrder, providers: Providers): AgentName {
   const [first] = order;
   return inTrouble(order, providers).sort((a, b) => a.until - b.until)[0]?.name ?? first;
 }
 
-/** Agents before `name` in the order, with what keeps their providers from a call. */
+/** Returns the agents before `name` in the order, with what keeps their providers from a call. */
 export function passedOver(
   order: AgentOrder,
   providers: Providers,
@@ -101,29 +101,29 @@ export function passedOver(
   return inTrouble(before, providers).filter(({ until }) => now < until);
 }
 
-/** An agent that gets no call, and until when. */
+/** An agent that gets no call, and the instant until which it gets none. */
 export interface PassedOver extends Pick<Open, 'why' | 'until' | 'needsPerson'> {
   readonly name: AgentName;
 }
 
-/** What a call says of its provider. */
+/** The facts of a call that concern its provider. */
 export interface ProviderCall {
   readonly analysis: Pick<Analysis, 'agentError' | 'usageLimit'>;
   readonly end: AgentEnd;
-  /** Whether content changed. */
+  /** True if content changed. */
   readonly progress: boolean;
-  /** The call failed, whatever its words, and nothing changed. */
+  /** True if the call failed, whatever its words, and nothing changed. */
   readonly agentFailed: boolean;
 }
 
-/** The circuits after a call of an agent. A call on an open one was its probe, whatever the clock says now. */
+/** Returns the circuits after a call of an agent. A call on an open one was its probe, whatever the clock says now. */
 export function afterCall(providers: Providers, name: AgentName, call: ProviderCall, now: number): Providers {
   const before = providers[name] ?? { kind: 'closed', failures: 0 };
   const after = judged(before, call, now);
   return after === before ? providers : { ...providers, [name]: after };
 }
 
-/** Whether the provider, or the CLI that calls it, failed in a way that may be over soon. */
+/** Tells whether the provider, or the CLI that calls it, failed in a way that may be temporary. */
 export function isFailure({ analysis, end, agentFailed }: Omit<ProviderCall, 'progress'>): boolean {
   const { agentError, usageLimit } = analysis;
   if (usageLimit !== null) return false;
@@ -131,13 +131,13 @@ export function isFailure({ analysis, end, agentFailed }: Omit<ProviderCall, 'pr
   return agentFailed && !OF_THE_WORK.includes(agentError?.kind ?? '');
 }
 
-/** Errors with which a provider has answered: they are about what it was asked. */
+/** Errors that prove an answer of the provider: they are about the request. */
 const OF_THE_WORK: readonly string[] = ['prompt-too-long', 'max-turns', 'budget'];
 
 /**
- * Until when a reported limit is believed to last: an hour where its end is not known, and at least a minute, so that
- * nothing is called again at once. One whose end has passed is over: it is tried again within minutes, and when that comes
- * to the same, within the usual hour.
+ * Returns the believed end of a reported limit: an hour later if its end is unknown, and at least a minute later, so
+ * that no call follows at once. A limit whose end has passed is tried again within minutes, and if it is still there,
+ * within the usual hour.
  */
 function limitUntil(
   { resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>,
@@ -152,7 +152,10 @@ function limitUntil(
   return Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
 }
 
-/** The circuits for a person who asks to try now: a key may be another one, and credit may be there. A limit ends when the provider says so, unless a person lifts it. */
+/**
+ * Returns the circuits for a person who asks to try now: the key may be new, and credit may have been added. A limit
+ * still ends only at its time, unless a person must lift it.
+ */
 export function probingProviders(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
   return Object.fromEntries(
@@ -165,7 +168,7 @@ export function probingProviders(providers: Providers, now: number): Providers {
   );
 }
 
-/** The circuits without what no clock but a wrong one, or a job that is not believed, can have said: none is open for longer than its trouble may last. */
+/** Returns the circuits without implausible values from a wrong clock or an untrusted job: none is open for longer than its trouble may last. */
 export function believableProviders(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
   const isBelievable = (provider: Provider): boolean =>
@@ -181,7 +184,7 @@ export function believableProviders(providers: Providers, now: number): Provider
   );
 }
 
-/** For how long each trouble may keep a provider from a call. */
+/** Maximum duration in ms for which each trouble may keep a provider from a call. */
 const longest: Readonly<Record<ProviderTrouble, number>> = {
   limit: MAX_USAGE_WAIT_MS,
   billing: REFUSED_MS,
@@ -213,7 +216,7 @@ function isChanged(provider: Provider): boolean {
   return provider.kind === 'open' || provider.failures > 0;
 }
 
-/** Whether the provider is there: a call that was cut off, or whose CLI crashed, may never have reached it. */
+/** Tells whether the provider answered: a call that was cut off, or whose CLI crashed, may never have reached it. */
 function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall): boolean {
   if (progress) return true;
   return end.kind === 'exited' && (agentError === null ? end.code === 0 : OF_THE_WORK.includes(agentError.kind));

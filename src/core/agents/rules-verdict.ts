@@ -1,21 +1,21 @@
 import type { IsolationFacts } from '../isolation/probe.ts';
 import { firstNames, oneLine } from '../text/phrase.ts';
 
-/** How an agent's own rules differ from the user's. */
+/** The differences between an agent's own rules and the user's. */
 export interface RulesGap {
   /** Rules, as the user wrote them, that cannot be given to this agent one by one. */
   readonly unmapped: readonly string[];
-  /** What the agent may do beyond them, in words that complete "Codex may also ..."; null: nothing. */
+  /** The agent's permissions beyond the rules, in words that complete "Codex may also ..."; null if there are none. */
   readonly allowsMore: string | null;
 }
 
-/** `said`: before the first call, which goes ahead; `refused`: ends the run. */
+/** The verdict. `said`: reported before the first call, which is made; `refused`: ends the run. */
 export type RulesVerdict = { readonly kind: 'fine' } | { readonly kind: 'said' | 'refused'; readonly text: string };
 
 const MAX_RULES = 5;
 const MAX_RULE_CHARS = 80;
 
-/** Whether a run may begin with an agent that cannot follow all rules: where nothing else is its limit, it may not do more than was asked for. */
+/** Returns whether a run may begin with an agent that cannot follow all rules: if nothing else limits it, it may not do more than was asked for. */
 export function rulesVerdict(
   agentTitle: string,
   { unmapped, allowsMore }: RulesGap,

@@ -1,12 +1,13 @@
-/** Where something stood, and where its copy stands: absolute paths without a slash at the end. */
+/** The original place and the place of the copy: absolute paths without a slash at the end. */
 export interface MovedFolder {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Small texts in which tools write down absolute paths when they install something: programs and what starts them (the
- * first line of a script of a Python environment, the starters of pnpm), and what tells Python where modules are.
+ * Paths of small texts into which tools write absolute paths when they install something: programs and their starters
+ * (the first line of a script of a Python environment, the starters of pnpm), and files that tell Python where modules
+ * are.
  */
 const NAMING: readonly RegExp[] = [
   /(?:^|\/)(?:\.?bin|Scripts)\/[^/]+$/,
@@ -53,7 +54,7 @@ const FILES: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Folders of the same kind. */
+/** Folders that tools look for in the same way. */
 const FOLDERS: ReadonlySet<string> = new Set(
   [
     'node_modules bower_components jspm_packages web_modules .yarn .moon __pypackages__ .venv venv .cargo .bundle .mvn',
@@ -61,7 +62,7 @@ const FOLDERS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Forms of such names of files. */
+/** Patterns for the names of such files. */
 const FORMS: readonly RegExp[] = [
   // package.json, tsconfig.base.json, jest.config.ts, vitest.workspace.ts, pnpm-workspace.yaml
   /^package(?:-lock)?\.(?:json5?|ya?ml)$/,
@@ -88,7 +89,7 @@ const FORMS: readonly RegExp[] = [
   /^phpunit\.xml(?:\.dist)?$/,
 ];
 
-/** Folders that hold more than what is looked for: packages that were fetched, settings of desktop programs. */
+/** Folders with other content as well, and the names in them that tools look for: fetched packages and settings of desktop programs do not count. */
 const INSIDE: Readonly<Record<string, RegExp>> = {
   '.cargo': /^config(?:\.toml)?$/i,
   '.config': /^mise$|rc$|\.(?:json[c5]?|ya?ml|toml|ini|cfg|kdl|[cm]?[jt]s)$/i,
@@ -96,10 +97,10 @@ const INSIDE: Readonly<Record<string, RegExp>> = {
   '.bundle': /^config$/i,
 };
 
-/** What the agent itself writes into a home folder. */
+/** Files that the agent itself writes into a home folder. */
 const OF_AGENTS: ReadonlySet<string> = new Set(['.claude.json']);
 
-/** Whether tools look for a file or a folder of this name in the folders above the one where they run. */
+/** Tells whether tools look for a file or a folder of this name in the folders above the one where they run. */
 export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean {
   const lower = name.toLowerCase();
   return kind === 'folder'
@@ -107,27 +108,27 @@ export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean
     : FILES.has(lower) || (!OF_AGENTS.has(lower) && FORMS.some((form) => form.test(lower)));
 }
 
-/** Names that tools look for inside a folder of this name; null: all of it is theirs. */
+/** Returns the names that tools look for inside a folder of this name; null if all of its content counts. */
 export function searchedInside(name: string): RegExp | null {
   const lower = name.toLowerCase();
   return Object.hasOwn(INSIDE, lower) ? (INSIDE[lower] ?? null) : null;
 }
 
-/** Whether a file of this path may name others by absolute paths that have to be moved with it. */
+/** Tells whether a file of this path may contain absolute paths that must be moved with it. */
 export function namesPaths(path: string): boolean {
   return NAMING.some((form) => form.test(path));
 }
 
-/** The text with the paths of what moved; a longer name that begins in the same way is another one. */
+/** Returns the text with the paths of the moved folders replaced; a longer name with the same beginning is another one. */
 export function movedText(text: string, moves: readonly MovedFolder[]): string {
   return moves.reduce((rest, { from, to }) => {
-    // Before it may stand what ends another word, or the beginning of a URL.
+    // The path may follow the end of another word, or the beginning of a URL.
     const path = new RegExp(`(?<![\\p{L}\\p{N}_.~})-]|(?<!file:/)/)${escaped(from)}(?![\\p{L}\\p{N}_.-])`, 'gu');
     return rest.replace(path, () => to);
   }, text);
 }
 
-/** The path, or that of its copy. */
+/** Returns the path as it is, or the path of its copy if its folder was moved. */
 export function movedPath(path: string, moves: readonly MovedFolder[]): string {
   const move = moves.find(({ from }) => path === from || path.startsWith(`${from}/`));
   return move === undefined ? path : `${move.to}${path.slice(move.from.length)}`;

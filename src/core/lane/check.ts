@@ -197,8 +197,8 @@ export function reopen(
 }
 
 /**
- * Returns the state after `verify` ran on the base. If the base fails as an iteration could not fix, the next call is
- * held back as well; a base that passes again must be merged first.
+ * Returns the state after `verify` ran on the base. A base that still has the failures that an iteration could not fix
+ * holds back the next call as well; a base that passes again must be merged first.
  */
 export function recordBaseCheck(state: LaneState, subject: CheckSubject, verification: Verification): LaneState {
   const before = state.redBase;

@@ -35,7 +35,7 @@ export const noSignals: Signals = {
 
 /** The contribution of one iteration to the rolling windows. */
 export interface IterationSignals {
-  /** True if it claims that everything is done and no evidence contradicts that. */
+  /** True if the agent claims that everything is done and no evidence contradicts that. */
   readonly indicator: boolean;
   /** True for an indicator without an explicit EXIT_SIGNAL false. */
   readonly done: boolean;
@@ -156,7 +156,7 @@ export interface CircuitFacts {
   readonly output: 'declined' | 'normal' | 'unmeasured';
   /** The task; null if it is unknown. */
   readonly taskId: TaskId | null;
-  /** True if its task was set aside before and had another turn: another iteration without a change is not news. */
+  /** True if the task was set aside before and had another turn: another iteration without a change is not news. */
   readonly returned: boolean;
 }
 

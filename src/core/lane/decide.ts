@@ -76,8 +76,8 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
 }
 
 /**
- * Returns the agent that an iteration would call now. If all are refused, one is called that this run has not called
- * yet, since its key may be a new one.
+ * Returns the agent that an iteration would call now. If all are refused, it is the one whose refusal is oldest: the run
+ * has not called it yet, and its key may be a new one.
  */
 export function agentToCall({
   state,

@@ -104,7 +104,7 @@ export function sessionsOf(
   ];
 }
 
-/** Why a session was given up. */
+/** The reason for giving up a session. */
 type SessionReset =
   | 'circuit_opened'
   | 'completed'

@@ -144,7 +144,7 @@ const bodySchema = z.object({
   notified: z.array(notificationSchema).max(MAX_NOTIFICATIONS),
   /** Instants of notifications, newest last; absent in the earliest states of version 5. */
   notifiedAt: z.array(instant).max(MAX_NOTIFICATIONS_PER_DAY).default([]),
-  /** What the pipeline's steps leave to the next run; absent in states from before pipelines. */
+  /** Data that the pipeline's steps leave to the next run; absent in states from before pipelines. */
   steps: stepMemorySchema.default(noStepMemory),
   /** Requests of people and CI on the pull request. */
   feedback: feedbackSchema,

@@ -23,7 +23,7 @@ export const verdictSchema = z.object({
   alsoDone: z.array(z.string()).default([]),
   testOnly: z.boolean(),
   questionOnly: z.boolean(),
-  /** True if it claims that the task is done, nothing has changed since the task was begun, and no evidence contradicts the claim. */
+  /** True if the agent claims that the task is done, nothing has changed since the task was begun, and no evidence contradicts the claim. */
   nothingToDo: z.boolean().default(false),
   /** True if `verify` fails as it fails on the untouched base: no task is to blame. */
   baseIsRed: z.boolean().default(false),
@@ -31,11 +31,11 @@ export const verdictSchema = z.object({
   needsWithheld: z.boolean().default(false),
   /** True if the agent gave no result, or an error, and nothing changed. Absent in older journals. */
   agentFailed: z.boolean().default(false),
-  /** Why its task was set aside; null if it was not. */
+  /** The reason for setting the task aside; null if it was not set aside. */
   setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do', 'withheld']).nullable().default(null),
   /** Claims that the evidence contradicts, as fixed sentences with numbers: journals contain these very texts, and replay compares them. */
   discrepancies: z.array(z.string()),
-  /** Why a claim that everything is done was overruled; empty if it was not. */
+  /** The reasons for overruling a claim that everything is done; empty if none was overruled. */
   vetoes: z.array(z.string()),
   /** Denied commands that consist of allowed parts, as advice to the user. */
   advice: z.array(z.string()),
@@ -466,9 +466,9 @@ interface HintFacts {
   readonly verification: LastIteration['verification'];
   readonly denials: ReturnType<typeof judgeDenials>;
   readonly claims: readonly Finding[];
-  /** True if it claims that an open-ended task is done; once is not enough. */
+  /** True if the agent claims that an open-ended task is done; once is not enough. */
   readonly isToConfirm: boolean;
-  /** True if it answers people or CI. */
+  /** True if the iteration answers people or CI. */
   readonly isAnswered: boolean;
 }
 

@@ -18,15 +18,15 @@ import { namesOf } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { describeLeft, type LayoutName, LEFT_PATHS, MARKS } from './layouts.ts';
 
-/** What becomes of one kind of file that a run reads. Of several at once the first one counts. */
+/** The use of one kind of file that a run reads. Of several files, the first one counts. */
 interface Kind {
   readonly paths: readonly string[];
   readonly first: string | ((text: string, steps: number | null | undefined) => string);
-  /** Of those behind the first one; null: all count alike. */
+  /** The use of all files but the first; null if all count equally. */
   readonly others: string | null;
-  /** What becomes of a symbolic link that would count; null: it is not followed, and not used. */
+  /** The use of a symbolic link in the first place; null if it is neither followed nor used. */
   readonly link: string | null;
-  /** Where tasks must come from for it to count; null: it counts in any case. */
+  /** The task source that must be enabled for it to count; null if it always counts. */
   readonly source: TaskSourceName | null;
 }
 
@@ -34,7 +34,7 @@ const LEADS_HERE = 'if it leads to a file of this repository';
 
 const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 
-/** Files that are named to the agent, wherever they lead. */
+/** Files that are named to the agent, wherever links lead. */
 const NAMED: readonly string[] = [...INSTRUCTION_PLACES, '.ralph/SPECS_INDEX.md'];
 
 /** One row for each kind of file that is read, in the order in which they are shown. The settings file has lines of its own. */
@@ -124,27 +124,33 @@ const SPECS = ['.ralph/specs', 'specs'];
 
 const KNOWN: readonly string[] = [...new Set([...MARKS, ...KINDS.flatMap(({ paths }) => paths)])];
 
-/** Files that are asked for in every repository: those that tell a layout, and those that a run reads. */
+/** Files that are looked for in every repository: those that identify a layout, and those that a run reads. */
 export const FIRST_PATHS: readonly string[] = KNOWN.filter(
   (path) => MARKS.includes(path) || !(path.endsWith('/') || NAMED.includes(path)),
 );
 
-/** Names that are asked for once a layout is known; a folder ends with a slash, and `*` stands for any part of a name. */
+/** Names that are looked for once a layout is known; a folder ends with a slash, and `*` matches any part of a name. */
 export const FURTHER_PATHS: readonly string[] = [
   ...new Set([...KNOWN, ...ROOT_PROMPTS, ...LEFT_PATHS].filter((path) => !FIRST_PATHS.includes(path))),
 ];
 
-/** Every path that tells a layout, or of which something is said. */
+/** Every path that identifies a layout or appears in a description. */
 export const LAYOUT_PATHS: readonly string[] = [
   ...FIRST_PATHS,
   ...FURTHER_PATHS,
   ...SPECS.map((folder) => `${folder}/`),
 ];
 
-/** Patterns of the folders that are asked for once a layout is known. */
+/** Patterns of the folders that are looked for once a layout is known. */
 export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder}/**`);
 
-/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. Of a repository that is set up for none (`layout` null), only links are worth a line. `links`: symbolic links among the paths that tell a layout, and folders on the way to them; `texts`: files that can be read, by path; `steps`: how many a pipeline's file of these has, null where it has none; `promptFile` and `taskSources`: the inputs; `folder`: where the run works, from which all paths are seen, while people find files from the root. */
+/**
+ * Describes how a run uses files of another Ralph: one line for each kind that exists, what is used, what is not and
+ * why. Without a layout (null), only links are worth a line. `links` are symbolic links among the paths that identify a
+ * layout, and folders on the way to them; `texts` are readable files by path; `steps` is the number of steps in a
+ * pipeline file, or null; `promptFile` and `taskSources` are the inputs; `folder` is where the run works: all paths are
+ * relative to it, but shown from the root.
+ */
 export function describeLayout(
   layout: LayoutName | null,
   {
@@ -209,17 +215,17 @@ export function describeLayout(
   ];
 }
 
-/** Names that are asked for at the root where a run works in a folder: those that no other tool has. */
+/** Names that are looked for at the root if a run works in a folder: those that no other tool uses. */
 export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter((path) => !(isAnybodys(path) || path === ROOT_PLAN));
 
-/** What becomes of those that are there: one line, or none. */
+/** Describes the use of existing ones in at most one line. */
 export function describeRoot(names: readonly string[], folder: Folder): readonly string[] {
   if (names.length === 0) return [];
   const inOrder = ROOT_PATHS.filter((path) => names.includes(path));
   return [`${namesOf(inOrder.map((name) => `\`${name}\``))}: not used, this run works in \`${folder}\`.`];
 }
 
-/** Links that nothing follows: at the place of a file, and folders. */
+/** Describes links that are not followed: those in the place of a file, and folders. */
 function describeLinks(links: readonly string[], lineOf: LineOf): readonly string[] {
   const said = [...KINDS.flatMap(({ paths, link }) => (link === null ? [] : paths)), ...LEFT_PATHS];
   const files = links.filter((path) => LAYOUT_PATHS.includes(path) && !said.includes(path));
@@ -234,7 +240,7 @@ function describeLinks(links: readonly string[], lineOf: LineOf): readonly strin
 
 type LineOf = (paths: readonly string[], said: string) => readonly string[];
 
-/** Nothing is said of nothing. */
+/** Returns one line about the paths, or none without paths. */
 function lineFrom(folder: Folder, paths: readonly string[], said: string): readonly string[] {
   if (paths.length === 0) return [];
   return [`${paths.map((path) => `\`${fromRoot(folder, path)}\``).join(', ')}: ${said}.`];
@@ -246,7 +252,7 @@ function listOf(text: string): string {
 }
 
 function pipelineOf(_text: string, count: number | null | undefined): string {
-  // What cannot be read is for its own reader to judge, which says what it made of it.
+  // An unreadable file is left to its own reader, which reports it.
   if (count === undefined) return 'the pipeline of an iteration, where it has `steps`';
   return count === null
     ? 'not a pipeline, it has no `steps`'

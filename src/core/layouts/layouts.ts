@@ -2,7 +2,7 @@ import { type Folder, fromRoot } from '../folder.ts';
 import { EARLY_MARKS, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
 import { oneLine } from '../text/phrase.ts';
 
-/** The ways in which a repository can be set up for another Ralph, as people call them. */
+/** The layouts of other Ralphs, as people call them. */
 export type LayoutName =
   | 'bmalph'
   | 'the Go Ralph'
@@ -10,16 +10,16 @@ export type LayoutName =
   | 'snarktank/ralph'
   | 'the first Ralph in bash';
 
-/** A way in which a repository is set up for another Ralph. */
+/** A layout of a repository that is set up for another Ralph. */
 interface Layout {
   readonly name: LayoutName;
-  /** One of them is enough: nobody else has files of these names. */
+  /** Files of which one suffices, since no other tool uses these names. */
   readonly marks: readonly string[];
-  /** Or all of these together; empty: none are. */
+  /** Files that count only together; empty if there are none. */
   readonly together: readonly string[];
 }
 
-/** The layouts, the more special ones first. What `ralph init` writes is no mark of any. */
+/** The layouts, the more specific ones first. Files that `ralph init` writes identify none of them. */
 const LAYOUTS: readonly Layout[] = [
   {
     name: 'bmalph',
@@ -83,7 +83,7 @@ const LAYOUTS: readonly Layout[] = [
     ],
     together: [],
   },
-  // Behind ralph-claude-code, whose older versions had these names as well.
+  // Listed behind ralph-claude-code, whose older versions had these names as well.
   { name: 'bmalph', marks: ['.ralph/@fix_plan.md', '.ralph/@AGENT.md'], together: [] },
   {
     name: 'snarktank/ralph',
@@ -114,12 +114,12 @@ const LAYOUTS: readonly Layout[] = [
   },
 ];
 
-/** Every path that tells a layout. */
+/** Every path that identifies a layout. */
 export const MARKS: readonly string[] = LAYOUTS.flatMap(({ marks, together }) => [...marks, ...together]);
 
-/** Files of other Ralphs that no run reads by itself, and what is said of them, all in one line. A folder ends with a slash. */
+/** Files of other Ralphs that no run reads by itself, described together in one line. A folder ends with a slash. */
 interface LeftFiles {
-  /** What becomes of them. */
+  /** The use of these files. */
   readonly fate: string;
   readonly paths: readonly string[];
   readonly why: string;
@@ -127,7 +127,7 @@ interface LeftFiles {
 
 const NOT_USED = 'Not used';
 
-/** What the systems lay under names that nobody else has. */
+/** Files that the other systems create under names that no other tool uses. */
 const LEFT: readonly LeftFiles[] = [
   {
     fate: 'Read by the agent',
@@ -242,7 +242,7 @@ const LEFT: readonly LeftFiles[] = [
   },
 ];
 
-/** What they lay under names that others have as well: only where that layout is known are these theirs. */
+/** Files that they create under common names, which count as theirs only if that layout is known. */
 const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
   {
     layout: 'the first Ralph in bash',
@@ -277,13 +277,13 @@ const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
   { layout: 'snarktank/ralph', fate: NOT_USED, paths: ['prd.json.example'], why: 'it is an example' },
 ];
 
-/** Every path of the tables; `*` stands for any part of a name. */
+/** Every path of the tables; `*` matches any part of a name. */
 export const LEFT_PATHS: readonly string[] = [...LEFT, ...LEFT_BY].flatMap(({ paths }) => paths);
 
-/** A line names at most so many. */
+/** Maximum number of names in a line. */
 const MAX_SHOWN = 16;
 
-/** One line for each reason: which of `there`, seen from the run's folder, a run does not read by itself. */
+/** Describes which of `there`, relative to the run's folder, a run does not read by itself: one line for each reason. */
 export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
   return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
     const found = there.filter((path) => paths.some((known) => isNamed(path, known)));
@@ -306,7 +306,7 @@ function shown(paths: readonly string[]): string {
     .join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
 }
 
-/** The layout of the files that are there; null: the repository is set up for no other Ralph. */
+/** Returns the layout of the existing files, or null if the repository is not set up for another Ralph. */
 export function layoutOf(paths: readonly string[]): LayoutName | null {
   const isThere = (path: string): boolean => paths.includes(path);
   const layout = LAYOUTS.find(

@@ -10,17 +10,20 @@ import type { Task } from '../tasks/task.ts';
 
 type Moment = Pick<Situation, 'run' | 'policy' | 'now'>;
 
-/** Beginning another run takes about as long as this, in ms. */
+/** Approximate time in ms for starting another run. */
 const MAX_SHORT_WAIT_MS = 2 * MINUTE_MS;
 
 type Iterate = Extract<NextStep, { kind: 'iterate' }>;
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** Names the last deed on the branch. */
+/** The last deed on the branch. */
 type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
 
-/** Finishes what was begun on the branch before anything that became due in between, so that every commit is pushed. */
+/**
+ * The deed that follows each stage: what was begun on the branch is finished before anything that became due in
+ * between, so that every commit is pushed.
+ */
 const AFTER_STAGE = {
   opened: 'check-base',
   'base-checked': 'merge-repaired-base',
@@ -30,36 +33,36 @@ const AFTER_STAGE = {
   iterated: 'push',
 } as const;
 
-/** The decision to end a run: with which outcome, when, and whether the run was cancelled by then. */
+/** The decision to end a run: the outcome, the instant, and whether the run was cancelled by then. */
 interface Ending<End extends Outcome = Outcome> {
   readonly outcome: End;
   readonly decidedAt: number;
   readonly cancelled: boolean;
 }
 
-/** What the loop has done and found out beside its work, by how long it holds. */
+/** The loop's knowledge besides its work, grouped by how long it holds. */
 export interface Known {
   readonly stage: Stage;
-  /** Why the run breaks off; null: it does not. */
+  /** The reason why the run breaks off; null if it does not. */
   readonly failure: Outcome | null;
 
-  // Until the next iteration; of the head until the next merge as well.
-  /** The task before whose call people were looked at; null: none was. */
+  // The following fields hold until the next iteration, the head check also until the next merge.
+  /** The task before whose call people's changes were looked up; null if there is none. */
   readonly lookedFor: TaskId | null;
   readonly isHeadChecked: boolean;
-  /** Whether the run asked for more than it had reserved. */
+  /** True if the run asked for more than it had reserved. */
   readonly hasAskedForMore: boolean;
 
-  // Until the next deed that takes time.
-  /** What people ordered; null: the store was not asked. */
+  // The following fields hold until the next deed that takes time.
+  /** People's orders; null if the store was not asked. */
   readonly orders: readonly Order[] | null;
-  /** The task for which the work tree is prepared, with the merge that lies in it (null: none does). */
+  /** The task for which the work tree is prepared, with its unfinished merge (null if there is none). */
   readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
-  /** An end that stands, since nobody knows what the run may use from now on; null: it is decided again. */
+  /** An end that is kept, since the run's remaining budget is unknown; null if the end is decided again. */
   readonly ending: Ending | null;
 }
 
-/** What a run knows as it begins. */
+/** The knowledge of a run as it begins. */
 export const NOTHING_KNOWN: Known = {
   stage: 'unopened',
   failure: null,
@@ -71,24 +74,24 @@ export const NOTHING_KNOWN: Known = {
   ending: null,
 };
 
-/** What a run knows behind an iteration. */
+/** The knowledge of a run after an iteration. */
 export const ITERATED: Known = { ...NOTHING_KNOWN, stage: 'iterated' };
 
-/** What still holds after a deed that took time, with what that made known. */
+/** Returns the knowledge that still holds after a deed that took time, with its news. */
 export function knownAfter(known: Known, news: Partial<Known>): Known {
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }
 
-/** What the loop does next. */
+/** The next deed of the loop. */
 export type Deed =
   | {
       readonly kind: 'open-branch' | 'check-base' | 'merge-repaired-base' | 'apply-suggestions' | 'push' | 'ask-orders';
     }
   | { readonly kind: 'look-at-people'; readonly task: Task }
-  /** `finished`: the tasks that the check decides on. */
+  /** `finished` are the tasks that the check decides on. */
   | { readonly kind: 'check-head'; readonly subject: CheckSubject; readonly finished: readonly TaskId[] }
   | { readonly kind: 'prepare-merge'; readonly task: Task }
-  /** `startedAt`: instant of the decision, which is when the call is charged. */
+  /** `startedAt` is the instant of the decision, at which the call is charged. */
   | {
       readonly kind: 'iterate';
       readonly step: Iterate;
@@ -98,26 +101,26 @@ export type Deed =
     }
   | { readonly kind: 'wait'; readonly ending: Ending<Parked> }
   | { readonly kind: 'ask-for-more'; readonly ending: Ending }
-  /** `waitSkippedBy`: the bound of the run because of which it does not wait for a limit; null: there is none. */
+  /** `waitSkippedBy` is the bound of the run because of which it does not wait for a limit; null if there is none. */
   | { readonly kind: 'end'; readonly ending: Ending; readonly waitSkippedBy: RunBound | null }
-  /** Ends the run without a decision of the loop's. */
+  /** Ends the run without a decision by the loop. */
   | { readonly kind: 'break-off'; readonly outcome: Outcome };
 
-/** All that the next deed depends on. `run` without what `cancelled` and `endingBy` say. */
+/** All inputs of the next deed. `run` lacks what `cancelled` and `endingBy` say. */
 export interface LoopSituation extends Situation<Task> {
   readonly known: Known;
   readonly cancelled: boolean;
-  /** Who asked this run alone to end after its iteration; null: nobody. */
+  /** The person who asked only this run to end after its iteration; null if nobody did. */
   readonly endingBy: string | null;
   /** The head with the verify commands. */
   readonly head: CheckSubject;
-  /** Whether this job can see what people do on GitHub. */
+  /** True if this job can see people's changes on GitHub. */
   readonly canLook: boolean;
-  /** The user's policy, without what a reservation makes of it; null: nobody can be asked for more. */
+  /** The user's policy, without the bounds of a reservation; null if the run cannot ask for more. */
   readonly unreserved: Policy | null;
 }
 
-/** The table of the loop: the first clause that holds says what comes next. */
+/** Returns the next deed: the first clause that holds decides. */
 export function nextDeed(situation: LoopSituation): Deed {
   const { known, cancelled, endingBy, now } = situation;
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
@@ -139,7 +142,7 @@ function beforeCall(situation: LoopSituation, step: Iterate): Deed {
   // The gate has just looked.
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
-  // What was finished before may be done without a call.
+  // A finished task may become done without a call.
   const check = awaitingCheck(state).includes(task.id) ? headCheck(situation, null) : null;
   if (check !== null) return check;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
@@ -150,7 +153,7 @@ function beforeCall(situation: LoopSituation, step: Iterate): Deed {
 function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Deed {
   const { known, now, policy: own, unreserved } = situation;
   const { outcome } = ending;
-  // Behind a limit there is more to use for a run that can ask for it. What earlier waits made of its time holds anyhow.
+  // After a limit, a run that can ask gets more to use. The time that earlier waits cost still counts.
   const { maxRunMs, maxWaitMs } = own;
   const asks = unreserved !== null && own.onLimit === 'wait';
   const policy = asks ? { ...unreserved, maxRunMs, maxWaitMs } : { ...own, onLimit: 'park' as const };
@@ -158,18 +161,18 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Dee
   const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundBehind(outcome, moment) : null;
   if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
   if (run.stoppedBy !== null) return end(situation, ending, null);
-  // The window that it reserved in may have ended before its first call.
+  // The window of its reservation may have ended before its first call.
   const mayGrow = !known.hasAskedForMore && own.maxIterations < policy.maxIterations;
   if (mayGrow && isHeldByReservation(outcome, moment)) return { kind: 'ask-for-more', ending };
   return end(situation, ending, skippedBy);
 }
 
-/** Before a run ends, its head is checked where that can still change what is done. */
+/** Returns the deed at the end of a run: its head is checked first if that can still change which tasks are done. */
 function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): Deed {
   return headCheck(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
 }
 
-/** The check of the head that is due before the run ends with the outcome, or calls again (null). Returns null if none is. */
+/** Returns the check of the head that is due before the run ends with the outcome, or before another call (null). Returns null if none is due. */
 function headCheck(
   { known, state, policy, head }: LoopSituation,
   outcome: Outcome | null,
@@ -180,12 +183,15 @@ function headCheck(
   const isDue =
     outcome === null ||
     ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||
-    // What fails in the work tree fails in the clone as well: that it waits is known.
+    // A failure in the work tree would also fail in the clone: a check would say nothing new.
     (awaitingCheck(state).length > 0 && state.lastIteration?.verification !== 'failed');
   return isDue ? { kind: 'check-head', subject: head, finished } : null;
 }
 
-/** Whether a run that would park waits instead: where its policy says so, or a step's circuit is open for a moment only, and time for a call is left then. `policy`: where it says so, without what bounds the run by its reservation. */
+/**
+ * Tells whether a run waits instead of parking: the policy says so or a step's circuit opens only briefly, and time for
+ * a call is left afterwards. If it says so, `policy` must be the one without the reservation's bounds.
+ */
 export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): outcome is Parked {
   return (
     outcome.kind === 'parked' &&
@@ -205,12 +211,15 @@ function boundBehind({ resumeAt }: Parked, { run, policy, now }: Moment): RunBou
   return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
-/** Tells whether only its reservation keeps a run from another call, so that it may ask for more. */
+/** Tells whether only the reservation keeps a run from another call, so that the run may ask for more. */
 function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): boolean {
   return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
 }
 
-/** Why a run must not begin; null: it may call, its wait is worth it, or what is complete, or owed to people (`owes`), is still to be published. */
+/**
+ * Returns why a run must not begin, or null: it may call, its wait is worth it, or completed work or unposted answers
+ * (`owes`) are still to be published.
+ */
 export function stopBeforeWork(
   { state, tasks, owes }: Pick<Situation, 'state' | 'tasks'> & { readonly owes: boolean },
   policy: Policy,
@@ -220,6 +229,6 @@ export function stopBeforeWork(
   const step = nextStep({ state, tasks, ...situation });
   if (step.kind === 'iterate' || step.outcome.kind === 'complete' || (owes && step.outcome.kind === 'blocked'))
     return null;
-  // The lane is this run's while it waits.
+  // The lane belongs to this run while it waits.
   return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
 }

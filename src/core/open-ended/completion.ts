@@ -5,12 +5,12 @@ import type { Outcome } from '../outcome.ts';
 import type { LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/session.ts';
 
-/** Whether the run ended since the agent's claims, several of them, are believed: the only way in which a prompt gets done. */
+/** Tells whether the run ended because several claims of the agent are believed, which is the only way in which a prompt gets done. */
 export function endsOpenEnded({ kind, reason }: Outcome): boolean {
   return kind === 'complete' && reason !== 'plan_complete';
 }
 
-/** The state at the end of a run that worked on `taskId`, in which a prompt that was worked on is finished if the run is complete; `commit`: the head then. */
+/** Returns the state at the end of a run that worked on `taskId`: a prompt is finished if the run is complete; `commit` is the head then. */
 export function settleOpenEnded(
   state: LaneState,
   { outcome, taskId, commit }: { readonly outcome: Outcome; readonly taskId: TaskId | null; readonly commit: string },
@@ -25,7 +25,7 @@ export function settleOpenEnded(
   );
 }
 
-/** The same texts under another id: what the run itself changed in the prompt's documents asks for nothing new. */
+/** Returns the state in which the task is done under another id as well: the run's own changes in the prompt's documents ask for nothing new. */
 export function alsoDoneAs(state: LaneState, taskId: TaskId, other: TaskId): LaneState {
   const done = progressOf(state.tasks, taskId);
   return !isFinished(done) || other === taskId ? state : { ...state, tasks: { ...state.tasks, [other]: done } };

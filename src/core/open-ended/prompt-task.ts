@@ -6,30 +6,33 @@ import type { Task } from '../tasks/task.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Specifications that every prompt points to, whether or not it names them. */
+/** Specifications that every prompt refers to, even without naming them. */
 const SPECIFICATIONS: readonly string[] = ['specs/**', '.ralph/specs/**', '.ralph/SPECS_INDEX.md'];
-/** A prompt names no more documents that count. */
+/** Maximum number of documents named by a prompt that count. */
 const MAX_NAMED = 50;
 const MAX_NAME_CHARS = 200;
 const MAX_TITLE_CHARS = 120;
 
-/** What to read first to know the prompt, and what it points to without a word: paths, with `**` for all below a folder. */
+/** Returns the files to read first: the prompt and what it implicitly refers to, as paths, with `**` for everything below a folder. */
 export function promptFiles(promptFile: string): readonly string[] {
   return [...promptOrNot(promptFile), ...SPECIFICATIONS];
 }
 
-/** Files that may be the prompt, and those that tell whether they are. */
+/** Returns files that may be the prompt, and those that decide whether they are. */
 function promptOrNot(promptFile: string): readonly string[] {
   return [...new Set([promptFile, ...PROMPT_PLACES, ...ROOT_LOOP, ...ROOT_PROMPTS])];
 }
 
-/** Paths of documents (`.md`, `.txt` and the like) that the prompt names: what it asks for may stand there. Files of tasks and the notes of agents are none. */
+/**
+ * Returns the paths of documents (`.md`, `.txt` and the like) that the prompt names, since they may contain the
+ * request. Task files and agents' notes do not count.
+ */
 export function documentsNamed(texts: Texts, promptFile: string): readonly string[] {
   const prompt = promptAmong(texts, promptFile);
   if (prompt === null) return [];
   const found = [...prompt.text.matchAll(DOCUMENT)].flatMap(([, name = '']) => {
     const path = name.replace(/^(?:@?\.\/|@(?=[^/]*\/))/, '');
-    // `@specs/api.md` is a way to write it; a file at the root may really be called `@AGENT.md`.
+    // `@specs/api.md` is one way to write it; a file at the root may really be called `@AGENT.md`.
     return path.startsWith('@') ? [path, path.slice(1)] : [path];
   });
   return [...new Set(found)].filter((path) => isDocument(path, texts)).slice(0, MAX_NAMED);
@@ -47,7 +50,7 @@ function isDocument(path: string, texts: Texts): boolean {
   );
 }
 
-/** What agents write as they work: a change of it asks for nothing. */
+/** Tells whether agents write this file as they work: a change of it asks for nothing. */
 function isKeptByAgents(path: string): boolean {
   const name = path.replace(/^.*\//, '').replace(/^@/, '').toLowerCase();
   return KEPT_BY_AGENTS.has(name) || Object.values(taskFilePaths).some((paths) => paths.includes(path));
@@ -68,8 +71,9 @@ const KEPT_BY_AGENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The prompt as one open-ended task; null: there is no prompt. `texts`: what `promptFiles` and `documentsNamed` name and
- * the checkout has. Another text in any of them is another task. `sha256`: text → its hash, in hex digits.
+ * Returns the prompt as one open-ended task, or null if there is no prompt. `texts` are the files of `promptFiles` and
+ * `documentsNamed` that the checkout has. A change in any of them makes another task. `sha256` returns the hash of a
+ * text in hex digits.
  */
 export function promptTask(
   texts: Texts,
@@ -90,18 +94,18 @@ export function promptTask(
     comments: [],
     priority: 1,
     dependsOn: [],
-    // Whatever has a list comes first, and nothing waits for what has no end of its own.
+    // Listed tasks come first, and no other task waits for one without an end of its own.
     optional: true,
     obstacle: null,
   };
 }
 
-/** The prompt, unless a list says what to do, done or not: then it is told with each task of the list, and is not one itself. */
+/** Returns the prompt, unless a list contains tasks, done or not: then it accompanies each task of the list and is not a task itself. */
 export function promptBeside(prompt: Task | null, listed: readonly Pick<Task, 'optional'>[]): readonly Task[] {
   return prompt !== null && listed.every(({ optional }) => optional) ? [prompt] : [];
 }
 
-/** The first heading, or the name of the file. */
+/** Returns the first heading, or the name of the file. */
 function titleOf(prompt: string, path: string): string {
   const heading = /^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$/m.exec(prompt)?.[1] ?? '';
   const title = oneLine(heading, MAX_TITLE_CHARS);

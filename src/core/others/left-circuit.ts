@@ -6,19 +6,19 @@ import type { LaneState } from '../lane/state.ts';
 import { oneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** Why the transition to an open circuit was made that another Ralph had left. */
+/** Reason of the transition to an open circuit that another Ralph had left. */
 const LEFT_OPEN = 'left open by another Ralph';
 
-/** What opened a circuit: iterations in a row, the one iteration that probed it, or another Ralph that left its own open. */
+/** The cause of an open circuit: consecutive iterations, the one iteration that probed it, or another Ralph that left its own open. */
 export type CircuitOpener = 'streak' | 'probe' | 'another-ralph';
 
-/** Where ralph-claude-code and bmalph keep their circuit, and where the first versions did. */
+/** Paths of the circuit in ralph-claude-code and bmalph, and in their first versions. */
 export const LEFT_CIRCUIT_PATHS: readonly string[] = ['.ralph/.circuit_breaker_state', '.circuit_breaker_state'];
 
-/** They write a few hundred bytes. */
+/** Maximum size in bytes; they write a few hundred. */
 export const MAX_LEFT_CIRCUIT_BYTES = 16 * 1024;
 
-/** The file in which another Ralph keeps its circuit; `text`: at most its last 16 KiB; `hash`: of the text. */
+/** The circuit file of another Ralph. `text` is at most its last 16 KiB; `hash` is that of the text. */
 export interface LeftCircuit {
   readonly path: string;
   readonly text: string;
@@ -33,9 +33,9 @@ const leftSchema = z.object({
 });
 
 /**
- * A circuit that another Ralph left open is honoured once: the lane's own is open as if it had opened there and then, so that
- * it cools down and is probed like any other. What cannot be read counts as open for one probe. `warning`: a sentence for
- * people; null: there is nothing to honour, or it was honoured before.
+ * Honours a circuit that another Ralph left open, once: the lane's own opens at that moment, so that it cools down and
+ * is probed like any other. An unreadable one counts as open for one probe. `warning` is a sentence for people; null if
+ * there is nothing to honour, or it was honoured before.
  */
 export function honourLeftCircuit(
   state: LaneState,
@@ -47,7 +47,7 @@ export function honourLeftCircuit(
   const isOpen = !left.success || left.data.state.trim().toUpperCase() === 'OPEN';
   if (!isOpen) return { state, warning: null };
   const known: LaneState = { ...state, leftCircuit: hash };
-  // What is open here already is probed before anything else as it is.
+  // A circuit that is open here already is probed first anyway.
   if (state.circuit.kind === 'open') return { state: known, warning: null };
   if (!left.success)
     return {
@@ -75,20 +75,20 @@ function opened(state: LaneState, circuit: Circuit, now: number): LaneState {
   );
 }
 
-/** null: it is not an instant of the past. */
+/** Returns a past instant, or null for anything else. */
 function instantOf(written: unknown, now: number): number | null {
   const at = typeof written === 'string' ? Date.parse(written) : Number.NaN;
   return Number.isNaN(at) || at < 0 || at > now ? null : at;
 }
 
-/** By the words of their reasons. */
+/** Returns the reason by the words in the file. */
 function reasonOf(why: string): CircuitReason {
   if (/permission/i.test(why)) return 'permission_denied';
   if (/same error/i.test(why)) return 'same_error';
   return /output/i.test(why) ? 'output_decline' : 'no_progress';
 }
 
-/** What opened the lane's circuit last, as its transitions tell; where they do not, a streak. */
+/** Returns what opened the lane's circuit last according to its transitions; a streak if they do not say. */
 export function openedBy(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
   const ofCircuit = transitions.filter(({ subject }) => subject === 'circuit');
   const opening = ofCircuit.findLastIndex(({ to }) => to === 'open');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
 import { flatten } from '../text/phrase.ts';
 
-/** Where a setting stands: a line of a file, or a variable of the environment (`file`: null). */
+/** The place of a setting: a line of a file, or a variable of the environment (`file` is null). */
 const placeSchema = z.object({
   key: z.string(),
   file: z.object({ path: z.string(), line: z.number().int() }).nullable(),
@@ -12,12 +12,12 @@ export type Place = Immutable<z.infer<typeof placeSchema>>;
 
 export const foundSettingSchema = z.object({ input: z.string(), text: z.string(), places: z.array(placeSchema) });
 
-/** The text of an input as the environment or a settings file of another Ralph has it, and where. It counts where the input itself is not given. */
+/** The text of an input in the environment or in a settings file of another Ralph, with its place. It counts if the input itself is not given. */
 export type FoundSetting = Immutable<z.infer<typeof foundSettingSchema>>;
 
 export const settingOrigins = ['input', 'environment', 'file', 'default'] as const;
 
-/** A setting of a run. `where`: a file with its line, a variable, the workflow, or action.yml. */
+/** A setting of a run. `where` is a file with its line, a variable, the workflow, or action.yml. */
 export interface EffectiveSetting {
   readonly input: string;
   readonly text: string;
@@ -25,14 +25,21 @@ export interface EffectiveSetting {
   readonly where: string;
 }
 
-/** What the runs of a workflow work with, or where there is none those of `ralph run`: every input, defaults last; and what is wrong with settings that are no inputs, as lines. */
+/**
+ * The settings for the runs of a workflow, or without one for `ralph run`: every input, defaults last; and problems
+ * with settings that are not inputs, as lines.
+ */
 export interface AnsweredSettings {
   readonly workflow: string;
   readonly settings: readonly EffectiveSetting[];
   readonly problems: readonly string[];
 }
 
-/** Settings of one run: those of the workflow, then those that stand in for inputs, then the defaults. `given`: the inputs as the workflow has them; one with its default's text counts as not given. `defaults`: of the inputs that are shown. */
+/**
+ * Returns the settings of one run: those of the workflow, then those in place of inputs, then the defaults. `given` are
+ * the inputs in the workflow; one with its default's text counts as not given. `defaults` are those of the shown
+ * inputs.
+ */
 export function effectiveSettings(
   { given, workflow }: { readonly given: Readonly<Record<string, string>>; readonly workflow: string },
   counting: readonly FoundSetting[],
@@ -54,7 +61,10 @@ export function effectiveSettings(
   return [...ofInputs, ...ofOthers, ...others];
 }
 
-/** Settings for a person, a line each: `max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)`; those with their defaults share the last one. */
+/**
+ * Renders settings for a person, one per line: `max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)`; those
+ * with their defaults share the last line.
+ */
 export function renderSettings(settings: readonly EffectiveSetting[]): readonly string[] {
   const own = settings.filter(({ origin }) => origin !== 'default');
   const lines = own.map(({ input, text, origin, where }) => `${input}: ${flatten(text)} (${origin}, ${where})`);

@@ -155,7 +155,7 @@ function keysOf(agents: LedgerDay['agents']): readonly AgentName[] {
   return Object.keys(agents ?? {}) as readonly AgentName[];
 }
 
-/** What the gate admitted and allowed; the job of the loop cannot change it. */
+/** The tasks and limits that the gate admitted; the job of the loop cannot change them. */
 export interface Admitted {
   readonly before: LaneState;
   /** Tasks that may have been worked on. */

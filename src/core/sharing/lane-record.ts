@@ -33,8 +33,8 @@ const schema = z.object({
   /** Newest last, always including the newest of all; the document says which of them it has obeyed. */
   orders: z.array(orderSchema).max(MAX_ORDERS),
   /**
-   * Why a later run examines the lane, whatever its state: a request that no run has read (`unanswered`), or a run that
-   * read it but has not ended or left something to publish (`unfinished`).
+   * The reason for a later run to examine the lane, whatever its state: a request that no run has read (`unanswered`),
+   * or a run that read it but has not ended or left something to publish (`unfinished`).
    */
   goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
   /** Sequence of the document for which a run found nothing to do; null if there is none. */

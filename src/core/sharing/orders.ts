@@ -10,8 +10,8 @@ import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isFinished, isStuck } from '../tasks/task.ts';
 
 /**
- * What a person may order for a lane. The next run of the lane obeys first. `stop` is a pause that a run in progress
- * obeys as well, after its current iteration.
+ * The orders that a person may give for a lane. The next run of the lane obeys first. `stop` is a pause that a run in
+ * progress obeys as well, after its current iteration.
  */
 export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session'] as const;
 export type OrderKind = (typeof orderKinds)[number];
@@ -87,7 +87,7 @@ export function tasksToRetry(state: LaneState, task: TaskId | null): readonly Ta
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
 }
 
-/** Returns true for a request whose rounds are used up: a run without a call does not record that in the state. */
+/** Returns true if a request had a round, or may have had one: a run without a call does not store a request beyond its rounds. */
 function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: TaskId): boolean {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item === undefined) return botRounds > 0 && isFeedback(id);

@@ -13,7 +13,7 @@ export interface Renewing {
   readonly policy: Policy;
 }
 
-/** What the run may use from now on: a reservation that replaces the earlier one and also covers its usage so far. */
+/** The budget of a run from now on: a reservation that replaces the earlier one and also covers the usage so far. */
 export interface Renewal {
   readonly reservation: Reservation;
   readonly windows: Windows;

@@ -30,19 +30,19 @@ import {
   type Snapshot,
 } from './snapshot.ts';
 
-/** What came of asking for a lane. */
+/** The answer to a claim of a lane. */
 export type ClaimAnswer =
-  /** `sequence`: of the copy that the lane has; a new copy must go beyond it. `problem`: what was wrong with the counters, as a sentence. */
+  /** `sequence` is that of the lane's copy; a new copy must exceed it. `problem` is a sentence about damaged counters. */
   | { readonly kind: 'claimed'; readonly sequence: number; readonly problem: string | null }
   /** Another run has the lane. */
   | { readonly kind: 'leased'; readonly lease: Lease }
-  /** The lane is not any more what was restored: restore it again. */
+  /** The lane differs from what was restored and must be restored again. */
   | { readonly kind: 'changed' };
 
 /**
- * A run that asks for a lane which it knows as `seen`. `named`: tasks that a person asks for, which wait no more; `purpose`:
- * who answers what people or CI said is remembered, in case nothing more is heard of it, and who only notifies people reads
- * nothing of what they asked; `reserve`: what becomes of the counters with it.
+ * A run that claims a lane which it knows as `seen`. `named` are tasks that a person asks for, which no longer wait;
+ * `purpose` decides what is recorded: an answer to feedback is remembered in case the run dies, and a run that only
+ * notifies people does not count as having read feedback; `reserve` changes the counters with the claim.
  */
 export interface Claiming {
   readonly lane: LaneId;
@@ -69,7 +69,7 @@ export function claim({ lane, seen, lease, now, named, purpose, reserve }: Claim
     const claimed = claimRecord(record, lease, now);
     if (claimed.kind === 'leased') return refused(claimed);
     const budget = budgetIn(snapshot, now);
-    // What was asked before is read by this run: only what is asked from now on is not.
+    // This run reads what was asked before it; only later requests count as unread.
     const isRead = purpose === 'answers' || (purpose === 'tasks' && record.goesOn !== null);
     const asked: LaneRecord = isRead ? { ...claimed.record, goesOn: 'unfinished' } : claimed.record;
     const leased = withAsked(withRecord(snapshot, asked), named, now);
@@ -81,19 +81,19 @@ export function claim({ lane, seen, lease, now, named, purpose, reserve }: Claim
   };
 }
 
-/** What others may write of a lane at any time, its order in a list and its looks, is not what a run decides by. */
+/** Compares two lanes without what others may write at any time (the lane's order in a list, examinations), which no run decides by. */
 function isSame(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
   const decided = (parsed: ReturnType<typeof laneIn>): unknown =>
     parsed.kind === 'record' ? { ...parsed.record, goesOn: null, restsAt: null, looked: null } : parsed;
   return JSON.stringify(decided(one)) === JSON.stringify(decided(other));
 }
 
-/** What came of saving. */
+/** The answer to a save. */
 export type SaveAnswer =
   | { readonly kind: 'saved' }
-  /** This run saved it before, and the lane is written no more. */
+  /** This run saved it before, and nothing is written again. */
   | { readonly kind: 'already' }
-  /** Another run has the lane or has saved since; this run's copy must be kept nowhere. */
+  /** Another run has the lane or has saved since; this run's copy must not be kept anywhere. */
   | { readonly kind: 'outrun'; readonly why: string };
 
 /** A lane's new state at the end of a run. */
@@ -103,11 +103,11 @@ export interface Saving {
   readonly document: string;
   readonly saver: LeaseHolder;
   readonly now: number;
-  /** What the run made of its lane, by which it settles what it has reserved; null: it has reserved nothing. */
+  /** The run's effect on its lane, which settles its reservation; null without a reservation. */
   readonly run: LaneRun | null;
 }
 
-/** Keeps the lane's new state, gives the lane back, and puts what was used in place of what was reserved, even where the state of another run stays. */
+/** Saves the lane's new state, releases the lane, and replaces the reservation by the actual usage, even if another run's state stays. */
 export function save({ lane, sequence, document, saver, now, run }: Saving): Change<SaveAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
@@ -132,7 +132,7 @@ export function save({ lane, sequence, document, saver, now, run }: Saving): Cha
   };
 }
 
-/** The snapshot after a run: what waits since, what it used in place of what it had reserved, and that a later run publishes what is left. */
+/** Returns the snapshot after a run: the waiting issues, the usage in place of the reservation, and whether a later run must publish the rest. */
 export function settled(
   snapshot: Snapshot,
   run: LaneRun,
@@ -153,7 +153,7 @@ function describeOutrun({ lease, sequence }: LaneRecord): string {
     : `another run has the claim now (${lease.runUrl || lease.runId}), until ${formatInstant(expiryOf(lease))} at the latest`;
 }
 
-/** A copy whose number is known only when it is written: beyond `after`, and beyond what is stored. */
+/** A copy whose sequence is only known when it is written: greater than `after`, and than the stored one. */
 export interface Advancing {
   readonly lane: LaneId;
   readonly after: number;
@@ -161,7 +161,7 @@ export interface Advancing {
   readonly holder: LeaseHolder;
 }
 
-/** Keeps the lane's newest state and the claim with it; answers its number, null: the lane is not this run's. */
+/** Saves the lane's newest state and keeps the claim; answers its sequence, or null if the lane is not this run's. */
 export function advance({ lane, after, document, holder }: Advancing): Change<number | null> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
@@ -180,14 +180,14 @@ export function advance({ lane, after, document, holder }: Advancing): Change<nu
   };
 }
 
-/** A run that writes a lane's state without working on it. `seen`: what it decided by. */
+/** A run that writes a lane's state without working on it. `seen` is the snapshot of its decision. */
 export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'> {
   readonly seen: Snapshot;
   readonly now: number;
   readonly why: string;
 }
 
-/** Replaces the state of a lane that no other run has, and that is as it was decided by. Answers whether it did. */
+/** Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers whether it did. */
 export function amend({ lane, document, holder, seen, now, why }: Amending): Change<boolean> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
@@ -202,7 +202,7 @@ export function amend({ lane, document, holder, seen, now, why }: Amending): Cha
   };
 }
 
-/** Takes the run's claim anew: its time begins again. */
+/** Renews the run's claim: its time begins again. */
 export function renewLease(lane: LaneId, lease: Lease): Change<null> {
   return (snapshot) => ({
     snapshot: withLane(snapshot, lane, (record) => renewRecord(record, lease) ?? record),
@@ -211,7 +211,7 @@ export function renewLease(lane: LaneId, lease: Lease): Change<null> {
   });
 }
 
-/** Gives the lane back, and what the run has reserved if it used nothing of it. */
+/** Releases the lane, and the reservation if the run used nothing of it. */
 export function release(
   lane: LaneId,
   { holder, isUnused, now }: { readonly holder: LeaseHolder; readonly isUnused: boolean; readonly now: number },
@@ -232,7 +232,7 @@ export function release(
 
 const NOTHING = { calls: 0, tokens: 0, costUsd: 0 };
 
-/** The snapshot as it stands once all runs are over. */
+/** Returns the snapshot as it is once all runs are over. */
 export function withoutLeases(snapshot: Snapshot): Snapshot {
   return lanesIn(snapshot).reduce(
     (next, lane) => withLane(next, lane, (record) => (record.lease === null ? record : { ...record, lease: null })),
@@ -240,7 +240,10 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
   );
 }
 
-/** Whether a run may still have the lane, after a change that was not made. Who was never seen with a claim to it has none, nor has anybody where nothing can be claimed. */
+/**
+ * Tells whether a run may still have the lane after a change that was not made. A run never seen with a claim has none,
+ * nor does any run if nothing can be claimed.
+ */
 export function mayHold(
   { kind, last }: { readonly kind: 'unguarded' | 'unavailable'; readonly last: Snapshot | null },
   lane: LaneId,
@@ -251,7 +254,10 @@ export function mayHold(
   return record === null || record.lease?.runTag === runTag;
 }
 
-/** Leaves an order for the lane's next run, whoever works on the lane now. Answers why it cannot be kept; null: it is. What waits for the probe of a circuit that it closes waits no more, wherever it is worked on next. */
+/**
+ * Leaves an order for the lane's next run, whichever run works on the lane now. Answers why it cannot be kept, or null.
+ * Issues that wait for the probe of a circuit that the order closes no longer wait, wherever they are worked on next.
+ */
 export function order(lane: LaneId, given: OrderGiven): Change<string | null> {
   return (snapshot) => {
     const parsed = laneIn(snapshot, lane);
@@ -272,7 +278,7 @@ export function order(lane: LaneId, given: OrderGiven): Change<string | null> {
   };
 }
 
-/** Changes the counters that all lanes share. Answers why that cannot be; null: it is done. */
+/** Changes the counters that all lanes share. Answers why that is impossible, or null. */
 export function changeUsage(
   change: (budget: Budget) => Budget,
   { message, now }: { readonly message: string; readonly now: number },
@@ -285,7 +291,7 @@ export function changeUsage(
   };
 }
 
-/** `8812093911`; with the number of a later attempt. */
+/** Returns `8812093911`, with the number of a later attempt. */
 function holderOf({ runId, runAttempt }: LeaseHolder): string {
   return runAttempt === 1 ? runId : `${runId} (attempt ${runAttempt})`;
 }

@@ -8,9 +8,9 @@ import { isSettled } from '../tasks/task.ts';
 import { laneIn, waitingIn, withLane, withWaiting, type Snapshot } from './snapshot.ts';
 
 /**
- * Whether a run that has nothing else to do looks at the lane of an issue: somebody asked something that nobody answered, a
- * run left something to publish, or was killed, or its work is not finished. Not while another run has it, and not again
- * where one looked and found nothing to do.
+ * Tells whether a run without other work examines the lane of an issue: a request is unanswered, a run left something
+ * to publish or was killed, or the work is unfinished. False while another run has the lane, or if one examined it and
+ * found nothing to do.
  */
 export function goesOn(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder & { readonly now: number }): boolean {
   const parsed = laneIn(snapshot, lane);
@@ -32,14 +32,17 @@ function isUnfinished({ lane, tasks, feedback }: LaneState): boolean {
   return (own.attempts > 0 && isOpen) || unanswered.length > 0;
 }
 
-/** The snapshot that knows that somebody asked something of the lane, which the run of now cannot read: a run that began before does not forget it at its end. */
+/**
+ * Returns the snapshot with an unanswered request for the lane, which the current run cannot read: a run that began
+ * before does not clear it at its end.
+ */
 export function withUnanswered(snapshot: Snapshot, lane: LaneId): Snapshot {
   return withLane(snapshot, lane, (record) =>
     record.goesOn === 'unanswered' ? record : { ...record, goesOn: 'unanswered' },
   );
 }
 
-/** The snapshot in which these tasks wait no more, since a person asks for them. */
+/** Returns the snapshot in which these tasks no longer wait, since a person asks for them. */
 export function withAsked(snapshot: Snapshot, asked: readonly TaskId[], now: number): Snapshot {
   const before = waitingIn(snapshot);
   const waiting = openAgain(before, asked, now);
@@ -51,7 +54,7 @@ export function withAsked(snapshot: Snapshot, asked: readonly TaskId[], now: num
   );
 }
 
-/** The snapshot in which these lanes have nothing to do: somebody looked, and claimed none. */
+/** Returns the snapshot in which these lanes have nothing to do: a run examined and did not claim them. */
 export function withNothingToDo(snapshot: Snapshot, lanes: readonly LaneId[]): Snapshot {
   return lanes.reduce(
     (next, lane) => withLane(next, lane, (record) => ({ ...record, goesOn: null, restsAt: record.sequence })),

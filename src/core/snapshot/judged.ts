@@ -10,28 +10,34 @@ export type CopyOfLane =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/** What is known of a lane. `origin`: where its state came from, for a person. */
+/** The knowledge about a lane. `origin` is where its state came from, for a person. */
 export type JudgedLane =
   | (Beside & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
-  /** There are copies, and none of them can be read. */
+  /** Copies exist, but none of them can be read. */
   | (Beside & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
   | (Beside & { readonly kind: 'absent' })
   | { readonly kind: 'newer'; readonly version: number; readonly origin: string }
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/** What is kept beside a state. `savedBy`: tag of the run that saved it, null: nobody knows; `warnings`: what was wrong with the state and with other copies of it, as sentences. */
+/**
+ * Data stored beside a state. `savedBy` is the tag of the run that saved it, null if it is unknown; `warnings` are
+ * sentences about problems of the state and of other copies.
+ */
 interface Beside extends Pick<LaneRecord, 'savedBy' | 'orders' | 'lease'> {
   readonly warnings: readonly string[];
 }
 
-/** The places by the names that people know. `standsIn`: the place that decides takes no writes of this run, so that a copy counts for what came since. */
+/**
+ * The names of the places for people. `standsIn` is set if the deciding place does not accept this run's writes, so
+ * that a copy counts for later changes.
+ */
 export interface Places {
   readonly decides: string;
   readonly copies: string;
   readonly standsIn: boolean;
 }
 
-/** A lane by the snapshot, which decides; a copy counts only while that takes no writes. */
+/** Judges a lane by the snapshot, which decides; a copy counts only while the snapshot accepts no writes. */
 export function judgeRecord(
   parsed: ParsedRecord,
   copy: CopyOfLane | null,
@@ -82,7 +88,7 @@ export function judgeRecord(
   return { kind: 'absent', ...beside(ahead(copy, 0, places)) };
 }
 
-/** A lane of which only copies are kept. */
+/** Judges a lane of which only copies are stored. */
 export function judgeCopy(
   copy: CopyOfLane,
   { lane, copies, now }: { readonly lane: LaneId; readonly copies: string; readonly now: number },
@@ -115,7 +121,7 @@ export function judgeCopy(
   };
 }
 
-/** The number up to which no copy tells anything more; null: any copy might, or has the transcript that the state names. */
+/** Returns the sequence up to which no copy adds anything; null if any copy might, or has the transcript that the state names. */
 export function sufficient(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
   if (parsed.kind !== 'record' || parsed.record.document === null) return null;
   const state = parseStateAt(parsed.record.document, lane, now);
@@ -132,7 +138,7 @@ function readableCopy(copy: CopyOfLane | null, lane: LaneId, now: number): Reada
   return parsed.kind === 'state' ? { ...copy, parsed } : null;
 }
 
-/** A copy that is further than the place that decides, as a sentence. */
+/** Returns a sentence about a copy that is newer than the deciding place. */
 function ahead(copy: CopyOfLane | null, sequence: number, { decides, copies }: Places): readonly string[] {
   if (copy?.kind !== 'found' || copy.sequence <= sequence) return [];
   const name = `The ${copies} holds #${copy.sequence} of this state and the ${decides}`;

@@ -19,24 +19,24 @@ import {
   type Snapshot,
 } from './snapshot.ts';
 
-/** The name under which earlier versions kept what all lanes share, beside the lanes. */
+/** The name under which earlier versions stored the data that all lanes share, beside the lanes. */
 const BUDGET_NAME = 'budget';
 
-/** Whether earlier versions kept something under this name: a lane, or the budget. */
+/** Tells whether earlier versions stored something under this name: a lane, or the budget. */
 export function isEarlierName(name: string): boolean {
   return name === BUDGET_NAME || isLaneId(name);
 }
 
 /**
- * What earlier versions kept, in texts of their own under the names of lanes and `budget`, as one snapshot. What cannot be
- * read stays unreadable: as a loss it is reported and not forgotten.
+ * Returns the texts that earlier versions stored under the names of lanes and `budget` as one snapshot. Unreadable ones
+ * stay unreadable, so that the loss is reported and not forgotten.
  */
 export function migrated(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
   const lanes = [...texts].filter(([name]) => isLaneId(name)).reduce(withLane, emptySnapshot);
   const text = texts.get(BUDGET_NAME);
   if (text === undefined) return lanes;
   const parsed = parseBudget(text, now);
-  // Counters that a newer version wrote were never beside texts of their own.
+  // A newer version's counters never existed beside separate texts.
   if (parsed.kind === 'newer') return new Map([...lanes, ['usage.json', text]]);
   const { waiting, unfinished, unanswered, looked } = earlierSchema.parse(tryJson(text));
   const marks = [
@@ -52,10 +52,10 @@ export function migrated(texts: ReadonlyMap<LaneId, string>, now: number): Snaps
     );
 }
 
-/** What the budget of earlier versions held beside usage. What cannot be read of it is asked again where it comes up. */
+/** The part of earlier versions' budget besides usage. Unreadable parts are looked up again when they are needed. */
 const earlierSchema = z
   .object({
-    /** What the first versions wrote of open circuits. */
+    /** Records of open circuits by the first versions. */
     circuits: z.array(openCircuitSchema).catch([]),
     waiting: z.array(waitingIssueSchema).catch([]),
     unfinished: z.array(z.string()).catch([]),

@@ -25,7 +25,7 @@ import {
 export interface Candidates {
   readonly issues: readonly TaskIssue[];
   readonly fileTasks: readonly Task[];
-  /** In the order in which tasks of the same priority are worked. */
+  /** The sources in the order in which tasks of the same priority are worked. */
   readonly sources: readonly TaskSourceName[];
   /** True if a person named this very issue: it is judged whatever its position. */
   readonly isByName: boolean;
@@ -66,7 +66,7 @@ export type AdmissionAnswer =
 
 /** The tasks of a lane that may be worked on now. */
 export interface JudgedTasks {
-  /** In the order of work. */
+  /** The tasks in the order of work. */
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   /** Texts of the issues that may be worked on, with the person who asked for each. */

@@ -20,7 +20,7 @@ import type { TaskProgress } from './task.ts';
 /** Number of consecutive STATUS: BLOCKED on a task that is believed. */
 const BLOCKED_IN_A_ROW = 2;
 
-/** Why an iteration's task is set aside; null if it is not. */
+/** The reason for setting an iteration's task aside; null if it is not set aside. */
 export type Aside = Verdict['setAside'];
 
 /** The judgement of an iteration that is over. */

@@ -31,14 +31,14 @@ export interface TaskComment {
 }
 
 /**
- * Why an open task may not be worked on. `needs-approval`: a person without write access changed its text after the
- * label was added. `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
- * `unchecked`: so far down the queue that this run did not look up its approval. `unread`: a failed check that this run
- * did not read, since it works on others first: they may have one cause. `held`: the lane's pull request is approved,
- * or about to be merged, and nobody asks for this task by name. `circuit-open`: earlier versions wrote it for a task
- * that opened the circuit of another lane. `withdrawn`: a person withdrew its issue while this run worked: it is
- * neither worked on nor reported as done. `unreadable`: a placeholder for a file, or a part of one, that cannot be
- * read.
+ * The reasons why an open task may not be worked on. `needs-approval`: a person without write access changed its text
+ * after the label was added. `dependency-unknown`, `dependency-cycle`: its dependency does not exist, or depends on it.
+ * `unchecked`: the task is so far down the queue that this run did not look up its approval. `unread`: a failed check
+ * that this run did not read, since it works on others first: they may have one cause. `held`: the lane's pull request
+ * is approved, or about to be merged, and nobody asks for this task by name. `circuit-open`: earlier versions wrote it
+ * for a task that opened the circuit of another lane. `withdrawn`: a person withdrew its issue while this run worked:
+ * it is neither worked on nor reported as done. `unreadable`: a placeholder for a file, or a part of one, that cannot
+ * be read.
  */
 export const taskObstacles = [
   'needs-approval',
@@ -58,9 +58,9 @@ export const queuedTaskSchema = z.object({
   /** 1 is highest. */
   priority: z.number(),
   dependsOn: z.array(z.string()),
-  /** True if it never blocks completion. */
+  /** True if the task never blocks completion. */
   optional: z.boolean(),
-  /** Why it may not be worked on although it is open; null if it may be. */
+  /** The reason why an open task may not be worked on; null if it may be. */
   obstacle: z.enum(taskObstacles).nullable(),
 });
 
@@ -74,7 +74,7 @@ export type QueuedTask = Immutable<z.infer<typeof queuedTaskSchema>>;
 export const taskStates = ['todo', 'in-progress', 'done', 'failed', 'blocked', 'stuck'] as const;
 export type TaskState = (typeof taskStates)[number];
 
-/** Why a task is failed, blocked or stuck. */
+/** The reasons for a failed, blocked or stuck task. */
 export const stuckReasons = [
   'max_iterations_per_task',
   'status_blocked',
@@ -127,9 +127,9 @@ export const taskProgressSchema = z.object({
   startedTree: objectId.nullable().default(null),
   /** HEAD after the iteration that finished it. */
   doneCommit: objectId.nullable().default(null),
-  /** Why it is failed, blocked or stuck; null if it is not. */
+  /** The reason why the task is failed, blocked or stuck; null if it is not. */
   reason: z.enum(stuckReasons).nullable().default(null),
-  /** How often in a row it was set aside, and when last; null if it made progress since. */
+  /** Number of times in a row that the task was set aside, and the last instant; null if it made progress since. */
   setAside: z.object({ times: count, at: instant }).nullable().default(null),
   /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
   refused: refusedWorkSchema.optional(),
@@ -175,7 +175,7 @@ export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
   return isFinished(progress) || isStuck(progress);
 }
 
-/** Tells whether it was given up for now: a person can continue with it at once. */
+/** Tells whether the task was given up for now: a person can continue with it at once. */
 export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'failed' || state === 'blocked' || state === 'stuck';
 }

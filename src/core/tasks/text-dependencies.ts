@@ -4,7 +4,7 @@ import { parseProse } from '../../markdown/prose.ts';
 export interface TextDependencies {
   /** Issues and pull requests of this repository. */
   readonly issues: readonly number[];
-  /** Those of other repositories, as `owner/repo#4`. */
+  /** Issues and pull requests of other repositories, as `owner/repo#4`. */
   readonly elsewhere: readonly string[];
   /** Names as people give them to tasks of a list: `T3`, `US-001`, `Task 2`. */
   readonly names: readonly string[];

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { oneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** More of it is not looked at. */
+/** Maximum number of items that are examined. */
 export const MOST_BESIDE = 50;
 
 const MAX_NAME_CHARS = 200;
 
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-/** Work that a git directory knows of and the work tree does not hold. `id`: the commit that it ends with; of a work tree, the tree of its files. */
+/** Work that a git directory knows of and the work tree lacks. `id` is the commit that it ends with, or for a work tree, the tree of its files. */
 const besideSchema = z.object({
   is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree']),
   name: z.string().min(1).max(4096),
@@ -21,10 +21,10 @@ const besideSchema = z.object({
 /** See `besideSchema`. */
 export type BesideWork = z.infer<typeof besideSchema>;
 
-/** Why it is left out, as a part of a sentence. */
+/** The reason for leaving out an item, as a part of a sentence. */
 export const BESIDE = 'it is beside the work tree, and only what is in the work tree is published';
 
-/** Why a path of the work tree is in its tree under a substitute for its content. */
+/** The reason why a path of the work tree is in its tree under a substitute for its content. */
 const standInSchema = z.discriminatedUnion('is', [
   z.object({ is: z.literal('repository') }),
   z.object({ is: z.literal('unreadable') }),
@@ -35,22 +35,22 @@ const standInSchema = z.discriminatedUnion('is', [
 /** See `standInSchema`. */
 export type StandIn = z.infer<typeof standInSchema>;
 
-/** GitHub takes no larger push; what an agent packs to be larger is not worth unpacking. */
+/** Maximum size of a pack in bytes: GitHub rejects larger pushes, and unpacking a larger one is pointless. */
 export const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** An answer has at most so many bytes, without the pack behind it. */
+/** Maximum size of an answer in bytes, without the pack behind it. */
 export const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** More paths are not named one by one. */
+/** Maximum number of paths that are named one by one. */
 export const MOST_PATHS = 100_000;
 
-/** So much of a pack is handed over at once. */
+/** Size in bytes of the parts in which a pack is handed over. */
 export const CHUNK_BYTES = 8 * 1024 * 1024;
 
-/** Longer words of the worker are cut. */
+/** Maximum length of the worker's words in characters; longer ones are cut. */
 export const MOST_WORDS = 2_000;
 
-/** Of git; in a text of JSON a character may stand for several bytes. */
+/** git's limit in bytes; in a JSON text a character may take several. */
 const LONGEST_PATH = 4_096;
 
 const MOST_WARNINGS = 20;
@@ -65,7 +65,7 @@ const treeEntry = z.object({ mode: z.string().regex(/^[0-7]{6}$/), id: objectId 
 
 const packBytes = z.int().positive().max(LARGEST_PACK_BYTES);
 
-/** What is asked of the worker that runs in the work tree as the agent's user, and what it answers. */
+/** The questions to the worker that runs in the work tree as the agent's user, with the schemas of its answers. */
 const answers = {
   open: z.object({ kind: z.literal('open') }),
   reset: z.object({ kind: z.literal('reset') }),
@@ -75,19 +75,19 @@ const answers = {
     tree: objectId,
     standIns: z.array(z.object({ path, standIn: standInSchema })).max(MOST_PATHS),
     beside: z.array(besideSchema).max(MOST_BESIDE).default([]),
-    /** Sizes of the packs with what is new: the commits up to `head`, and what `tree` has besides. null: nothing. */
+    /** Sizes of the packs with new content: the commits up to `head`, and what `tree` has besides; null if there is none. */
     packs: z.object({ commits: packBytes.nullable(), content: packBytes.nullable() }),
   }),
-  /** So many bytes of the pack follow. */
+  /** The number of bytes of the pack that follow. */
   pack: z.object({ kind: z.literal('pack'), bytes: z.int().positive().max(CHUNK_BYTES) }),
-  /** null: what is wanted is not at hand. */
+  /** null if the wanted content is missing. */
   'put-back': z.object({
     kind: z.literal('put-back'),
     paths: z.array(path).max(MOST_PATHS).nullable(),
-    /** What could not be put back: how it is, and what it counts as. null: it is not there. */
+    /** Paths that could not be put back: their state, and what it counts as; null if the path does not exist. */
     left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MOST_PATHS),
   }),
-  /** null: the patch would change nothing, or cannot be made. */
+  /** null if the patch would change nothing, or cannot be made. */
   'patch-of': z.object({ kind: z.literal('patch-of'), patch: z.string().max(LARGEST_PATCH_CHARS).nullable() }),
   leave: z.object({ kind: z.literal('leave') }),
   'read-texts': z.object({ kind: z.literal('read-texts'), texts: z.record(path, z.string()) }),
@@ -98,17 +98,17 @@ const answers = {
 
 const failed = z.object({ kind: z.literal('failed'), why: words });
 
-/** `why`: the worker's own words. */
+/** `why` contains the worker's own words. */
 type Failed = z.infer<typeof failed>;
 
 type Answers = { readonly [K in keyof typeof answers]: z.infer<(typeof answers)[K]> };
 
 export type TreeQuestion = keyof Answers;
 
-/** What the worker answers to a question of that kind. */
+/** The worker's answer to a question of that kind. */
 export type TreeAnswer<K extends TreeQuestion> = Answers[K];
 
-/** What the worker met on the way, to be reported. */
+/** Problems that the worker met, to be reported. */
 const asides = z.object({ warnings: z.array(words).max(MOST_WARNINGS) });
 
 /** An answer as the worker writes it: one line of JSON. */
@@ -117,13 +117,13 @@ interface ReadAnswer<K extends TreeQuestion> {
   readonly warnings: readonly string[];
 }
 
-/** The line with which the worker answers. */
+/** Returns the line with which the worker answers. */
 export function renderTreeAnswer(answer: TreeAnswer<TreeQuestion> | Failed, warnings: readonly string[]): string {
   const shortened = warnings.slice(0, MOST_WARNINGS).map((warning) => warning.slice(0, MOST_WORDS));
   return `${JSON.stringify({ ...answer, warnings: shortened })}\n`;
 }
 
-/** Reads an answer to a question of that kind; null: it is none. The agent may have written it. */
+/** Parses an answer to a question of that kind, which the agent may have forged; null if it is invalid. */
 export function parseTreeAnswer<K extends TreeQuestion>(kind: K, line: string): ReadAnswer<K> | null {
   const value = tryJson(line);
   const aside = asides.safeParse(value);
@@ -133,7 +133,7 @@ export function parseTreeAnswer<K extends TreeQuestion>(kind: K, line: string): 
     : null;
 }
 
-/** Continues a sentence about the path; GitHub takes no file of more than 100 MiB. */
+/** Returns the end of a sentence about the path; GitHub accepts no file of more than 100 MiB. */
 export function whyStandIn(standIn: StandIn): string {
   switch (standIn.is) {
     case 'repository':
@@ -147,7 +147,7 @@ export function whyStandIn(standIn: StandIn): string {
   }
 }
 
-/** What people and the agent call it. The name is the agent's. */
+/** Returns the name of the work for people and the agent. The agent chose that name. */
 export function nameOfBeside({ is, name }: BesideWork): string {
   const shown = oneLine(name, MAX_NAME_CHARS - 40);
   const names = {
@@ -160,9 +160,9 @@ export function nameOfBeside({ is, name }: BesideWork): string {
   return names[is];
 }
 
-/** What of it is new, or is not as it was. */
+/** Returns the items that are new or changed. */
 export function newBeside(before: readonly BesideWork[], now: readonly BesideWork[]): readonly BesideWork[] {
-  // The number of a stash is another one once there is a newer one.
+  // The number of a stash changes when a newer one is made.
   const keyOf = ({ is, name, id }: BesideWork): string => `${is} ${is === 'stash' ? '' : name} ${id}`;
   const known = new Set(before.map(keyOf));
   return now.filter((item) => !known.has(keyOf(item)));

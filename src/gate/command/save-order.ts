@@ -54,7 +54,7 @@ export function notKeptOf(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
-/** Returns true for every attempt but the first if the state is only in the cache, which keeps no orders. */
+/** Tells whether an earlier attempt of this run gave the order; with the cache alone, which keeps no orders, every later attempt counts as that. */
 function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolean {
   if (context.runAttempt === 1) return false;
   const orders = restored !== null && 'orders' in restored ? restored.orders : [];

@@ -28,7 +28,7 @@ export interface EventRow {
   readonly event: string;
   /** The types of the event; null if it has no types, or all count. */
   readonly types: readonly string[] | null;
-  /** What a run does, as one sentence for people. */
+  /** The run's reaction as one sentence for people. */
   readonly does: string;
   /** Returns the meaning of a payload, or null if it lacks the shape that GitHub documents. Throws a UserError for words that are not a command. */
   readonly parse: (payload: unknown, inputs: EventInputs) => Meaning | null;
@@ -203,7 +203,7 @@ export const EVENTS: readonly EventRow[] = [
     means: ({ workflow_run: run, workflow, repository }, inputs) => {
       const paths = [run.path, workflow?.path].map((path) => path?.replace(/@.*/, ''));
       if (inputs.ownWorkflow !== null && paths.includes(inputs.ownWorkflow)) return notForUs("The run is Ralph's own.");
-      // Its branch may belong to a fork, where it means nothing here.
+      // The branch of the run may belong to a fork, where it means nothing here.
       return run.head_repository?.id === repository.id
         ? checked({ ...run, branches: [run.head_branch ?? ''], home: repository.id }, inputs)
         : notForUs('The run is of a fork. Ralph works on branches of this repository only.');

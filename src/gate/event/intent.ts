@@ -10,7 +10,7 @@ export interface EventMeaning {
   readonly kind: 'for-us';
   /** The lanes that it names, which the run may claim. */
   readonly lanes: readonly LaneId[];
-  /** True if it may also mean a lane that its payload does not name. */
+  /** True if the event may also mean a lane that its payload does not name. */
   readonly mayBeOtherLane: boolean;
   readonly asker: Asker;
   /** The intent of the event. */
@@ -38,7 +38,7 @@ export function requesterOf(meaning: Meaning): { readonly by: string | null; rea
   }
 }
 
-/** What a run does for an event. */
+/** The reactions of a run to an event. */
 export type Intent =
   /** `actor` is the login of the person who started the run by hand; null if there is none or it is unknown. */
   | { readonly kind: 'work-queue'; readonly actor: string | null }

@@ -74,7 +74,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   });
 }
 
-/** What a run would begin with, or why it would make no call. */
+/** The start of a possible run, or the reason why it would make no call. */
 export type Preview =
   | ({ readonly kind: 'work' } & Pick<Admissible, 'lane' | 'tasks' | 'state' | 'notes'>)
   | { readonly kind: 'end'; readonly intake: Ended['intake'] };

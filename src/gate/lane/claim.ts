@@ -24,7 +24,7 @@ import type { Work } from '../../handover/intake.ts';
 import type { Released, Unavailable } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 
-/** What a run that waited may use now, or why that is unknown. */
+/** The budget of a run that waited, or the reason why it is unknown. */
 type Renewed = ({ readonly kind: 'renewed' } & Pick<Renewal, 'windows' | 'policy'>) | Unavailable;
 
 /** The result of claiming a lane. */
@@ -34,7 +34,7 @@ export type LaneClaim =
   | { readonly kind: 'changed' }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
-/** What a run may use: the repository's windows as it must see them (null if unknown), and its policy, bounded by its reservation. */
+/** The budget of a run: the repository's windows as the run must see them (null if unknown), and its policy, bounded by its reservation. */
 interface Granted {
   /** Tasks that another run may be working on now, and the latest instant at which that ends. */
   readonly elsewhere: ReadonlyMap<TaskId, number>;

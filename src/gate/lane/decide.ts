@@ -288,7 +288,7 @@ interface Work {
   readonly state: LaneState;
   readonly judged: JudgedTasks;
   readonly notes: Notes;
-  /** Where the lane's branch begins; null if it has not mattered yet. */
+  /** The start of the lane's branch; null if it has not mattered yet. */
   readonly found: FoundStart | null;
 }
 

@@ -55,7 +55,7 @@ type FoundPipeline =
   | { readonly kind: 'wrong'; readonly problems: readonly string[] }
   | { readonly kind: 'pipeline'; readonly pipeline: Pipeline; readonly warnings: readonly string[] };
 
-/** Where a pipeline is looked for, and what that needs. */
+/** The places to look for a pipeline, with the dependencies. */
 interface PipelineDeps extends Pick<GateDeps, 'variables'> {
   readonly repository: Pick<GateDeps['repository'], 'readTexts'>;
   readonly log: Pick<GateDeps['log'], 'info'>;

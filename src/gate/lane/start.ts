@@ -1,7 +1,7 @@
 import type { Forge, PullRequest } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
 
-/** Where a lane's branch begins this time. */
+/** The start of a lane's branch for this run. */
 export interface FoundStart {
   readonly start: LaneStart;
   /** The open pull request; null also for a closed one. */

@@ -26,7 +26,7 @@ export interface LookedAfter {
   readonly work: Intake | null;
   /** The end for a pull request that needs a person who was not notified; null if there is none. */
   readonly unheard: EndIntake | null;
-  /** Why a pull request that needs work cannot be worked on; null if there is no problem. */
+  /** The error for a pull request that needs work but cannot be worked on; null if there is none. */
   readonly problem: UserError | null;
   readonly warnings: readonly string[];
 }

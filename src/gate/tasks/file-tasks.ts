@@ -23,7 +23,7 @@ import type { GateDeps } from '../deps.ts';
 export interface BaseFiles {
   readonly sources: readonly FileSource[];
   readonly base: FileTexts;
-  /** Why other files of the checkout are not read, by path. */
+  /** The reasons why other files of the checkout are not read, by path. */
   readonly unread: FileTexts;
 }
 

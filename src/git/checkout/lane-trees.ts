@@ -24,7 +24,7 @@ const MOST_FILES_NAMED = 200;
 /** The state of a lane when it was opened. */
 export interface TreesOfLane {
   readonly branch: string;
-  /** Its newest commit at that time. */
+  /** The lane's newest commit at that time. */
   readonly start: ObjectId;
   /** Tip of the base branch. */
   readonly base: { readonly branch: string; readonly commit: ObjectId };

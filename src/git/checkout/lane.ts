@@ -56,7 +56,7 @@ export interface Opened {
   readonly repository: OwnRepository;
   /** The commit that the job checked out; null if the branch has no commit yet. */
   readonly startHead: ObjectId | null;
-  /** Why commits or files that the checkout lacks could not be fetched; null if none are missing. */
+  /** The reason why commits or files that the checkout lacks could not be fetched; null if none are missing. */
   readonly stillShallow: string | null;
 }
 

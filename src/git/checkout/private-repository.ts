@@ -15,7 +15,7 @@ import { copyIndex, headOf, type Workspace } from './workspace.ts';
  */
 export interface PrivateRepository {
   readonly git: Git;
-  /** Its git directory. */
+  /** The repository's git directory. */
   readonly folder: string;
   /** An index that follows the work tree; kept from one snapshot to the next, so that only changed files are read. */
   readonly indexFile: string;
@@ -35,7 +35,10 @@ export interface OwnSetup {
   readonly sparse: string | null;
 }
 
-/** `objects` is the folder of its objects; `borrowed` are further folders it can read, or null; `shallow` are commits whose past is missing. */
+/**
+ * The folders of a repository: `objects` contains its objects; `borrowed` are further folders it can read, or null;
+ * `shallow` are commits whose past is missing.
+ */
 interface OwnFolders {
   readonly folder: string;
   readonly objects: string;

@@ -1,6 +1,6 @@
 import { createGit, hasGit } from '../git.ts';
 
-/** Why the last commit lacks a file that exists. */
+/** The reason why the last commit lacks a file that exists. */
 export type Uncommitted = 'untracked' | 'ignored';
 
 /** Returns those files of a folder that the last commit lacks, by their paths in it; empty if there is no commit or no git. */

@@ -62,7 +62,7 @@ export interface RefNetworkOptions {
   readonly retryAfterMs?: number;
 }
 
-/** How the server is reached. `own`: with the git configuration and credentials of the person who runs this. */
+/** The access to the server. `own`: with the git configuration and credentials of the person who runs this. */
 type RefAccess = { readonly kind: 'token'; readonly token: string } | { readonly kind: 'own' };
 
 type Refused = { readonly kind: 'refused'; readonly why: string };

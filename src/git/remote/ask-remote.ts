@@ -17,7 +17,7 @@ export interface RemoteOptions {
   /** HTTP(S) URL of the repository, without user name or password. */
   readonly url: string;
   readonly token: string;
-  /** Only branches that start with it are ever pushed. */
+  /** Prefix of the only branches that are ever pushed. */
   readonly branchPrefix: string;
   /** The only branch whose commits a branch may merge; null means the default branch. */
   readonly baseBranch: string | null;

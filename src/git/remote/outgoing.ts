@@ -12,7 +12,7 @@ import { readRegular } from '../regular-files.ts';
 /** Maximum number of published commits that are searched: what builds on older ones is inspected again. */
 const MOST_PUBLISHED = 2000;
 
-/** How the server's branches are fetched: `ask` runs a git command that talks to the server, from the repository that it is given. */
+/** The source of the server's branches: `ask` runs a git command that talks to the server, from the repository that it is given. */
 interface PublishedSource extends Pick<BareRepositoryOptions, 'workFolder' | 'env' | 'hide'> {
   readonly url: string;
   readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;
@@ -38,7 +38,7 @@ interface Outgoing {
   readonly since: ObjectId;
 }
 
-/** Where commits wait to be published, and the rules of publishing. */
+/** The place of commits that wait to be published, and the rules of publishing. */
 interface OutgoingSource {
   /** Git directory of the quarantine; it may not exist yet. */
   readonly quarantineFolder: string;

@@ -25,15 +25,18 @@ export const ADAPTERS: Readonly<Record<AgentName, () => Promise<{ readonly cli: 
   command: () => import('../../agents/command/cli.ts'),
 };
 
-/** The agent's environment, and what holds the keys that were in it; null: they stay there. */
+/** The agent's environment, and the holder of the keys that were in it; null if they stay there. */
 export interface AgentLogin {
   readonly environment: Readonly<Record<string, string>>;
   readonly broker: PlacedBroker | null;
-  /** Whether the price of a model is known, so that a limit in dollars can bind it; null: nobody counts its requests. */
+  /** Tells whether the price of a model is known, so that a limit in dollars can be enforced; null if nothing counts its requests. */
   readonly hasPrice: ((model: string) => boolean) | null;
 }
 
-/** Opens the hosts of an agent's servers to it, and says which it does not get; throws a UserError where a variable that they need is not there. */
+/**
+ * Opens the hosts of an agent's MCP servers to it, and reports those that it does not get; throws a UserError if a
+ * variable that they need is missing.
+ */
 export function giveServers(
   { config, variables, log }: Pick<World, 'config' | 'variables' | 'log'>,
   {
@@ -64,7 +67,7 @@ export function giveServers(
     );
 }
 
-/** An agent by its table: what it does not offer is neither asked of it nor believed of what it prints. */
+/** Restricts an agent to its capabilities: others are neither requested nor believed in its output. */
 export function withinCapabilities(agent: Agent, { resume, denials }: Pick<Capabilities, 'resume' | 'denials'>): Agent {
   return {
     ...agent,
@@ -83,7 +86,7 @@ export function withinCapabilities(agent: Agent, { resume, denials }: Pick<Capab
   };
 }
 
-/** Takes the keys out of the agent's environment, where its provider is one that a broker can stand before; throws UserError for an address that is none. */
+/** Removes the keys from the agent's environment if a broker can be put in front of its provider; throws UserError for an invalid address. */
 export async function loginFor(
   agent: AgentName,
   given: Readonly<Record<string, string>>,
@@ -111,7 +114,7 @@ export async function loginFor(
   return { environment, broker, hasPrice: rest.protocol.hasPrice };
 }
 
-/** Says where an agent's own rules differ from `allowed-tools`; throws a UserError where it could do more, and nothing else would be its limit. */
+/** Reports where an agent's own rules differ from `allowed-tools`; throws a UserError if it could do more and nothing else would limit it. */
 export async function checkRules(
   { config, log }: Pick<World, 'config' | 'log'>,
   name: AgentName,
@@ -122,7 +125,7 @@ export async function checkRules(
   if (verdict.kind === 'said') log.warning(verdict.text);
 }
 
-/** The same for the steps of a pipeline that have rules of their own; what was said of `allowed-tools` is not said again. */
+/** Does the same check for the steps of a pipeline with rules of their own; reports about `allowed-tools` are not repeated. */
 export async function checkStepRules(
   { config, log }: Pick<World, 'config' | 'log'>,
   name: AgentName,

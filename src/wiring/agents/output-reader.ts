@@ -11,7 +11,7 @@ const DIALECTS: Readonly<Record<Exclude<ReadAgent, 'claude'>, () => Promise<{ re
   qwen: () => import('../../agents/qwen/events/dialect.ts'),
 };
 
-/** A reader of what the agent prints. */
+/** Creates a reader of the agent's output. */
 export const openReader: OpenReader = async (agent, now) => {
   if (agent === 'claude') {
     const { createOutputReader } = await import('../../agents/claude/output/reader.ts');

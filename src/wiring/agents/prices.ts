@@ -2,7 +2,7 @@ import { priceOfClaude } from '../../agents/claude/messages/prices.ts';
 import type { ChosenAgent } from '../../config/config.ts';
 import { priceOf, type Prices } from '../../core/spending/prices.ts';
 
-/** The models that the user chose and whose price nobody knows. GitHub's own service and a program of the user's ask for models by themselves. */
+/** Returns the user's models without a known price. GitHub's own service and a user's program choose models by themselves. */
 export function unpricedModels(
   order: readonly Pick<ChosenAgent, 'name' | 'model'>[],
   prices: Prices,

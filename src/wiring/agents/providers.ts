@@ -24,28 +24,28 @@ const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
   command: NO_PROVIDER,
 };
 
-/** How commits may name the agents, see Agent. */
+/** Returns the co-author lines that commits may have for the agents, see Agent. */
 export function coAuthorsOf(order: Order): readonly string[] {
   return order.flatMap(({ name }) => CO_AUTHORS[name] ?? []);
 }
 
-/** The variables by which an agent's CLI finds its provider. */
+/** Returns the variables by which an agent's CLI finds its provider. */
 export function providerOf(agent: AgentName): Provider {
   return PROVIDERS[agent];
 }
 
-/** Those of all agents: what holds a key of any is nobody's to see. */
+/** The variables of all agents: one with any agent's key must never be shown. */
 export const ALL_PROVIDERS: Provider = mergedProvider(AGENT_NAMES.map(providerOf));
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Order = readonly Pick<ChosenAgent, 'name'>[];
 
-/** What stands in the way of a login of any of the agents, as sentences; empty: all can log in. */
+/** Returns what prevents a login of any of the agents, as sentences; empty if all can log in. */
 export function loginProblemsOf(environment: Environment, order: Order): readonly string[] {
   return [...new Set(order.flatMap(({ name }) => loginProblems(environment, providerOf(name))))];
 }
 
-/** What keeps stored things from others: the keys of the agents that have one, each once, in their order. */
+/** Returns the keys that protect stored data: those of the agents that have one, each once, in their order. */
 export function lastingKeys(environment: Environment, order: Order): readonly string[] {
   return [...new Set(order.flatMap(({ name }) => providerKey(environment, providerOf(name)) ?? []))];
 }

@@ -34,10 +34,10 @@ import type { World } from '../world.ts';
 import { notIsolated, type Isolation, type Measured } from './isolation.ts';
 
 const END_GRACE_MS = 500;
-/** Without these a call is wasted. */
+/** Abilities without which a call is wasted. */
 const NEEDED: ReadonlySet<string> = new Set(['write to the work tree', 'write to its home', 'reach the broker']);
 
-/** The strongest isolation that was asked for and works here; throws a UserError where there is none, before anything is spent. */
+/** Returns the strongest isolation that was asked for and works here; throws a UserError if there is none, before anything is spent. */
 export async function isolate(world: World): Promise<Isolation> {
   const { config, context } = world;
   const { wanted } = config.isolation;
@@ -69,7 +69,7 @@ const BROKEN_BOUNDS =
 const OPEN_NETWORK =
   "Nothing limits the agent's network on this runner, because no firewall can be set up for its user. Use a runner where `isolation: namespace` works, such as GitHub's Ubuntu runners, or accept it with `allowed-hosts: any`.";
 
-/** The room, or why there is none; one whose network is open is none where that must not be. */
+/** Returns the agent's sandbox, or why there is none; one with an open network does not count if it must be limited. */
 async function openBounded(
   world: World,
   level: FailedLevel['level'],
@@ -134,7 +134,7 @@ async function isolatedIn(
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
-    // Conversations may have been put there before.
+    // Sessions may have been stored there before.
     await room.takeBack(room.folders.session);
     for (const { name } of config.agent.order) await mkdir(join(room.folders.session, name), { recursive: true });
     await room.give(room.folders.session);
@@ -196,11 +196,11 @@ async function isolatedIn(
   };
 }
 
-/** A package manager that takes longer is not worth the wait. */
+/** Maximum time in ms to ask a package manager: a longer wait is not worth it. */
 const QUESTION_MS = 3_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** What the proxy lets through: what was asked for, and the registries that this machine's own package managers use. */
+/** Returns the hosts that the proxy lets through: those of the inputs, and the registries of this machine's own package managers. */
 async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
   const asked = config.isolation.hosts;
   if (asked.kind !== 'registries-and') return allowedHosts(asked, []);
@@ -215,7 +215,7 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
       const { end, stdout } = await collectOutput(
         {
           ...{ file, args, environment: agentlessEnvironment(kept), input: '', timeoutMs: QUESTION_MS },
-          // Not in the checkout, whose settings are the lane's.
+          // Not in the checkout, whose settings belong to the lane.
           cwd: '/',
           family: { kind: 'group', graceMs: 0, leftover: 'end' },
         },
@@ -227,23 +227,23 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
   return allowedHosts(asked, registries);
 }
 
-/** In namespaces these folders are read-only, whoever may write them. */
+/** Warns of writable program folders. In namespaces these are read-only, whoever may write them. */
 async function warnOfOpenPrograms({ environment, context, log }: World): Promise<void> {
   const { programFoldersOf } = await import('../../isolation/program-folders.ts');
   const folders = await programFoldersOf(environment.PATH ?? '');
-  // What is in the work tree is the clean clone's for `verify`.
+  // For `verify`, those in the work tree come from the clean clone.
   const warning = openFoldersWarning(folders.filter(({ path }) => !isWithin(path, context.workspace)));
   if (warning !== null) log.warning(warning);
 }
 
-/** Package managers get neither tokens nor keys. */
+/** Returns the environment for package managers, without tokens and keys. */
 function agentlessEnvironment(entries: readonly (readonly [string, string])[]): Record<string, string> {
   return Object.fromEntries(
     entries.filter(([name]) => !/TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY$|API_?KEY|^INPUT_|^ACTIONS_/i.test(name)),
   );
 }
 
-/** What only the broker talks to, with the gateways that the run is told of. */
+/** Returns the hosts that only the broker contacts, including configured gateways. */
 function modelHosts({ environment, config }: World): readonly string[] {
   const agents = config.agent.order.map(({ name }) => name);
   const bases = Object.entries(environment).filter(([name]) => BASE_URL.test(name));
@@ -252,10 +252,10 @@ function modelHosts({ environment, config }: World): readonly string[] {
   return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
 }
 
-/** By which agents are told of another address of their provider. */
+/** Variables with which agents get another address of their provider. */
 const BASE_URL = /^(?:ANTHROPIC_(?:\w+_)?|OPENAI_|GOOGLE_GEMINI_|COPILOT_PROVIDER_)BASE_URL$/;
 
-/** What the probe found, as a clause; null: all is as it should be. */
+/** Returns the problem that the probe found, as a clause, or null. */
 function problemOf(probe: IsolationFacts['probe']): string | null {
   if (probe === null) return 'what it can reach could not be checked from its place';
   const { can, cannot, unknown } = meaningOf(probe.failed);

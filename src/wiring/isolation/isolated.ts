@@ -2,16 +2,16 @@ import type { IsolationFacts } from '../../core/isolation/probe.ts';
 import type { World } from '../world.ts';
 import { notIsolated, type Isolation } from './isolation.ts';
 
-/** An isolation that is made at its first use, and once. */
+/** An isolation that is created once, at its first use. */
 export interface Isolated {
   readonly open: () => Promise<Isolation>;
-  /** null: nothing has been measured. */
+  /** Returns the measured facts; null if nothing has been measured. */
   readonly facts: () => IsolationFacts | null;
-  /** Does nothing where none was made. */
+  /** Does nothing if none was created. */
   readonly close: () => Promise<string | null>;
 }
 
-/** For a run that works. */
+/** Creates the isolation of a run that works. */
 export function isolatedRun(world: World): Isolated {
   let made: Promise<Isolation> | null = null;
   let isolation: Isolation | null = null;
@@ -28,7 +28,7 @@ export function isolatedRun(world: World): Isolated {
   };
 }
 
-/** For what runs nothing of the lane. */
+/** The isolation of a run that runs nothing of the lane. */
 export const nothingToIsolate: Isolated = {
   open: () => Promise.resolve(notIsolated(null)),
   facts: () => null,

@@ -4,28 +4,31 @@ import type { HostRule } from '../../core/isolation/hosts.ts';
 import { listenOnLoopback } from '../../isolation/listening.ts';
 import type { Room } from '../../ports/room.ts';
 
-/** How a run keeps what runs the lane's code apart. */
+/** The isolation of a run's programs that run the lane's code. */
 export interface Isolation {
   readonly level: IsolationFacts['level'];
-  /** null: such programs run as this user. */
+  /** The agent's sandbox; null if such programs run as this user. */
   readonly room: Room | null;
-  /** A program's environment there. */
+  /** Returns a program's environment there. */
   readonly environmentFor: (given: Readonly<Record<string, string>>) => Record<string, string>;
-  /** A server becomes reachable from there; returns its port on 127.0.0.1. */
+  /** Makes a server reachable from there; returns its port on 127.0.0.1. */
   readonly listen: (server: Server) => Promise<number>;
-  /** Opens hosts beside those of the inputs; before `begin`. */
+  /** Opens hosts in addition to those of the inputs; must be called before `begin`. */
   readonly allow: (hosts: readonly HostRule[]) => void;
-  /** With the brokers' port: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
+  /**
+   * Closes the network except for the brokers' port, and measures what is open; must be called before the first
+   * program. Throws a UserError if it does not hold as asked for.
+   */
   readonly begin: (brokerPort: number | null) => Promise<void>;
-  /** Ends all processes there and counts what is left. */
+  /** Ends all processes there and counts the remaining ones. */
   readonly count: () => Promise<void>;
-  /** null: nothing was measured yet. */
+  /** Returns the measured facts; null if nothing has been measured yet. */
   readonly facts: () => IsolationFacts | null;
-  /** Removes what was made; returns what could not be, as a sentence; null: nothing. */
+  /** Removes what was created; returns what could not be removed, as a sentence, or null. */
   readonly close: () => Promise<string | null>;
 }
 
-/** What is measured beside the level. */
+/** The measurements besides the level. */
 export interface Measured {
   readonly network: IsolationFacts['network'];
   readonly probe: IsolationFacts['probe'];
@@ -33,7 +36,7 @@ export interface Measured {
   readonly processesLeft: number | null;
 }
 
-/** Programs run as this user; `why`: see `IsolationFacts`. */
+/** Returns the isolation in which programs run as this user; `why`: see `IsolationFacts`. */
 export function notIsolated(why: string | null): Isolation {
   let measured: Measured | null = null;
   return {

@@ -15,21 +15,21 @@ import { treeFolder } from '../../git/checkout/tree/tree-folder.ts';
 import { roomOptions, roomWorkerProgram } from './room-place.ts';
 import type { World } from '../world.ts';
 
-/** How the room is connected; a port is null where there is none. */
+/** The network of the agent's sandbox; a port is null if there is none. */
 interface RoomNetwork {
   readonly network: IsolationFacts['network'];
   readonly brokerPort: number | null;
   readonly proxyPort: number;
 }
 
-/** An address for documentation, which is nobody's. */
+/** An address reserved for documentation, where no host exists. */
 const OUTSIDE = { address: '192.0.2.1', port: 80 };
-/** It takes half a second, on a busy machine some more, and the program that asks has to be started. */
+/** Maximum time of the probe in ms: it takes half a second, more on a busy machine, plus the start of the program. */
 const PROBE_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const COMMAND_FILES = ['GITHUB_ENV', 'GITHUB_PATH', 'GITHUB_OUTPUT', 'GITHUB_STATE', 'GITHUB_STEP_SUMMARY'];
 
-/** Tries from the agent's place what must not be possible there; null: there was no answer that could be read. */
+/** Tries, from inside the agent's sandbox, what must be impossible there; returns null if there was no readable answer. */
 export async function probeRoom(
   world: World,
   { room, level }: Pick<OpenedRoom, 'room' | 'level'>,

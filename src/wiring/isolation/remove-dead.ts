@@ -2,7 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { RESERVATIONS, roomFolders } from './room-folders.ts';
 import type { World } from '../world.ts';
 
-/** Removes the rooms that dead runs of this user left on this machine, with their users, processes and mounts. For runs of every kind: where there is none, it looks into a folder or two. Never throws. */
+/**
+ * Removes the sandboxes that dead runs of this user left on this machine, with their users, processes and mounts. For
+ * runs of every kind: without any, it only looks into a folder or two. Never throws.
+ */
 export async function removeDeadRooms(environment: World['environment']): Promise<void> {
   try {
     const isRoom = (name: string): boolean => name.startsWith('ralph-room-');

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { World } from '../world.ts';
 
-/** Folders in which rooms may be made, the usual one first: on disk, or else beside the runner's checkouts. */
+/** Returns folders in which sandboxes may be created, the usual one first: on disk, or else beside the runner's checkouts. */
 export function roomFolders({ RUNNER_TEMP }: World['environment']): readonly [string, ...string[]] {
   return ['/var/tmp', ...(RUNNER_TEMP === undefined ? [] : [join(dirname(RUNNER_TEMP), '_ralph')])];
 }

@@ -10,40 +10,40 @@ import { RUNTIME_VERSION } from '../../isolation/rootless/install.ts';
 import { RESERVATIONS, roomFolders } from './room-folders.ts';
 import type { World } from '../world.ts';
 
-/** Returns the places for this run's room in which programs may be started. */
+/** Returns the places for this run's agent sandbox in which programs may be started. */
 export function roomPlaces(environment: World['environment']): RoomOptions['places'] {
   const mounts = readText('/proc/self/mountinfo');
   const [usual, ...others] = roomFolders(environment);
   const rooms = [usual, ...others].find((place) => !forbidsPrograms(realPathOf(place), mounts)) ?? usual;
   if (rooms !== usual && !existsSync(rooms)) {
     mkdirSync(rooms);
-    // The room's user passes through, whatever the mask of this process.
+    // The sandbox's user must pass through, whatever the umask of this process.
     chmodSync(rooms, 0o711);
   }
   return { rooms, reservations: RESERVATIONS };
 }
 
-/** Folder of the agent's CLI where the action installs it. */
+/** Returns the folder of the agent's CLI if the action installs it. */
 export function installFolder(world: World, { name, version }: Pick<ChosenAgent, 'name' | 'version'>): string {
   return join(toolFolder(world), `${name}-${version}`);
 }
 
-/** Where the action installs what it needs on this machine. */
+/** Returns the folder in which the action installs what it needs on this machine. */
 function toolFolder({ context, environment }: World): string {
   return join(environment.RUNNER_TOOL_CACHE ?? context.temp, 'ralph-action');
 }
 
-/** Folder of the library that makes a room without root. */
+/** Returns the folder of the library that creates a sandbox without root. */
 export function runtimeFolder(world: World): string {
   return join(toolFolder(world), `sandbox-runtime-${RUNTIME_VERSION}`);
 }
 
-/** Our worker in the room, see entries/room-worker.ts. */
+/** Returns our worker in the agent's sandbox, see entries/room-worker.ts. */
 export function roomWorkerProgram(actionFolder: string): RoomOptions['worker'] {
   return { file: process.execPath, args: [join(actionFolder, 'dist', 'room-worker.js')] };
 }
 
-/** What the room of this run is made of. */
+/** Returns the options of this run's agent sandbox. */
 export function roomOptions(world: World): RoomOptions {
   const { environment, context, runFolder, actionFolder, config } = world;
   const install = toolFolder(world);
@@ -93,13 +93,13 @@ function topOfMachine(): Parameters<typeof runnersFolders>[0] {
   }));
 }
 
-/** With the folder of the runner itself, which keeps its credentials there. */
+/** Returns the runner's folders, including the runner's own, which contains its credentials. */
 function runnerFolders(work: string): readonly string[] {
   const above = dirname(work);
   return existsSync(join(above, '.runner')) ? [work, above] : [work];
 }
 
-/** What runners make in a folder that is the system's as well: `REPOSITORY/REPOSITORY`, and folders of their own. */
+/** Returns the folders that runners create in a folder shared with the system: `REPOSITORY/REPOSITORY`, and folders of their own. */
 function checkoutsIn(work: string): readonly string[] {
   return foldersIn(work).filter((path) => {
     const name = basename(path);
@@ -107,7 +107,7 @@ function checkoutsIn(work: string): readonly string[] {
   });
 }
 
-/** Other runners of this machine, with their credentials and checkouts: where runners usually are, and beside this one. */
+/** Returns other runners of this machine, with their credentials and checkouts: at the usual places, and beside this one. */
 function otherRunners(work: string): readonly string[] {
   const places = new Set([
     '/',
@@ -128,12 +128,12 @@ function foldersIn(folder: string): readonly string[] {
   }
 }
 
-/** The runner's `_work`, with every checkout of the machine; not a folder of the system. */
+/** Tells whether a folder is the runner's `_work`, with every checkout of the machine, and not a folder of the system. */
 function isFilled(folder: string): boolean {
   return !['/', '/tmp', '/var', '/usr', '/opt', '/etc', '/var/tmp', '/dev/shm', '/home'].includes(folder);
 }
 
-/** Where a program is, and what it is a part of when npm installed it. */
+/** Returns the folder of a program, and of its package if npm installed it. */
 function programFolders(path: string): readonly string[] {
   const real = realPathOf(path);
   const packages = /^(.*\/node_modules)\//.exec(real)?.[1];
@@ -144,12 +144,12 @@ function realPathOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // That it is not there is said where it is started.
+    // A missing program is reported when it is started.
     return path;
   }
 }
 
-/** Whether a room of these options lacks a folder. */
+/** Tells whether a sandbox with these options hides a folder. */
 export function isHiddenFolder(path: string, { hidden, visible, checkout, environment }: RoomOptions): boolean {
   const shown = [...visible, checkout, ...toolFolders(environment)];
   const isIn = (folders: readonly string[]): boolean =>

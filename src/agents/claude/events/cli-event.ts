@@ -35,7 +35,7 @@ export type CliEvent =
       /** Time in ms that the CLI waits before it tries again. */
       readonly delayMs: number;
       readonly status: number | null;
-      /** For example `rate_limit`. */
+      /** Name of the error, for example `rate_limit`. */
       readonly error: string | null;
     }
   | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
@@ -58,9 +58,9 @@ export interface Failure {
   readonly subtype: string | null;
   /** Error of the synthetic assistant message, for example `authentication_failed`. */
   readonly error: string | null;
-  /** For example `connection_failed`. */
+  /** Name of the API error, for example `connection_failed`. */
   readonly apiError: string | null;
-  /** For example `prompt_too_long`. */
+  /** Reason of the end, for example `prompt_too_long`. */
   readonly terminalReason: string | null;
   /** HTTP status of the provider's answer. */
   readonly status: number | null;
@@ -69,7 +69,7 @@ export interface Failure {
 export interface RateLimit {
   /** True if the provider refuses calls now. */
   readonly rejected: boolean;
-  /** For example `five_hour`. */
+  /** Type of the limit, for example `five_hour`. */
   readonly type: string | null;
   /** Instant in seconds since the epoch. */
   readonly resetsAt: number | null;

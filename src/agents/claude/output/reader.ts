@@ -77,7 +77,7 @@ interface Reading {
 /** Number of broken objects in a row after which the output is not JSON: parsing more would cost far more than reading. */
 const MAX_FAILURES = 10_000;
 
-/** The same limit for text that starts like an event, which is worth more attempts. */
+/** Maximum number of broken objects in a row that start like an event, which are worth more attempts. */
 const MAX_EVENT_FAILURES = 50_000;
 
 /** Maximum size of a tool result that is parsed just for display, in bytes. */

@@ -71,7 +71,7 @@ function parsePart(type: string, part: JsonObject): readonly AgentEvent[] {
     case 'step_finish':
       return [
         { kind: 'turns', more: 1 },
-        // It reports 0 for a model whose price it does not know.
+        // OpenCode reports 0 for a model whose price it does not know.
         { kind: 'used', tokens: tokensOf(part['tokens']), costUsd: asAmount(part['cost']) || null },
         ...(part['reason'] === 'stop' ? [{ kind: 'end' as const, failure: null }] : []),
       ];

@@ -42,7 +42,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
     const said = events.find(({ kind }) => kind === 'text');
     if (said?.kind === 'text') [texts.before, texts.last] = [texts.last, said.text];
     const end = events.find(({ kind }) => kind === 'end');
-    // It first shows its own error as a message of the agent.
+    // Qwen Code first shows its own error as a message of the agent.
     const isOwn = end?.kind === 'end' && end.failure?.text === texts.last;
     const begun = line['session_id'] === session ? [] : sessionEvents(line['session_id'], UUID);
     session = line['session_id'];

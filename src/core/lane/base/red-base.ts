@@ -26,7 +26,7 @@ export const redBaseSchema = z.object({
   command: z.string().max(200),
   /** Fingerprints of its failures. */
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),
-  /** Its last failure, for people; empty if it printed nothing. */
+  /** The last failure, for people; empty if the command printed nothing. */
   words: z.string().max(MAX_SHOWN_CHARS),
 });
 

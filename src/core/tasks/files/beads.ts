@@ -247,7 +247,7 @@ function dependencies(
   return {
     of: (bead) => {
       const parents = [...above(bead)];
-      // A task below a parent need not wait for what its parent waits for within that parent: that may be its sibling.
+      // A task does not inherit its parent's wait for another task below that parent, which may be its sibling.
       const inherited = parents.flatMap((parent) =>
         blockers(parent).filter((id) => !above(beads.get(id) ?? parent).has(parent)),
       );

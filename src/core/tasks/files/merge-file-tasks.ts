@@ -37,7 +37,7 @@ function placedAs(asked: Task, { source }: Task): Task {
   return { ...asked, source: source.kind === 'prd' ? { ...source, issue } : source };
 }
 
-/** What is known about a lane apart from its progress and its files. */
+/** Facts about a lane apart from its progress and its files. */
 interface LaneFacts {
   readonly beginsAgain: boolean;
   /** True if a person retried all tasks that their file marks as failed or blocked. */

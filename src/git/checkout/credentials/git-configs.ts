@@ -5,9 +5,9 @@ import type { Workspace } from '../workspace.ts';
 
 /** Config files of git directories, which may be missing. */
 export interface GitConfigs {
-  /** Those of the checkout and its submodules. */
+  /** Config files of the checkout and its submodules. */
   readonly own: readonly string[];
-  /** Those of other git directories in its work tree, or that something in it leads to. */
+  /** Config files of other git directories in the work tree, or that something in it leads to. */
   readonly nested: readonly string[];
   /** Places that could not be searched, or that exceeded the limits. */
   readonly unsearched: readonly string[];

@@ -23,9 +23,9 @@ export interface MergedTrees {
   readonly settled: ObjectId;
   /** Files that a person should look at: with markers, or with the content of one side only. */
   readonly conflicts: readonly string[];
-  /** Those conflicts that have markers. */
+  /** Conflicts that have markers. */
   readonly marked: readonly string[];
-  /** Those conflicts that git wrote under another name, since both sides use their path for different things. */
+  /** Conflicts that git wrote under another name, since both sides use their path for different things. */
   readonly beside: readonly string[];
   /** Lock files that conflicted; they are as the base has them. */
   readonly lockFiles: readonly string[];
@@ -144,7 +144,7 @@ function parseStage(record: string): readonly Stage[] {
   return path === '' ? [] : [{ path, mode, id, stage: Number(stage) as Stage['stage'] }];
 }
 
-/** How a conflict is laid, and the base's version of the file if that is used. */
+/** The way in which a conflict is laid, and the base's version of the file if that is used. */
 interface Settled {
   readonly path: string;
   /** The kind of resolution. `base`: the base's version, since both cannot be in one file; `kept`: the version of the only side that has one. */

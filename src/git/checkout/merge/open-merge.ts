@@ -28,7 +28,7 @@ export interface OpenMerge extends MergedTrees {
   readonly before: ObjectId;
 }
 
-/** Why a file of a merge is left out while it is as git left it. */
+/** The reason for leaving out a file of a merge that is as git left it. */
 const MARKED = 'it still has conflict markers';
 
 const BESIDE = 'both branches have something else at its place: give it a name of its own, or remove it';
@@ -156,7 +156,7 @@ async function textsOf(
   return texts;
 }
 
-/** What is committed of an open merge. `judged` are the agent's own changes; the other changes are the base's. */
+/** The changes that are committed of an open merge. `judged` are the agent's own; the others are the base's. */
 interface MergeChanges {
   readonly all: readonly Change[];
   readonly judged: readonly Change[];

@@ -14,7 +14,7 @@ import { copyIndex, type Workspace, type WorkspacePlace } from '../workspace.ts'
 import type { AsFound } from './found/as-found.ts';
 import type { BesideQuestion } from './found/beside.ts';
 
-/** What a worker needs to know about the work tree; all of it was read before an agent could touch it. */
+/** The worker's setup for the work tree; all of it was read before an agent could touch the tree. */
 export interface TreeSetup {
   readonly place: WorkspacePlace;
   /** Settings and excludes of our git directories over it. */

@@ -20,7 +20,7 @@ import { treeFolder, type TreeKind } from './tree-folder.ts';
 import type { OwnSetup, PrivateRepository } from '../private-repository.ts';
 import { readConfig, type Workspace, type WorkspacePlace } from '../workspace.ts';
 
-/** Where trees are laid, and what they are made of. The checkout is only read. */
+/** The places of trees, and what the trees are made of. The checkout is only read. */
 export interface TreeOptions {
   readonly workspace: Workspace;
   /** Bound to the checkout's own objects and files. */
@@ -47,7 +47,7 @@ export interface LaidCommit {
   readonly hasIgnored: boolean;
   /** Folders of objects in which the tree finds its commits: nothing in the tree can write there. */
   readonly objects: readonly string[];
-  /** In a sparse checkout, files that differ from this commit are laid whatever the patterns say. */
+  /** The commit whose differences are laid in a sparse checkout whatever the patterns say. */
   readonly sparseSince: ObjectId;
 }
 

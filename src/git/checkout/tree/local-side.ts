@@ -24,7 +24,7 @@ interface ExchangeSides {
   readonly own: PrivateRepository;
   /** Commits of `own` whose past is missing. */
   readonly roots: readonly ObjectId[];
-  /** Commits that it has, with all their objects. */
+  /** Commits of `own`, with all their objects. */
   readonly heads: readonly ObjectId[];
 }
 

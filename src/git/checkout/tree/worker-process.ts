@@ -33,7 +33,7 @@ interface HeldOutput {
 export interface TreeWorkerCommand {
   readonly file: string;
   readonly args: readonly string[];
-  /** Its whole environment. */
+  /** The worker's whole environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** Maximum time of one answer, in ms. */
   readonly answerMs?: number;

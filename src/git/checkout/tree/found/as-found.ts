@@ -81,7 +81,7 @@ export function withoutFound(changes: readonly Change[], list: readonly AsFound[
   });
 }
 
-/** Returns the entry that counts: an unchanged mode is taken from the commit even if the content changed, and vice versa. */
+/** Returns the entry that counts: a mode that is as found is taken from the commit even if the content changed, and vice versa. */
 function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeEntry | null {
   if (now === null || found === null || counted === null)
     return now?.id === found?.id && now?.mode === found?.mode ? counted : now;
