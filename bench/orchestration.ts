@@ -8,7 +8,7 @@ import { createSampleProject, startGitRemote } from '../sandbox/git-remote.ts';
 import { readInputDefaults } from '../sandbox/runner.ts';
 import { ACTION_FOLDER, TOKEN } from '../sandbox/sandbox.ts';
 import { parseInputs } from '../src/config/inputs.ts';
-import { initialState } from '../src/core/lane/state.ts';
+import { initialState } from '../src/core/lane/state/state.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { createRepository } from '../src/git/checkout/checkout.ts';
 import { treeFolder } from '../src/git/checkout/tree/tree-folder.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { MAX_SESSION_BYTES } from '../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../src/core/lane/state/state.ts';
 import { createSeal, encrypt } from '../src/state/seal.ts';
 import { spread, type Row, type Spread } from './measure.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../core/agent-names.ts';
-import { MAX_SESSION_BYTES } from '../core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../core/lane/state/state.ts';
 import { tryJson } from '../core/text/try-json.ts';
 
 /** An agent's encrypted transcript. */

@@ -15,7 +15,7 @@ import type { Policy } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { Change, TaskShare } from '../core/lane/change.ts';
-import type { Check, LaneState } from '../core/lane/state.ts';
+import type { Check, LaneState } from '../core/lane/state/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, ShownProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';

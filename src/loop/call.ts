@@ -11,7 +11,7 @@ import { callObstacle } from '../core/pipeline/readme-check.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { mayBeTheConversation } from '../core/agents/fresh-call.ts';
 import { resetSession } from '../core/lane/session.ts';
-import { bookCallUsage, chargeCallAt } from '../core/lane/settle.ts';
+import { bookCallUsage, chargeCallAt } from '../core/lane/settle/settle.ts';
 import type { CallUsage } from '../core/lane/ledger.ts';
 import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';

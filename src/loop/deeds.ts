@@ -2,7 +2,7 @@ import { leaseOf } from '../config/config.ts';
 import { formatInstant, leftInWords, MINUTE_MS, nextMark } from '../core/countdown.ts';
 import { serializeWait, serializeWithdrawal } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import { type Deed, ITERATED, type Known, knownAfter } from '../core/loop/next-deed.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, withdrawalWarning, withdrawTasks } from '../core/people/withdrawal.ts';

@@ -2,7 +2,7 @@ import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
 import { addRun, measured } from '../core/lane/change.ts';
 import { checkSubject } from '../core/lane/check.ts';
 import { startRun } from '../core/lane/decide.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import { type Deed, type LoopSituation, nextDeed, NOTHING_KNOWN } from '../core/loop/next-deed.ts';
 import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { documentsNamed, promptFiles, promptTask } from '../core/open-ended/prompt-task.ts';

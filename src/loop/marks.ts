@@ -1,7 +1,7 @@
 import type { AgentName } from '../core/agent-names.ts';
 import { agentToCall } from '../core/lane/decide.ts';
 import { dropSession, resetUnfitSession, sessionOf, turnTo } from '../core/lane/session.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import { PROGRESS_PLACES } from '../core/prompt/places.ts';
 import { type FileTask, PRD_ARCHIVE_PATH, taskFilePaths } from '../core/tasks/files/form/root-plan.ts';

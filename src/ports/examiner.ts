@@ -1,6 +1,6 @@
 import type { Asked } from '../core/doctor/facts.ts';
 import type { Finding } from '../core/doctor/finding.ts';
-import type { Check } from '../core/lane/state.ts';
+import type { Check } from '../core/lane/state/state.ts';
 
 /** The facts that a run knows of its lane before its set-up is checked. */
 export interface KnownLane {

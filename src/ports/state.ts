@@ -2,7 +2,7 @@ import type { Change, Snapshot } from '../core/snapshot/snapshot.ts';
 import type { SaveAnswer } from '../core/snapshot/changes.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { Order } from '../core/sharing/orders.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 
 /** Holds and changes what the repository knows. Time-bounded; never throws. */

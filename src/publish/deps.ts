@@ -1,5 +1,5 @@
 import type { Config, RunContext } from '../config/config.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';

@@ -7,7 +7,7 @@ import {
   waitsForApproval,
   type LifecycleLabel,
 } from '../core/people/labels.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';

@@ -1,7 +1,7 @@
 import { recordRound } from '../core/feedback/answered.ts';
 import { isKnownRed } from '../core/lane/check.ts';
-import { loseProgress } from '../core/lane/settle.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import { loseProgress } from '../core/lane/settle/settle-published.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';

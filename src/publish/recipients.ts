@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import { labellerOf } from '../core/people/consent.ts';
 import type { Need } from '../core/people/notifications.ts';
 import { issueOfId, type TaskId } from '../core/tasks/ids.ts';

@@ -4,7 +4,7 @@ import { provenAnswers } from '../core/feedback/unproven.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
 import { shareOf, type TaskShare } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
-import { type Check, initialState, type LaneState } from '../core/lane/state.ts';
+import { type Check, initialState, type LaneState } from '../core/lane/state/state.ts';
 import { callsRemaining, usageAt } from '../core/lane/windows.ts';
 import { openedBy } from '../core/others/left-circuit.ts';
 import { callsIn } from '../core/pipeline/step-record.ts';

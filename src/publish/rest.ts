@@ -13,7 +13,7 @@ import { leaseOf } from '../config/config.ts';
 import { advance, claim, release, settled } from '../core/snapshot/changes.ts';
 import { emptySnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
 import { stillAsked } from '../core/sharing/waiting-issues.ts';
-import { initialState, type LaneState } from '../core/lane/state.ts';
+import { initialState, type LaneState } from '../core/lane/state/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/phrase.ts';

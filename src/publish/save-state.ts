@@ -1,7 +1,8 @@
 import { leaseOf } from '../config/config.ts';
 import { hasConversation } from '../core/lane/session.ts';
-import { endRun, recordPublished } from '../core/lane/settle.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import { endRun } from '../core/lane/settle/settle.ts';
+import { recordPublished } from '../core/lane/settle/settle-published.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { advance, save, settled } from '../core/snapshot/changes.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AgentName } from '../core/agent-names.ts';
 import { agentToCall } from '../core/lane/decide.ts';
 import { sessionsOf } from '../core/lane/session.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';

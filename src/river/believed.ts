@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { recordedFacts } from '../core/isolation/texts.ts';
 import { callsOf, type JournalEntry, parseJournalLine } from '../core/journal/journal.ts';
-import { initialState, type LaneState, parseStateAt, probeState, serializeState } from '../core/lane/state.ts';
+import { initialState, type LaneState, parseStateAt, probeState } from '../core/lane/state/state.ts';
+import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { type Outcome, outcomeSchema } from '../core/outcome.ts';
 import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, deflate, inflate } from 'node:zlib';
-import { MAX_SESSION_BYTES } from '../core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../core/lane/state/state.ts';
 import type { Seal, Sealed } from '../ports/state.ts';
 
 export interface SealOptions {

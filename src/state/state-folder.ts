@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../core/lane/state.ts';
+import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../core/lane/state/state.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { FoundCopy, PartialCopy, Seal } from '../ports/state.ts';
 import { textOf } from '../errors.ts';

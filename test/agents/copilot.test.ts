@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { TOOL_CACHE } from '../../sandbox/sandbox.ts';
 import type { Step } from '../../sandbox/scripted-model/step.ts';
 import { cli } from '../../src/agents/copilot/cli.ts';
-import { MAX_SESSION_BYTES } from '../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../src/core/lane/state/state.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { GREETER } from './greeter.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseBudget } from '../../src/core/sharing/budget.ts';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
-import { parseState, type LaneState } from '../../src/core/lane/state.ts';
+import { parseState, type LaneState } from '../../src/core/lane/state/state.ts';
 import { IS_DEEP } from '../runs.ts';
 import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseState, type LaneState } from '../../src/core/lane/state.ts';
+import { parseState, type LaneState } from '../../src/core/lane/state/state.ts';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
 import { git } from '../../sandbox/git.ts';
 import { events } from '../../sandbox/sandbox.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ThreadNow } from '../../src/core/feedback/pull-request-now.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
-import type { LaneState } from '../../src/core/lane/state.ts';
+import type { LaneState } from '../../src/core/lane/state/state.ts';
 import type { Work } from '../../src/handover/intake.ts';
 import type { RunRecord } from '../../src/river/run-record.ts';
 import { HOUR, noon, task } from '../unit/core/core-fixtures.ts';

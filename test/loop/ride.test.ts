@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseState, type LaneState } from '../../src/core/lane/state.ts';
+import { parseState, type LaneState } from '../../src/core/lane/state/state.ts';
 import { untouched } from '../../src/core/tasks/queue.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { RunRecord } from '../../src/river/run-record.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { IsolationFacts } from '../../src/core/isolation/probe.ts';
 import type { HandedIntake } from '../../src/handover/intake.ts';
 import { lostWork, receiveWork, serializeWork } from '../../src/handover/work-parcel.ts';
-import { initialState } from '../../src/core/lane/state.ts';
+import { initialState } from '../../src/core/lane/state/state.ts';
 import { noon } from './core/core-fixtures.ts';
 import { policy } from './report/fixtures.ts';
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { asObject, type JsonObject } from '../reading/agent-event.ts';
 import type { ExportedSession } from './cli.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { answerKinds } from '../../core/feedback/memory.ts';
-import { verdictSchema } from '../../core/lane/verdict.ts';
+import { verdictSchema } from '../../core/lane/verdict/verdict.ts';
 import type { Immutable } from '../../core/policy.ts';
 import { outcomeSchema } from '../../core/outcome.ts';
 

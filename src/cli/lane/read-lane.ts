@@ -1,4 +1,4 @@
-import { initialState, type LaneState } from '../../core/lane/state.ts';
+import { initialState, type LaneState } from '../../core/lane/state/state.ts';
 import { type Budget, emptyBudget, type ParsedBudget, windowsFor } from '../../core/sharing/budget.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../../core/policy.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { openOrders, type Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';

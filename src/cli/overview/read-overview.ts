@@ -1,5 +1,5 @@
 import type { LedgerDay } from '../../core/lane/ledger.ts';
-import { initialState } from '../../core/lane/state.ts';
+import { initialState } from '../../core/lane/state/state.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
 import { fileSources, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';

@@ -1,5 +1,5 @@
 import type { JournalEntry } from '../journal/journal.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import { LEFT_OUT, type LeftOutReason, leftOutReasons } from '../review/left-out.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf, withEach } from '../tasks/queue.ts';

@@ -18,9 +18,9 @@ import {
   chargeCallAt,
   settle,
   type Settled,
-} from '../lane/settle.ts';
-import type { LaneState } from '../lane/state.ts';
-import type { Verdict } from '../lane/verdict.ts';
+} from '../lane/settle/settle.ts';
+import type { LaneState } from '../lane/state/state.ts';
+import type { Verdict } from '../lane/verdict/verdict.ts';
 import { withdrawTasks } from '../people/withdrawal.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import type { QueuedTask } from '../tasks/task.ts';

@@ -4,7 +4,7 @@ import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { failsAsBase, redBaseOf } from './base/red-base.ts';
 import { noSignals } from './circuit.ts';
-import type { Check, LaneState } from './state.ts';
+import type { Check, LaneState } from './state/state.ts';
 import { withTransition } from './session.ts';
 
 /** The subject of a check: a commit, and the hash of the verify commands. */

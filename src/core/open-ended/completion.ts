@@ -2,7 +2,7 @@ import { isPromptTask, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isFinished } from '../tasks/task.ts';
 import type { Outcome } from '../outcome.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
 /** Tells whether the run ended because several claims of the agent are believed, which is the only way in which a prompt gets done. */

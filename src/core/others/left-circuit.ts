@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatInstant } from '../countdown.ts';
 import { type Circuit, type CircuitReason, unreadableCircuit } from '../lane/circuit.ts';
 import { type Transition, withTransition } from '../lane/session.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import { oneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 

@@ -1,6 +1,6 @@
 import { countSet } from '../lane/circuit.ts';
 import { isOutOfRounds, provenAnswers } from '../feedback/unproven.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';

@@ -1,5 +1,5 @@
 import { reopen } from '../lane/check.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../tasks/queue.ts';

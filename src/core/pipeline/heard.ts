@@ -1,6 +1,6 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
-import { configurationProblem } from '../lane/verdict.ts';
+import { configurationProblem } from '../lane/verdict/verdict.ts';
 import type { AgentStep, Pipeline, Step } from './pipeline.ts';
 import { circuitOf, probeAtOf, type StepMemory, type StepRecord, type StepResult } from './step-record.ts';
 

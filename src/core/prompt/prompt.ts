@@ -1,6 +1,6 @@
 import type { Verification } from '../evidence.ts';
 import type { CircuitView } from '../lane/circuit.ts';
-import type { LastIteration } from '../lane/state.ts';
+import type { LastIteration } from '../lane/state/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
 import { capped, oneLine } from '../text/phrase.ts';

@@ -4,7 +4,7 @@ import { progressOf, withEach } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { isFinished, MAX_SERVER_WORDS_CHARS, type TaskProgress } from '../tasks/task.ts';
 import { capped } from '../text/phrase.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
 /** Number of refusals in a row after which a task waits for a person. */

@@ -2,7 +2,7 @@ import type { AgentName } from '../agent-names.ts';
 import { believableProviders, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
 import type { Circuit } from '../lane/circuit.ts';
 import { bookCall, bookUsage, type LedgerDay } from '../lane/ledger.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import { chargeCall, chargeUsage, openWindows, tighter, type Windows } from '../lane/windows.ts';
 import { believableStep, believableSteps } from '../pipeline/step-record.ts';
 import { allowedCalls, type Policy } from '../policy.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LedgerDay } from '../lane/ledger.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import {
   believableWindows,
   chargeUsage,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isFeedback } from '../feedback/subject.ts';
 import { forgetRounds } from '../feedback/rounds.ts';
-import { resetCircuit, retryTask } from '../lane/settle.ts';
-import type { LaneState } from '../lane/state.ts';
+import { resetCircuit, retryTask } from '../lane/settle/settle-circuit.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 import { anyInstant, type Immutable, instant } from '../policy.ts';
 import { progressOf, withEach } from '../tasks/queue.ts';

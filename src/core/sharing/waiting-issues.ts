@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../countdown.ts';
 import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import { kindOfProgress } from '../people/needs.ts';
 import { aboutLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { type Immutable, instant } from '../policy.ts';

@@ -1,5 +1,5 @@
 import { provenAnswers } from '../feedback/unproven.ts';
-import { parseState, type LaneState } from '../lane/state.ts';
+import { parseState, type LaneState } from '../lane/state/state.ts';
 import { keepsOut, type LeaseHolder } from '../sharing/lease.ts';
 import { openAgain } from '../sharing/waiting-issues.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';

@@ -1,5 +1,5 @@
-import { safeParts, signedParts, withSafeParts, type CachedState } from '../lane/cached-state.ts';
-import { parseStateAt, type LaneState, type ParsedState } from '../lane/state.ts';
+import { safeParts, signedParts, withSafeParts, type CachedState } from '../lane/state/cached-state.ts';
+import { parseStateAt, type LaneState, type ParsedState } from '../lane/state/state.ts';
 import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import type { LaneId } from '../tasks/ids.ts';
 import { namesOf, sentence } from '../text/phrase.ts';

@@ -1,4 +1,4 @@
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 import {
   type ApprovalNotice,

@@ -1,4 +1,4 @@
-import type { LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state/state.ts';
 import type { ReadableComments } from '../people/comments.ts';
 import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';

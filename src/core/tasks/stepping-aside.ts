@@ -10,8 +10,9 @@ import {
   probingCircuit,
   record,
 } from '../lane/circuit.ts';
-import type { LaneState } from '../lane/state.ts';
-import type { IterationFacts, Judgement, Verdict } from '../lane/verdict.ts';
+import type { LaneState } from '../lane/state/state.ts';
+import type { Judgement, Verdict } from '../lane/verdict/verdict.ts';
+import type { IterationFacts } from '../lane/verdict/claims.ts';
 import type { Policy } from '../policy.ts';
 import { awake, isPromptTask, setAside, type TaskId } from './ids.ts';
 import { isEligible, progressOf } from './queue.ts';

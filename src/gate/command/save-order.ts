@@ -1,5 +1,6 @@
 import { leaseOf } from '../../config/config.ts';
-import { type LaneState, serializeState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
+import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import { applyOrders, type OrderGiven, type OrderKind, tasksToRetry } from '../../core/sharing/orders.ts';
 import { order, save } from '../../core/snapshot/changes.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';

@@ -13,7 +13,7 @@ import type { CheckDetails, CheckNow, PullRequestNow, Standing } from '../../cor
 import { subjectFound, mergeSubjects } from '../../core/feedback/rounds.ts';
 import { askedReviews, askedThreads, authorsOf, forgottenAnswers } from '../../core/feedback/reviews/threads.ts';
 import { threadTaskId } from '../../core/feedback/subject.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';

@@ -1,7 +1,8 @@
 import { jobsOf, leaseOf } from '../../config/config.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { initialState, type LaneState, serializeState } from '../../core/lane/state.ts';
+import { initialState, type LaneState } from '../../core/lane/state/state.ts';
+import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import { tighter } from '../../core/lane/windows.ts';
 import { stopBeforeWork } from '../../core/loop/next-deed.ts';
 import type { McpServer } from '../../core/mcp/values.ts';

@@ -1,50 +1,34 @@
 import { leftChecks } from '../../core/feedback/checks/checks.ts';
-import { holdOf } from '../../core/feedback/pull-request-now.ts';
 import { hasUnpostedAnswers } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { checkSubject, reconsiderBase } from '../../core/lane/check.ts';
-import { stopBeforeWork } from '../../core/loop/next-deed.ts';
-import { probeNow } from '../../core/lane/settle.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import { probeNow } from '../../core/lane/settle/settle-circuit.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
+import { stopBeforeWork } from '../../core/loop/next-deed.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
-import { goesOn as goesOnByItself, withAsked } from '../../core/snapshot/going-on.ts';
-import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
 import { waitForOthers } from '../../core/sharing/elsewhere.ts';
+import { withAsked } from '../../core/snapshot/going-on.ts';
+import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
-import { issueLane, nameOfLane, taskIdOfIssue, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
+import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { wakeEdited } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { namesOf, sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
+import { type Answer, endIntake, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { readFeedback, type PullRequestStanding, type ReadFeedback } from '../feedback/read.ts';
+import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/trust.ts';
-import {
-  findTasks,
-  issuesOfLane,
-  issuesWithBranch,
-  listTasks,
-  prepareOpenTasks,
-  type Request,
-} from '../tasks/sources.ts';
+import { findTasks, issuesOfLane, listTasks, prepareOpenTasks, type Request } from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
-import {
-  baseBranch,
-  checkBeforeSpending,
-  judgeLane,
-  type KeptLane,
-  loadLane,
-  reopenProgress,
-  type RestoredLane,
-  tooManyOpen,
-} from './restore.ts';
+import { type Look, readKeptLane, notesOf, type Restored, restoreFrom, unread } from './kept-lane.ts';
+import { baseBranch, checkBeforeSpending, type KeptLane, reopenProgress, tooManyOpen } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -76,7 +60,7 @@ export interface Admissible {
 
 /** Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the run. */
 export async function decide(deps: GateDeps, request: Request): Promise<Admissible | Ended> {
-  const look = await lookAtLane(deps, request);
+  const look = await readKeptLane(deps, request);
   const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, goesOn: look.goesOn, kept: look.kept });
   if (isWorkedElsewhere(deps, request, look)) return ended(allElsewhere(request));
 
@@ -133,32 +117,6 @@ export function namedBy({ requested, issues }: Request): readonly TaskId[] {
   return requested === 'by-name' ? issues.map(({ number }) => taskIdOfIssue(number)) : [];
 }
 
-/** The stored lane, and the branches of all lanes. */
-interface Look {
-  readonly kept: KeptLane;
-  readonly branch: string;
-  readonly branches: Readonly<Record<string, string>>;
-  /** The head of its remote branch; null if it has none. */
-  readonly remoteHead: string | null;
-  readonly goesOn: readonly Issue[];
-}
-
-async function lookAtLane(deps: GateDeps, { id, requested, issues }: Request): Promise<Look> {
-  const { branchPrefix } = deps.config;
-  const branch = branchPrefix + id;
-  // The state is read before the branches: if a run ends between the two, we see its branch, and our claim detects its
-  // save.
-  const kept = await loadLane({ lane: id, deps });
-  const branches = await deps.remote.branches(branchPrefix);
-  const { snapshot } = kept;
-  const asker = { runTag: deps.runTag, ...deps.context, now: deps.clock.now() };
-  // Unfinished work of a lane is on its branch.
-  const isLeft = (lane: LaneId): boolean =>
-    branches[branchPrefix + lane] !== undefined && snapshot !== null && goesOnByItself(snapshot, lane, asker);
-  const goesOn = requested === 'by-queue' ? issues.filter(({ number }) => isLeft(issueLane(number))) : [];
-  return { kept, branch, branches, remoteHead: branches[branch] ?? null, goesOn };
-}
-
 /** Returns true if no work is left for this lane. */
 function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }: Look): boolean {
   const { purpose, files, prompt } = request;
@@ -187,45 +145,6 @@ function isOfEarlierCommit({ purpose }: Request, { remoteHead }: Look): boolean 
 function ofEarlierCommit({ log }: GateDeps, { branch }: Look): EndIntake {
   log.info(`Nothing to do: the check is not of the newest commit of ${branch}.`);
   return endIntake({ kind: 'idle', reason: 'not_for_us' });
-}
-
-function restoreFrom({ kept, branches, remoteHead }: Look, deps: GateDeps, { id, requested }: Request): RestoredLane {
-  const restored = judgeLane(kept, {
-    lane: id,
-    expected: remoteHead !== null,
-    elsewhere: requested === 'by-queue' ? issuesWithBranch(branches, deps.config) : [],
-    deps,
-  });
-  deps.log.info(`state: ${restored.note}`);
-  return restored;
-}
-
-function notesOf(
-  restored: RestoredLane,
-  said: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
-  { warnings, notices }: Pick<Notes, 'warnings' | 'notices'> = { warnings: [], notices: [] },
-): Notes {
-  return {
-    restored: restored.note,
-    notices,
-    warnings: [...restored.warnings, ...said.warnings, ...warnings],
-    claimedBy: restored.claimedBy,
-    found: [],
-    checks: said.checks,
-    held: heldBy(said),
-  };
-}
-
-const unread = { warnings: [], checks: null, standing: null };
-
-function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
-  const hold = standing === null ? null : holdOf(standing);
-  return standing === null || hold === null ? null : { hold, isDraft: standing.isDraft, refusal: null };
-}
-
-interface Restored {
-  readonly look: Look;
-  readonly restored: RestoredLane;
 }
 
 async function paused(

@@ -1,5 +1,5 @@
 import { jobsOf } from '../../config/config.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { definitionOf, labelChange, type LifecycleLabel } from '../../core/people/labels.ts';
 import { needsOfPullRequest, needsOfTask } from '../../core/people/notifications.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';

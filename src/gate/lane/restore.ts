@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { initialState, type LaneState, probeState } from '../../core/lane/state.ts';
+import { initialState, type LaneState, probeState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Outcome } from '../../core/outcome.ts';

@@ -1,4 +1,4 @@
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { issueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import type { ReadableComments } from '../../core/people/comments.ts';
 import { accountsThatMatter, type Consent, consentAsBefore, judgeConsent } from '../../core/people/consent.ts';
 import { definitionOf, labelChange } from '../../core/people/labels.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource, type FileSource } from '../../core/tasks/ids.ts';
 import { grouped } from '../../core/grouped.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { promptBeside } from '../../core/open-ended/prompt-task.ts';
 import {
   type AdmissionAnswer,

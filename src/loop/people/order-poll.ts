@@ -1,5 +1,5 @@
 import { openOrders, type Order } from '../../core/sharing/orders.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { recordIn } from '../../core/snapshot/snapshot.ts';
 import type { ReadSnapshot } from '../../ports/state.ts';
 import type { LoopDeps } from '../deps.ts';

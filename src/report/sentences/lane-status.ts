@@ -4,7 +4,7 @@ import { formatInstant } from '../../core/countdown.ts';
 import { provenAnswers } from '../../core/feedback/unproven.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Change } from '../../core/lane/change.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';

@@ -9,7 +9,7 @@ import { withPipelineOf } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { endIntake, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../../loop/deps.ts';
 import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';

@@ -1,8 +1,9 @@
-import { endRun, loseProgress, recordPublished } from '../../core/lane/settle.ts';
+import { endRun } from '../../core/lane/settle/settle.ts';
+import { loseProgress, recordPublished } from '../../core/lane/settle/settle-published.ts';
 import { leaseOf } from '../../config/config.ts';
 import { advance, save } from '../../core/snapshot/changes.ts';
 import { hasConversation } from '../../core/lane/session.ts';
-import type { LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { whyOf } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/phrase.ts';

@@ -3,7 +3,7 @@ import { documentOf, type HandedFile, type HandedIntake, parseHandedIntake, type
 import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
 import { changeFactTexts } from '../../core/isolation/texts.ts';
 import { hasConversation } from '../../core/lane/session.ts';
-import { parseState, type LaneState } from '../../core/lane/state.ts';
+import { parseState, type LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { UserError } from '../../errors.ts';

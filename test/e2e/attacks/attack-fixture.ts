@@ -8,7 +8,7 @@ import { afterAll, describe, inject, test } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
 import type { RunningMain } from '../../../sandbox/runner.ts';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
-import type { LaneState } from '../../../src/core/lane/state.ts';
+import type { LaneState } from '../../../src/core/lane/state/state.ts';
 import { identitiesOf } from '../../../src/runner/run-context.ts';
 import { noOwnMachine } from '../../own-machine.ts';
 import { IS_DEEP } from '../../runs.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LaneState } from '../../../src/core/lane/state.ts';
+import type { LaneState } from '../../../src/core/lane/state/state.ts';
 import type { Scene } from '../e2e-fixture.ts';
 import { storedState } from './attack-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { editIssue } from '../../../sandbox/github/people.ts';
-import type { LaneState } from '../../../src/core/lane/state.ts';
+import type { LaneState } from '../../../src/core/lane/state/state.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
 import { attackBy, leftBy, repel, type Attack } from './attack-fixture.ts';

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { projectSlug } from '../../../src/agents/claude/try-key.ts';
 import { cli } from '../../../src/agents/claude/cli.ts';
 import { createRedactor } from '../../../src/core/text/redact.ts';
-import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { readStateFolder, writeStateFolder } from '../../../src/state/state-folder.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';

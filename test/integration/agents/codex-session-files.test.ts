@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cli, tokensOfCodexSession } from '../../../src/agents/codex/cli.ts';
-import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const DAY = 'sessions/2026/11/26';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cli, resetSettings, tokensSince } from '../../../src/agents/copilot/cli.ts';
-import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const redact = (text: string): string => text.replaceAll('s3cr3t-value', '***');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
+import { MAX_STATE_BYTES } from '../../../src/core/lane/state/state.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import { addIssue, loseState, savedDocument } from '../stage/river.ts';
 import { bodyOf, BRANCH, explainer, next, notices, reviewed, worker } from './reviewing.ts';

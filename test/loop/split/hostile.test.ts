@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { IsolationFacts } from '../../../src/core/isolation/probe.ts';
-import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { type LaneState, parseState } from '../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { withEach } from '../../../src/core/tasks/queue.ts';
 import { isBegun } from '../../../src/core/tasks/task.ts';
 import { DAY_MS } from '../../../src/core/countdown.ts';

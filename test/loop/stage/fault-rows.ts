@@ -1,5 +1,5 @@
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
-import { STATE_VERSION } from '../../../src/core/lane/state.ts';
+import { STATE_VERSION } from '../../../src/core/lane/state/state.ts';
 import { UserError } from '../../../src/errors.ts';
 import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { addCommit } from './in-memory.ts';

@@ -1,7 +1,7 @@
 import { isFeedback } from '../../../src/core/feedback/subject.ts';
 import { windowsFor } from '../../../src/core/sharing/budget.ts';
 import { expiryOf, type Lease } from '../../../src/core/sharing/lease.ts';
-import { parseState, type LaneState } from '../../../src/core/lane/state.ts';
+import { parseState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import type { Work } from '../../../src/handover/intake.ts';
 import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, stuck } from './behaviours.ts';

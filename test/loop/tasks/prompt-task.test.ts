@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { type LaneState, parseState } from '../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { nextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';

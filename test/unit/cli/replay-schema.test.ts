@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { replayJsonSchema } from '../../../src/cli/inspect/replay-schema.ts';
 import { chainLine, CHAIN_START } from '../../../src/core/journal/parse-journal.ts';
 import { ralph } from './fixture.ts';
-import { initialState } from '../../../src/core/lane/state.ts';
+import { initialState } from '../../../src/core/lane/state/state.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
 import { idle, noon, progress, task } from '../core/core-fixtures.ts';
 import { record } from '../core/journal/journal-fixtures.ts';

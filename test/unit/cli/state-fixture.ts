@@ -3,7 +3,8 @@ import type { OpenPlaces, StatePlace } from '../../../src/cli/lane/read-lane.ts'
 import { emptyBudget, type Budget } from '../../../src/core/sharing/budget.ts';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Lease } from '../../../src/core/sharing/lease.ts';
-import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { emptySnapshot, laneIn, lanesIn, withBudget } from '../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { createMemoryPlace, createShared, withFaults, type FaultyPlace } from '../../loop/stage/snapshot-place.ts';

@@ -4,9 +4,10 @@ import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from
 import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
 import type { Policy } from '../../../src/core/policy.ts';
 import { classifyDenials } from '../../../src/core/lane/denials.ts';
-import { beginIteration, bookCallUsage, endRun, settle } from '../../../src/core/lane/settle.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
-import type { IterationFacts, Verdict } from '../../../src/core/lane/verdict.ts';
+import { beginIteration, bookCallUsage, endRun, settle } from '../../../src/core/lane/settle/settle.ts';
+import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import type { Verdict } from '../../../src/core/lane/verdict/verdict.ts';
+import type { IterationFacts } from '../../../src/core/lane/verdict/claims.ts';
 import type { PromptParts } from '../../../src/core/prompt/prompt.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
 

@@ -18,7 +18,7 @@ import {
   renderReusableWorkflow,
   REUSABLE_WORKFLOW,
 } from '../../../scripts/reusable-workflow.ts';
-import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../../../src/core/lane/state/state.ts';
 import { COMMANDS } from '../../../src/core/people/command.ts';
 import { usualPace } from '../../../src/github/client.ts';
 import { cacheTimeouts } from '../../../src/state/cache-store.ts';

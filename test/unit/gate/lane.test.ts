@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { initialState, STATE_VERSION } from '../../../src/core/lane/state.ts';
+import { initialState, STATE_VERSION } from '../../../src/core/lane/state/state.ts';
 import { UserError } from '../../../src/errors.ts';
 import { judgeLane } from '../../../src/gate/lane/restore.ts';
 import { finisher, steadyWorker, stuck } from '../../loop/stage/behaviours.ts';

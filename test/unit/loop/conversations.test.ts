@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AGENT_NAMES } from '../../../src/core/agent-names.ts';
-import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 import { packed, sealedOf } from '../../../src/handover/conversations.ts';
 import { runs } from '../../runs.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { initialState } from '../../../src/core/lane/state.ts';
+import { initialState } from '../../../src/core/lane/state/state.ts';
 import { QUEUE } from '../../../src/core/tasks/ids.ts';
 import { sessionToResume } from '../../../src/loop/marks.ts';
 import type { FoundTranscript } from '../../../src/ports/state.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { laneOf } from '../../../src/report/facts.ts';
 import { publish } from '../../../src/publish/publish.ts';
-import { parseState } from '../../../src/core/lane/state.ts';
+import { parseState } from '../../../src/core/lane/state/state.ts';
 import { UserError } from '../../../src/errors.ts';
 import { boaster, finisher, steadyWorker, stuck } from '../../loop/stage/behaviours.ts';
 import { addCommit } from '../../loop/stage/in-memory.ts';

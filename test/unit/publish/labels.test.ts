@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LifecycleLabel } from '../../../src/core/people/labels.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import type { TaskObstacle, TaskProgress } from '../../../src/core/tasks/task.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
 import { labelWishes, labelWishesOfEnd, publishLabels } from '../../../src/publish/labels.ts';

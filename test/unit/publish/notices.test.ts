@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { markerOf } from '../../../src/core/people/notifications.ts';
-import { initialState } from '../../../src/core/lane/state.ts';
+import { initialState } from '../../../src/core/lane/state/state.ts';
 import type { ApprovalNotice } from '../../../src/core/people/consent.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
 import { publishComments } from '../../../src/publish/answers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Check } from '../../../src/core/lane/state.ts';
+import type { Check } from '../../../src/core/lane/state/state.ts';
 import type { HeadCheck, WorkedReport } from '../../../src/handover/report.ts';
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';

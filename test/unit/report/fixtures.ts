@@ -6,8 +6,8 @@ import type { JournalEntry } from '../../../src/core/journal/journal.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import type { Policy } from '../../../src/core/policy.ts';
 import type { ShownProgress } from '../../../src/core/tasks/task.ts';
-import type { LaneState } from '../../../src/core/lane/state.ts';
-import type { Verdict } from '../../../src/core/lane/verdict.ts';
+import type { LaneState } from '../../../src/core/lane/state/state.ts';
+import type { Verdict } from '../../../src/core/lane/verdict/verdict.ts';
 import { policy as defaults, task } from '../core/core-fixtures.ts';
 import type { AnsweredReport, LaneView, TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 

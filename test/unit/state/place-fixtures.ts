@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 import { MAX_CLOSED_BYTES, createSeal, sealWith } from '../../../src/state/seal.ts';
 
 const options = { credential: 'sk-ant-0123456789', repository: 'octo/app' };

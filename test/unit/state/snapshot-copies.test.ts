@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Session } from '../../../src/core/lane/session.ts';
-import { serializeState } from '../../../src/core/lane/state.ts';
+import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
 import type {
   Conversations,

@@ -10,7 +10,7 @@ import * as codex from '../../../../src/agents/codex/cli.ts';
 import * as gemini from '../../../../src/agents/gemini/cli.ts';
 import * as opencode from '../../../../src/agents/opencode/cli.ts';
 import * as qwen from '../../../../src/agents/qwen/cli.ts';
-import { MAX_SESSION_BYTES } from '../../../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../../../src/core/lane/state/state.ts';
 
 const UUID = '0f0e0d0c-1111-4222-8333-444455556666';
 const SES = `ses_${'a'.repeat(26)}`;

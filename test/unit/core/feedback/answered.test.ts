@@ -8,7 +8,7 @@ import {
 } from '../../../../src/core/feedback/answered.ts';
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
-import { initialState } from '../../../../src/core/lane/state.ts';
+import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { noon, task } from '../core-fixtures.ts';

@@ -8,17 +8,12 @@ import {
   reviewTaskId,
   threadTaskId,
 } from '../../../../src/core/feedback/subject.ts';
-import { safeParts, signedParts, withSafeParts } from '../../../../src/core/lane/cached-state.ts';
-import { loseProgress } from '../../../../src/core/lane/settle.ts';
+import { safeParts, signedParts, withSafeParts } from '../../../../src/core/lane/state/cached-state.ts';
+import { loseProgress } from '../../../../src/core/lane/settle/settle-published.ts';
 import { addIteration, noChange, noShare } from '../../../../src/core/lane/change.ts';
 import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
-import {
-  initialState,
-  MAX_STATE_BYTES,
-  parseState,
-  serializeState,
-  type LaneState,
-} from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState, MAX_STATE_BYTES, parseState } from '../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { applyOrders } from '../../../../src/core/sharing/orders.ts';
 import { parseTaskName } from '../../../../src/core/tasks/ids.ts';
 import { isPlanComplete, nextTask, untouched, withinReach } from '../../../../src/core/tasks/queue.ts';

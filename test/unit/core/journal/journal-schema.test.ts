@@ -8,7 +8,7 @@ import {
 } from '../../../../src/core/journal/journal.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { taskObstacles } from '../../../../src/core/tasks/task.ts';
-import { initialState } from '../../../../src/core/lane/state.ts';
+import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { noon, policy } from '../core-fixtures.ts';
 import { entry, OUTCOMES } from '../../report/fixtures.ts';
 import {

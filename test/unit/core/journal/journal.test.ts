@@ -9,8 +9,8 @@ import {
   type JournalEntry,
   type JournalStart,
 } from '../../../../src/core/journal/journal.ts';
-import { beginIteration, settle } from '../../../../src/core/lane/settle.ts';
-import { STATE_VERSION } from '../../../../src/core/lane/state.ts';
+import { beginIteration, settle } from '../../../../src/core/lane/settle/settle.ts';
+import { STATE_VERSION } from '../../../../src/core/lane/state/state.ts';
 import { analysis, evidence, MINUTE, noon, play, policy, progress, task } from '../core-fixtures.ts';
 import { OUTCOMES } from '../../report/fixtures.ts';
 

@@ -4,7 +4,7 @@ import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { changePolicy } from '../../../../src/config/agent-inputs.ts';
 import { parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import { replay, whatIf } from '../../../../src/core/journal/replay.ts';
-import { endRun } from '../../../../src/core/lane/settle.ts';
+import { endRun } from '../../../../src/core/lane/settle/settle.ts';
 import { HOUR, MINUTE, policy, task } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 import { runs } from '../../../runs.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../../../src/core/lane/check.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 
 const NOW = 1_795_000_000_000;

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import { isWorthWaiting } from '../../../../src/core/loop/next-deed.ts';
-import { endRun, recordPublished, resetCircuit, retryTask } from '../../../../src/core/lane/settle.ts';
-import { initialState, probeState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { endRun } from '../../../../src/core/lane/settle/settle.ts';
+import { recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
+import { resetCircuit, retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
+import { initialState, probeState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
 import { resetUnfitSession, keepSession } from '../../../../src/core/lane/session.ts';
-import { endRun, settle } from '../../../../src/core/lane/settle.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { endRun, settle } from '../../../../src/core/lane/settle/settle.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { analysis, evidence, HOUR, MINUTE, noon, play, policy, task } from '../core-fixtures.ts';
 
 const session = { id: 'abc-1', startedAt: noon - 30 * HOUR, lastUsedAt: noon, taskId: 'issue-1' };

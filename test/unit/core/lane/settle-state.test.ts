@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { closedCircuit, noSignals } from '../../../../src/core/lane/circuit.ts';
-import { endRun, loseProgress, recordPublished, resetCircuit, retryTask } from '../../../../src/core/lane/settle.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { endRun } from '../../../../src/core/lane/settle/settle.ts';
+import { loseProgress, recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
+import { resetCircuit, retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { beginIteration, recordDoneCommit, settle } from '../../../../src/core/lane/settle.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { beginIteration, settle } from '../../../../src/core/lane/settle/settle.ts';
+import { recordDoneCommit } from '../../../../src/core/lane/settle/settle-published.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Evidence } from '../../../../src/core/evidence.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
-import { needsVerification } from '../../../../src/core/lane/verdict.ts';
+import { needsVerification } from '../../../../src/core/lane/verdict/verdict.ts';
 import { analysis, evidence, HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
 const finishes: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: false } };

@@ -7,7 +7,7 @@ import {
   sessionsOf,
   turnTo,
 } from '../../../../src/core/lane/session.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 
 const session = (id: string, lastUsedAt = noon) => ({ id, startedAt: noon, lastUsedAt, taskId: 'issue-1' });

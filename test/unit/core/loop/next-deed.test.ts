@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startRun, type RunSoFar } from '../../../../src/core/lane/decide.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import {
   ITERATED,
   knownAfter,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { alsoDoneAs, endsOpenEnded, settleOpenEnded } from '../../../../src/core/open-ended/completion.ts';
-import { initialState, parseState, serializeState } from '../../../../src/core/lane/state.ts';
+import { initialState, parseState } from '../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { progressOf } from '../../../../src/core/tasks/queue.ts';
 import { describeStep, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { unreadableCircuit, viewCircuit } from '../../../../src/core/lane/circuit.ts';
 import { honourLeftCircuit } from '../../../../src/core/others/left-circuit.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, MINUTE, noon, policy } from '../core-fixtures.ts';
 
 const PATH = '.ralph/.circuit_breaker_state';

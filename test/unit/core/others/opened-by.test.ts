@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { honourLeftCircuit, openedBy } from '../../../../src/core/others/left-circuit.ts';
-import { initialState } from '../../../../src/core/lane/state.ts';
+import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, idle, noon, play, playAgain, progress } from '../core-fixtures.ts';
 
 const left = { path: '.ralph/.circuit_breaker_state', text: '{"state":"OPEN"}', hash: 'h' };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { acceptWork, recordLeftOut, withPlaces } from '../../../../src/core/refusals/left-out.ts';
-import { retryTask } from '../../../../src/core/lane/settle.ts';
-import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
+import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
 import { progressOf, untouched } from '../../../../src/core/tasks/queue.ts';
 import { MAX_SERVER_WORDS_CHARS } from '../../../../src/core/tasks/task.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { believedBefore, believedState, unstoredTasks } from '../../../../src/core/sharing/believed.ts';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';

@@ -12,7 +12,7 @@ import {
   type Reservation,
 } from '../../../../src/core/sharing/budget.ts';
 import { bookCall, bookUsage } from '../../../../src/core/lane/ledger.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { chargeCall, chargeUsage, type Windows } from '../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';

@@ -18,7 +18,7 @@ import {
   windowsFor,
 } from '../../../../src/core/sharing/budget.ts';
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { callsRemaining, usedUp, type Windows } from '../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 

@@ -15,7 +15,7 @@ import {
   type LaneRecord,
 } from '../../../../src/core/sharing/lane-record.ts';
 import { applyOrders, type OrderGiven, type OrderKind } from '../../../../src/core/sharing/orders.ts';
-import { initialState } from '../../../../src/core/lane/state.ts';
+import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 import { runs } from '../../../runs.ts';

@@ -10,7 +10,8 @@ import {
   type OrderKind,
 } from '../../../../src/core/sharing/orders.ts';
 import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
-import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { untouched, withEach } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';

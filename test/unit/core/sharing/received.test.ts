@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { receivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/believed.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';

@@ -8,7 +8,7 @@ import {
   withAnswers,
   type WaitingIssue,
 } from '../../../../src/core/sharing/waiting-issues.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { MAX_NOTIFICATIONS, type Notification } from '../../../../src/core/people/notifications.ts';
 import { untouched, withEach } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { emptyBudget, reserve, type Reservation } from '../../../../src/core/sharing/budget.ts';
 import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
-import { initialState, serializeState } from '../../../../src/core/lane/state.ts';
+import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { amend, changeUsage, order, release, save, withoutLeases } from '../../../../src/core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, laneIn, withRecord, type Snapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import { withUnanswered } from '../../../../src/core/snapshot/going-on.ts';

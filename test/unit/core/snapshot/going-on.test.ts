@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { initialState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { MAX_WAITING, type WaitingIssue } from '../../../../src/core/sharing/waiting-issues.ts';
 import { release, save, settled, type Claiming } from '../../../../src/core/snapshot/changes.ts';

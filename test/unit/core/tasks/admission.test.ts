@@ -1,6 +1,6 @@
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { describe, expect, test } from 'vitest';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Consent } from '../../../../src/core/people/consent.ts';
 import {
   admissionStep,

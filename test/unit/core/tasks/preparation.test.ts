@@ -1,6 +1,6 @@
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { describe, expect, test } from 'vitest';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { ReadableComments } from '../../../../src/core/people/comments.ts';
 import type { ApprovedIssue } from '../../../../src/core/tasks/admission.ts';
 import { prepareTasks, wakeEdited, workableIssues, type Judged } from '../../../../src/core/tasks/preparation.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { recordHeadCheck } from '../../../../src/core/lane/check.ts';
 import { nextStep } from '../../../../src/core/lane/decide.ts';
-import { retryTask } from '../../../../src/core/lane/settle.ts';
-import type { LaneState } from '../../../../src/core/lane/state.ts';
+import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
+import type { LaneState } from '../../../../src/core/lane/state/state.ts';
 import { awake, setAside, turnOf } from '../../../../src/core/tasks/ids.ts';
 import { nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
 import { DAY_MS } from '../../../../src/core/countdown.ts';

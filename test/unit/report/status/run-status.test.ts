@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../../../src/core/outcome.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { runStatusSchema, type RunStatus } from '../../../../src/core/local/status-document.ts';
 import { renderStatusDocument, type StandsNow } from '../../../../src/report/pages/run-status.ts';
 import { HOUR, MINUTE, noon, policy, task } from '../../core/core-fixtures.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { holdForBase, isBaseKnown, reconsiderBase, recordBaseCheck } from '../../../../../src/core/lane/check.ts';
 import { comparedWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
 import type { Verification } from '../../../../../src/core/evidence.ts';
-import { initialState, type LaneState } from '../../../../../src/core/lane/state.ts';
+import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 
 const subject = { commit: 'c0ffee', commands: 'abc' };
 const passed: Verification = { kind: 'passed', durationMs: 1 };

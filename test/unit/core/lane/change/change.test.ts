@@ -15,7 +15,8 @@ import {
 import type { TaskId } from '../../../../../src/core/tasks/ids.ts';
 import { progressOf } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
-import { initialState, parseState, serializeState } from '../../../../../src/core/lane/state.ts';
+import { initialState, parseState } from '../../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 
 const file = (path: string, why = 'it is protected') => ({ path, why });
 const pathsOf = ({ leftOut }: Change): readonly string[] => leftOut.map(({ path }) => path);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { safeParts, signedParts, withSafeParts } from '../../../../../src/core/lane/cached-state.ts';
-import { initialState, type LaneState } from '../../../../../src/core/lane/state.ts';
+import { safeParts, signedParts, withSafeParts } from '../../../../../src/core/lane/state/cached-state.ts';
+import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 import { untouched, withEach } from '../../../../../src/core/tasks/queue.ts';
 import { idle, play, progress } from '../../core-fixtures.ts';
 

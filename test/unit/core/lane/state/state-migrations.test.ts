@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { noFeedback } from '../../../../../src/core/feedback/memory.ts';
-import { type Change, migrateState, noChange } from '../../../../../src/core/lane/change.ts';
-import { parseState, serializeState, STATE_VERSION } from '../../../../../src/core/lane/state.ts';
+import { type Change, noChange } from '../../../../../src/core/lane/change.ts';
+import { migrateState } from '../../../../../src/core/lane/state/state-migrations.ts';
+import { parseState, STATE_VERSION } from '../../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 import { untouched } from '../../../../../src/core/tasks/queue.ts';
 
 /** A document as version 1 of the state wrote it, with something in every field. */

@@ -3,13 +3,8 @@ import { expect, test } from 'vitest';
 import { AGENT_NAMES } from '../../../../../src/core/agent-names.ts';
 import { providerTroubles } from '../../../../../src/core/agents/providers.ts';
 import { hintCodes } from '../../../../../src/core/prompt/hints.ts';
-import {
-  initialState,
-  parseState,
-  serializeState,
-  STATE_VERSION,
-  type LaneState,
-} from '../../../../../src/core/lane/state.ts';
+import { initialState, type LaneState, parseState, STATE_VERSION } from '../../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 import { noon, play, progress } from '../../core-fixtures.ts';
 import { runs } from '../../../../runs.ts';
 import { notificationKinds } from '../../../../../src/core/people/notifications.ts';

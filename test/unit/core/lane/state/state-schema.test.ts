@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { hintCodes } from '../../../../../src/core/prompt/hints.ts';
-import { parseState, STATE_VERSION, type LaneState, type ParsedState } from '../../../../../src/core/lane/state.ts';
+import {
+  parseState,
+  STATE_VERSION,
+  type LaneState,
+  type ParsedState,
+} from '../../../../../src/core/lane/state/state.ts';
 import { MINUTE, noon } from '../../core-fixtures.ts';
 import {
   amount,

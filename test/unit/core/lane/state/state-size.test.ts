@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { initialState, MAX_STATE_BYTES, parseState, serializeState } from '../../../../../src/core/lane/state.ts';
+import { initialState, MAX_STATE_BYTES, parseState } from '../../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 
 const done: TaskProgress = {

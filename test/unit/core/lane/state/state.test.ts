@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { noChange, noShare } from '../../../../../src/core/lane/change.ts';
 import { closedCircuit } from '../../../../../src/core/lane/circuit.ts';
 import {
+  type LaneState,
   MAX_STATE_BYTES,
   parseState,
   parseStateAt,
   probeState,
-  serializeState,
   STATE_VERSION,
-  type LaneState,
-} from '../../../../../src/core/lane/state.ts';
+} from '../../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { withTransition, type Transition } from '../../../../../src/core/lane/session.ts';
 import { callsRemaining, usedUp } from '../../../../../src/core/lane/windows.ts';

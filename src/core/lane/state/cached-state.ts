@@ -1,7 +1,7 @@
-import { withoutWords } from '../feedback/memory.ts';
-import { hasConversation } from './session.ts';
-import { progressOf, withEach } from '../tasks/queue.ts';
-import { isBegun } from '../tasks/task.ts';
+import { withoutWords } from '../../feedback/memory.ts';
+import { hasConversation } from '../session.ts';
+import { progressOf, withEach } from '../../tasks/queue.ts';
+import { isBegun } from '../../tasks/task.ts';
 import type { LaneState } from './state.ts';
 
 /** The trusted parts of a cached document: every workflow on the default branch can write the cache. */

@@ -1,33 +1,19 @@
-import { holdForBase } from './check.ts';
-import {
-  answered,
-  type CircuitFacts,
-  type CircuitView,
-  noSignals,
-  pushSignals,
-  record,
-  reset,
-  type Signals,
-  viewCircuit,
-} from './circuit.ts';
-import type { Feedback } from '../feedback/memory.ts';
-import type { Outcome } from '../outcome.ts';
-import { forgetRounds } from '../feedback/rounds.ts';
-import { isFeedback } from '../feedback/subject.ts';
-import type { Policy } from '../policy.ts';
-import { bookCall, bookUsage, type CallUsage } from './ledger.ts';
-import type { Evidence } from '../evidence.ts';
-import { askedAgent, changedByAgent, probingSteps, rememberSteps } from '../pipeline/step-record.ts';
-import type { AgentName } from '../agent-names.ts';
-import {
-  afterCall,
-  chooseAgent,
-  isFailure,
-  isOutage,
-  passedOver,
-  probingProviders,
-  type Providers,
-} from '../agents/providers.ts';
+import type { AgentName } from '../../agent-names.ts';
+import { afterCall, chooseAgent, isFailure, isOutage, passedOver, type Providers } from '../../agents/providers.ts';
+import type { Evidence } from '../../evidence.ts';
+import { isFeedback } from '../../feedback/subject.ts';
+import type { Outcome } from '../../outcome.ts';
+import { askedAgent, changedByAgent, rememberSteps } from '../../pipeline/step-record.ts';
+import type { Policy } from '../../policy.ts';
+import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
+import { progressOf } from '../../tasks/queue.ts';
+import { type Aside, progressAfter, stepAside } from '../../tasks/stepping-aside.ts';
+import type { TaskProgress } from '../../tasks/task.ts';
+import { capped } from '../../text/phrase.ts';
+import { holdForBase } from '../check.ts';
+import { answered, type CircuitView, noSignals, pushSignals, type Signals, viewCircuit } from '../circuit.ts';
+import type { IterationFacts } from '../verdict/claims.ts';
+import { bookCall, bookUsage, type CallUsage } from '../ledger.ts';
 import {
   keepSession,
   resetSession,
@@ -36,15 +22,11 @@ import {
   restedTooLong,
   turnTo,
   withTransition,
-} from './session.ts';
-import { capped } from '../text/phrase.ts';
-import { MAX_BESIDE, MAX_REFUSAL_CHARS, type LaneState, type LastIteration, type Published } from './state.ts';
-import { begunAgain, progressOf, withEach } from '../tasks/queue.ts';
-import { hasNoAttemptsLeft, progressAfter, stepAside, type Aside } from '../tasks/stepping-aside.ts';
-import { isIssueTask, isPromptTask, type TaskId } from '../tasks/ids.ts';
-import { isFinished, type TaskProgress } from '../tasks/task.ts';
-import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
-import { chargeCall, chargeUsage } from './windows.ts';
+} from '../session.ts';
+import { probeOrCloseCircuit, withTask } from './settle-circuit.ts';
+import { type LaneState, type LastIteration, MAX_BESIDE } from '../state/state.ts';
+import { judge, type Judgement, type Verdict } from '../verdict/verdict.ts';
+import { chargeCall, chargeUsage } from '../windows.ts';
 
 /** The state after an iteration, with its verdict. */
 export interface Settled {
@@ -167,11 +149,6 @@ function withheldWords({ withheldHere = [] }: IterationFacts['evidence']): Pick<
     : { withheld: withheldHere.map(({ path, why }) => capped(`${path}: ${why}`, 300)) };
 }
 
-/** Returns the state with the commit at which tasks were done, which is known only after `settle`. */
-export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
-  return { ...state, tasks: withEach(state.tasks, taskIds, (progress) => ({ ...progress, doneCommit: commit })) };
-}
-
 /** Returns the state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
 export function endRun(state: LaneState, outcome: Outcome, branchHead: string | null, now: number): LaneState {
   const ended: LaneState = {
@@ -201,112 +178,6 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
     default:
       return ended;
   }
-}
-
-/** Returns the state with the head of the remote branch. */
-export function recordPublished(state: LaneState, published: Published): LaneState {
-  return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
-}
-
-/** Returns the state with the result of the last push: `refused` is why the server will refuse it again, or null if it accepted it. */
-export function recordPush(
-  state: LaneState,
-  refused: { readonly why: string; readonly unprobed?: true } | null,
-  now: number,
-): LaneState {
-  return {
-    ...state,
-    refusedPush: refused === null ? null : { ...refused, why: refused.why.slice(0, MAX_REFUSAL_CHARS), at: now },
-  };
-}
-
-/**
- * Returns the state after a run whose commits did not reach the remote: its calls and attempts count, but none of its
- * iterations was progress. Otherwise a push that is always refused would let every run start over.
- */
-export function loseProgress(
-  run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },
-  policy: Policy,
-  now: number,
-): LaneState {
-  const { before, after } = run;
-  const nothing: CircuitFacts = {
-    progress: false,
-    neutral: false,
-    agentFailed: false,
-    questionOnly: false,
-    fingerprints: [],
-    countedDenials: 0,
-    output: 'unmeasured',
-    taskId: before.currentTask,
-    returned: false,
-  };
-  let circuit = before.circuit;
-  for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
-    circuit = record(circuit, nothing, policy.circuit, now);
-  // A circuit that was already open has been probed, and the probe failed.
-  if (before.circuit.kind === 'open' && run.iterations > 0)
-    circuit = record(before.circuit, nothing, policy.circuit, now);
-  const tasks = Object.fromEntries(
-    Object.entries(after.tasks).map(([id, { attempts, approval, answer }]) => {
-      const spent = hasNoAttemptsLeft(id, attempts, policy);
-      const known = progressOf(before.tasks, id);
-      const failed = { state: 'failed', reason: 'max_iterations_per_task' } as const;
-      return [id, { ...known, attempts, approval, answer, ...(spent && !isFinished(known) ? failed : {}) }];
-    }),
-  );
-  const { currentTask, signals, lastIteration, steps } = before;
-  const feedback = withoutAnswers(before.feedback, after.feedback);
-  return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
-}
-
-/** Returns the feedback with its requests and used rounds, but without answers, since the commits are lost. */
-function withoutAnswers(before: Feedback, after: Feedback): Feedback {
-  const items = Object.entries(after.items).map(([id, item]) => {
-    const known = Object.hasOwn(before.items, id) ? before.items[id] : undefined;
-    return [id, { ...item, workedIn: known?.workedIn, answer: known?.answer ?? null }] as const;
-  });
-  return { ...after, items: Object.fromEntries(items) };
-}
-
-/** Returns the state CLOSED by a person's order, with the circuits of steps; `reason` names the person. */
-export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
-  return withTransition(
-    { ...state, circuit: reset(state.circuit), steps: { ...state.steps, circuits: {} } },
-    { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason },
-  );
-}
-
-/** Returns the state in which a person's request to try now probes an open circuit without waiting for the end of its cooldown. */
-export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
-  const state = { ...known, steps: probingSteps(known.steps), providers: probingProviders(known.providers, now) };
-  const { circuit } = state;
-  if (circuit.kind !== 'open' || viewCircuit(circuit, policy.circuit, now).kind !== 'open') return state;
-  return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };
-}
-
-/** Returns the state in which a failed or blocked task gets all its attempts again, by a person's order; `reason` names the person. */
-export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
-  const retried = { ...state, feedback: forgetRounds(state.feedback, taskId) };
-  return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
-}
-
-function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
-  if (state.circuit.kind === 'closed') return state;
-  const seen = viewCircuit(state.circuit, policy.circuit, now);
-  if (seen.kind === 'closed') {
-    return withTransition(
-      { ...state, circuit: reset(state.circuit) },
-      { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' },
-    );
-  }
-  return withTransition(state, {
-    at: now,
-    subject: 'circuit',
-    from: 'open',
-    to: 'half-open',
-    reason: state.circuit.reason === 'state_unreadable' ? 'state_unreadable' : 'cooled_down',
-  });
 }
 
 /** Returns the signals for a task: a BLOCKED streak does not carry over to another task, nor does completion to another prompt. */
@@ -437,22 +308,4 @@ function settlePark(
   if (chosen.kind !== 'parked') return state;
   const where = { taskId: task.id, branchHead: evidence.after.head };
   return { ...state, park: { reason: 'usage_limit', resumeAt: chosen.until, ...where } };
-}
-
-function withTask(
-  state: LaneState,
-  id: TaskId,
-  task: TaskProgress,
-  change: { readonly reason: string; readonly now: number },
-): LaneState {
-  const from = progressOf(state.tasks, id).state;
-  const next = { ...state, tasks: { ...state.tasks, [id]: task } };
-  if (from === task.state) return next;
-  return withTransition(next, {
-    at: change.now,
-    subject: 'task',
-    from: `${id} ${from}`,
-    to: task.state,
-    reason: change.reason,
-  });
 }

@@ -1,20 +1,33 @@
 import { z } from 'zod';
-import type { Analysis } from '../analysis/analysis.ts';
-import { isKnownRed } from './check.ts';
-import { answered, circuitWords } from './circuit.ts';
-import { judgeDenials, type ClassifiedDenial } from './denials.ts';
-import type { Evidence } from '../evidence.ts';
-import { CONFLICT_TASK, isFeedback } from '../feedback/subject.ts';
-import { askedAgent, changedByAgent, failingSteps } from '../pipeline/step-record.ts';
-import { firstNames } from '../text/phrase.ts';
-import type { HintCode } from '../prompt/hints.ts';
-import { count, type Immutable, type Policy } from '../policy.ts';
-import { leftOutReason } from '../review/left-out.ts';
-import { isTestFile } from '../review/test-files.ts';
-import type { LaneState, LastIteration } from './state.ts';
-import { countTasks, progressOf } from '../tasks/queue.ts';
-import { isFinished, type QueuedTask } from '../tasks/task.ts';
-import { isPromptTask, type TaskId } from '../tasks/ids.ts';
+import type { Analysis } from '../../analysis/analysis.ts';
+import type { Evidence } from '../../evidence.ts';
+import { CONFLICT_TASK, isFeedback } from '../../feedback/subject.ts';
+import { askedAgent, failingSteps } from '../../pipeline/step-record.ts';
+import { count, type Immutable, type Policy } from '../../policy.ts';
+import type { HintCode } from '../../prompt/hints.ts';
+import { leftOutReason } from '../../review/left-out.ts';
+import { isTestFile } from '../../review/test-files.ts';
+import { isPromptTask, type TaskId } from '../../tasks/ids.ts';
+import { countTasks, progressOf } from '../../tasks/queue.ts';
+import { isFinished } from '../../tasks/task.ts';
+import { firstNames } from '../../text/phrase.ts';
+import { isKnownRed } from '../check.ts';
+import { answered, circuitWords } from '../circuit.ts';
+import {
+  changedContent,
+  changedSinceStart,
+  claimsDone,
+  claimsEverything,
+  claimsTask,
+  isMarked,
+  type IterationFacts,
+  madeMerge,
+  wasMarked,
+} from './claims.ts';
+import { judgeDenials } from '../denials.ts';
+import { discrepanciesOf, type Finding, stillRefused } from './discrepancies.ts';
+import { hintsAfter } from './hints.ts';
+import type { LaneState, LastIteration } from '../state/state.ts';
 
 export const verdictSchema = z.object({
   progress: z.boolean(),
@@ -45,18 +58,6 @@ export const verdictSchema = z.object({
 
 /** The judgement of an iteration by pure code; reported to people, and replayable from the rest of its line in the journal. */
 export type Verdict = Immutable<z.infer<typeof verdictSchema>>;
-
-/** The facts of an iteration that is over. */
-export interface IterationFacts {
-  readonly task: QueuedTask;
-  /** All tasks of the lane, including the current one. */
-  readonly tasks: readonly QueuedTask[];
-  readonly analysis: Analysis;
-  /** The denials of the analysis. */
-  readonly denials: readonly ClassifiedDenial[];
-  readonly evidence: Evidence;
-  readonly startedAt: number;
-}
 
 /** The judgement of an iteration: the verdict without the circuit, and what the state needs to settle. */
 export interface Judgement {
@@ -201,34 +202,12 @@ function isAnswered(
   return nothingToDo && summary !== null && summary.trim() !== '';
 }
 
-interface Finding {
-  readonly hint: HintCode;
-  readonly sentence: string;
-}
-
-/** Tells whether the iteration's task is claimed to be done: by its mark if its file has it, else by the status block. */
-function claimsTask({ analysis, evidence: { checklist } }: Pick<IterationFacts, 'analysis' | 'evidence'>): boolean {
-  return checklist === null || checklist.current === null ? claimsDone(analysis) : checklist.current === 'done';
-}
-
-function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
-  return checklist?.current === 'done';
-}
-
-function wasMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
-  return checklist?.current === 'done' && checklist.wasMarked;
-}
-
 /** Returns other tasks of the lane that their files mark as done. */
 function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: IterationFacts): readonly TaskId[] {
   const marked = new Set(checklist?.done ?? []);
   return tasks
     .map(({ id }) => id)
     .filter((id) => id !== task.id && marked.has(id) && !isFinished(progressOf(state.tasks, id)));
-}
-
-function claimsDone({ signal }: Analysis): boolean {
-  return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
 }
 
 /** Returns true for a credible "nothing to do": claimed, and without a change since the task was begun. */
@@ -245,115 +224,6 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
     evidence.end.kind === 'exited' &&
     analysis.agentError === null
   );
-}
-
-function claimsEverything({ analysis: { signal, completionIndicator }, evidence }: Claiming): boolean {
-  return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false) || isMarkedDone();
-
-  /** A status block counts more than a file, which may be from an earlier iteration. */
-  function isMarkedDone(): boolean {
-    return evidence.doneMarker !== null && signal.from !== 'block';
-  }
-}
-
-interface Claiming {
-  readonly analysis: Pick<Analysis, 'signal' | 'completionIndicator'>;
-  readonly evidence: Pick<Evidence, 'doneMarker'>;
-}
-
-function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
-  const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
-  // If the agent had changed nothing before, changes by commands now are not the task's work either.
-  return evidence.after.tree !== started && (started !== evidence.before.tree || changedContent(evidence));
-}
-
-/** Returns true if a merge was made: it may end with the very content that the lane had. */
-function madeMerge({ merge, steps }: Evidence): boolean {
-  return merge === 'made' && changedByAgent(steps);
-}
-
-/** Tells whether the iteration's agent changed content that is still changed at its end. */
-function changedContent({ before, after, steps }: Evidence): boolean {
-  return before.tree !== after.tree && changedByAgent(steps);
-}
-
-function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Finding[] {
-  const { analysis, evidence } = facts;
-  const { signal } = analysis;
-  const { tasksCompleted, filesModified } = signal;
-  const { checklist } = evidence;
-  const isListed = checklist !== null && checklist.current !== null;
-  const found: Finding[] = [];
-  if (signal.testsStatus === 'PASSING' && evidence.verification.kind === 'failed') {
-    found.push({
-      hint: 'discrepancy_tests',
-      sentence: 'It reported TESTS_STATUS: PASSING, but the verification failed.',
-    });
-  }
-  if (isListed && tasksCompleted !== null && tasksCompleted > checklist.finished) {
-    found.push({
-      hint: 'discrepancy_not_marked',
-      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the files of tasks show ${checklist.finished}.`,
-    });
-  }
-  if (checklist !== null && checklist.removed > 0) {
-    found.push({
-      hint: 'discrepancy_removed',
-      sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.`,
-    });
-  }
-  if (
-    filesModified !== null &&
-    filesModified > 0 &&
-    evidence.before.tree === evidence.after.tree &&
-    evidence.merge === 'none' &&
-    evidence.beside === undefined &&
-    (evidence.withheldHere ?? []).length === 0 &&
-    !mayRepeat(state, facts) &&
-    !wroteChecklist(checklist)
-  ) {
-    found.push({
-      hint: 'discrepancy_no_change',
-      sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.`,
-    });
-  }
-  const claims = claimsDone(analysis) || claimsEverything(facts) || (checklist?.finished ?? 0) > 0;
-  const isIdle = evidence.before.tree === evidence.after.tree && evidence.merge === 'none';
-  if (evidence.beside !== undefined && isIdle && (claims || (filesModified ?? 0) > 0)) {
-    found.push({
-      hint: 'work_beside',
-      sentence: `It changed nothing in the work tree and left work beside it, where it is not published: ${firstNames(evidence.beside, 5)}.`,
-    });
-  }
-  if (claims && evidence.merge === 'open') {
-    found.push({
-      hint: 'merge_open',
-      sentence: 'It claimed finished work, but the merge is not finished: files still have conflict markers.',
-    });
-  } else if (claims && withheldBy(evidence).length > 0) {
-    found.push({
-      hint: 'withheld',
-      // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
-      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldBy(evidence).join(', ').slice(0, 300)}.`,
-    });
-  } else if (claims && stillRefused(state, facts).length > 0) {
-    found.push({
-      hint: 'push_refused',
-      sentence: `It claimed finished work, but files that the git server refused are as they were and are not in the branch: ${firstNames(stillRefused(state, facts), 5)}.`,
-    });
-  }
-  return found;
-}
-
-/** Returns the paths that the iteration changed and that were withheld. Journals of earlier versions name every withheld path. */
-function withheldBy({ withheld, withheldHere }: Evidence): readonly string[] {
-  return withheldHere?.map(({ path }) => path) ?? withheld;
-}
-
-/** Returns the paths of the task that the server refused and that are still kept out of the branch, whichever iteration changed them. */
-function stillRefused(state: LaneState, { task, evidence: { withheld } }: IterationFacts): readonly string[] {
-  const { refused } = progressOf(state.tasks, task.id);
-  return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
 
 /**
@@ -387,23 +257,6 @@ function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
 /** Returns true if the last iteration was on the same task and its claim failed because of withheld files. */
 function wasTold({ lastIteration }: LaneState, { task }: IterationFacts): boolean {
   return lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
-}
-
-/** Tells whether the agent wrote task files, which it may truthfully report although they are not evidence. */
-function wroteChecklist(checklist: Evidence['checklist']): boolean {
-  return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
-}
-
-/**
- * Returns true if the task's work may already exist from an iteration that was killed before it was judged: writing it
- * again is not a false claim.
- */
-function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
-  return (
-    state.lastIteration !== null &&
-    state.lastIteration.tree !== facts.evidence.before.tree &&
-    changedSinceStart(state, facts)
-  );
 }
 
 function vetoesOf(
@@ -458,46 +311,4 @@ function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationF
     configurationProblem(analysis) !== null ||
     (analysis.agentError?.kind === 'unknown-session' && state.session !== null)
   );
-}
-
-interface HintFacts {
-  readonly progress: boolean;
-  readonly questionOnly: boolean;
-  readonly verification: LastIteration['verification'];
-  readonly denials: ReturnType<typeof judgeDenials>;
-  readonly claims: readonly Finding[];
-  /** True if the agent claims that an open-ended task is done; once is not enough. */
-  readonly isToConfirm: boolean;
-  /** True if the iteration answers people or CI. */
-  readonly isAnswered: boolean;
-}
-
-function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
-  const spoke = evidence.end.kind === 'exited' && analysis.agentError === null && askedAgent(evidence.steps);
-  const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
-  if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))
-    hints.push('not_marked');
-  // Files with markers are withheld as well: they must be resolved, not undone.
-  if (evidence.merge === 'open') hints.push('merge_open');
-  else if (withheldBy(evidence).length > 0) hints.push('withheld');
-  if (evidence.beside !== undefined) hints.push('work_beside');
-  if (judged.verification === 'failed') hints.push('verify_failed');
-  if (evidence.steps.some(({ result }) => result.kind === 'failed')) hints.push('step_failed');
-  if (evidence.end.kind === 'timeout') hints.push('timeout');
-  if (judged.questionOnly) hints.push('question');
-  if (judged.denials.counted > 0) hints.push('denied');
-  if (judged.denials.advice.length > 0) hints.push('compound');
-  if (judged.isToConfirm && judged.claims.length === 0) hints.push('confirm_complete');
-  else if (
-    !judged.progress &&
-    spoke &&
-    !judged.questionOnly &&
-    !judged.isAnswered &&
-    evidence.merge !== 'open' &&
-    evidence.beside === undefined
-  )
-    hints.push('no_change');
-  if (spoke && analysis.signal.from !== 'block') hints.push(evidence.fencedBlock ? 'fenced_block' : 'no_block');
-  if (analysis.signal.unreadable.length > 0) hints.push('unreadable');
-  return [...new Set(hints)];
 }

@@ -1,0 +1,68 @@
+import { probingProviders } from '../../agents/providers.ts';
+import { forgetRounds } from '../../feedback/rounds.ts';
+import { probingSteps } from '../../pipeline/step-record.ts';
+import type { Policy } from '../../policy.ts';
+import type { TaskId } from '../../tasks/ids.ts';
+import { begunAgain, progressOf } from '../../tasks/queue.ts';
+import type { TaskProgress } from '../../tasks/task.ts';
+import { reset, viewCircuit } from '../circuit.ts';
+import { withTransition } from '../session.ts';
+import type { LaneState } from '../state/state.ts';
+
+/** Returns the state CLOSED by a person's order, with the circuits of steps; `reason` names the person. */
+export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
+  return withTransition(
+    { ...state, circuit: reset(state.circuit), steps: { ...state.steps, circuits: {} } },
+    { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason },
+  );
+}
+
+/** Returns the state in which a person's request to try now probes an open circuit without waiting for the end of its cooldown. */
+export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
+  const state = { ...known, steps: probingSteps(known.steps), providers: probingProviders(known.providers, now) };
+  const { circuit } = state;
+  if (circuit.kind !== 'open' || viewCircuit(circuit, policy.circuit, now).kind !== 'open') return state;
+  return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };
+}
+
+/** Returns the state in which a failed or blocked task gets all its attempts again, by a person's order; `reason` names the person. */
+export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
+  const retried = { ...state, feedback: forgetRounds(state.feedback, taskId) };
+  return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
+}
+
+export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
+  if (state.circuit.kind === 'closed') return state;
+  const seen = viewCircuit(state.circuit, policy.circuit, now);
+  if (seen.kind === 'closed') {
+    return withTransition(
+      { ...state, circuit: reset(state.circuit) },
+      { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' },
+    );
+  }
+  return withTransition(state, {
+    at: now,
+    subject: 'circuit',
+    from: 'open',
+    to: 'half-open',
+    reason: state.circuit.reason === 'state_unreadable' ? 'state_unreadable' : 'cooled_down',
+  });
+}
+
+export function withTask(
+  state: LaneState,
+  id: TaskId,
+  task: TaskProgress,
+  change: { readonly reason: string; readonly now: number },
+): LaneState {
+  const from = progressOf(state.tasks, id).state;
+  const next = { ...state, tasks: { ...state.tasks, [id]: task } };
+  if (from === task.state) return next;
+  return withTransition(next, {
+    at: change.now,
+    subject: 'task',
+    from: `${id} ${from}`,
+    to: task.state,
+    reason: change.reason,
+  });
+}

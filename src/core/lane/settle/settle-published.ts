@@ -1,0 +1,79 @@
+import type { Feedback } from '../../feedback/memory.ts';
+import type { Policy } from '../../policy.ts';
+import type { TaskId } from '../../tasks/ids.ts';
+import { progressOf, withEach } from '../../tasks/queue.ts';
+import { hasNoAttemptsLeft } from '../../tasks/stepping-aside.ts';
+import { isFinished } from '../../tasks/task.ts';
+import { type CircuitFacts, record } from '../circuit.ts';
+import { type LaneState, MAX_REFUSAL_CHARS, type Published } from '../state/state.ts';
+
+/** Returns the state with the commit at which tasks were done, which is known only after `settle`. */
+export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
+  return { ...state, tasks: withEach(state.tasks, taskIds, (progress) => ({ ...progress, doneCommit: commit })) };
+}
+
+/** Returns the state with the head of the remote branch. */
+export function recordPublished(state: LaneState, published: Published): LaneState {
+  return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
+}
+
+/** Returns the state with the result of the last push: `refused` is why the server will refuse it again, or null if it accepted it. */
+export function recordPush(
+  state: LaneState,
+  refused: { readonly why: string; readonly unprobed?: true } | null,
+  now: number,
+): LaneState {
+  return {
+    ...state,
+    refusedPush: refused === null ? null : { ...refused, why: refused.why.slice(0, MAX_REFUSAL_CHARS), at: now },
+  };
+}
+
+/**
+ * Returns the state after a run whose commits did not reach the remote: its calls and attempts count, but none of its
+ * iterations was progress. Otherwise a push that is always refused would let every run start over.
+ */
+export function loseProgress(
+  run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },
+  policy: Policy,
+  now: number,
+): LaneState {
+  const { before, after } = run;
+  const nothing: CircuitFacts = {
+    progress: false,
+    neutral: false,
+    agentFailed: false,
+    questionOnly: false,
+    fingerprints: [],
+    countedDenials: 0,
+    output: 'unmeasured',
+    taskId: before.currentTask,
+    returned: false,
+  };
+  let circuit = before.circuit;
+  for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
+    circuit = record(circuit, nothing, policy.circuit, now);
+  // A circuit that was already open has been probed, and the probe failed.
+  if (before.circuit.kind === 'open' && run.iterations > 0)
+    circuit = record(before.circuit, nothing, policy.circuit, now);
+  const tasks = Object.fromEntries(
+    Object.entries(after.tasks).map(([id, { attempts, approval, answer }]) => {
+      const spent = hasNoAttemptsLeft(id, attempts, policy);
+      const known = progressOf(before.tasks, id);
+      const failed = { state: 'failed', reason: 'max_iterations_per_task' } as const;
+      return [id, { ...known, attempts, approval, answer, ...(spent && !isFinished(known) ? failed : {}) }];
+    }),
+  );
+  const { currentTask, signals, lastIteration, steps } = before;
+  const feedback = withoutAnswers(before.feedback, after.feedback);
+  return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
+}
+
+/** Returns the feedback with its requests and used rounds, but without answers, since the commits are lost. */
+function withoutAnswers(before: Feedback, after: Feedback): Feedback {
+  const items = Object.entries(after.items).map(([id, item]) => {
+    const known = Object.hasOwn(before.items, id) ? before.items[id] : undefined;
+    return [id, { ...item, workedIn: known?.workedIn, answer: known?.answer ?? null }] as const;
+  });
+  return { ...after, items: Object.fromEntries(items) };
+}

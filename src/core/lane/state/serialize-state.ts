@@ -1,0 +1,107 @@
+import { newestItems, withShorterWords } from '../../feedback/memory.ts';
+import type { TaskId } from '../../tasks/ids.ts';
+import { isBegun, isFinished, type TaskProgress } from '../../tasks/task.ts';
+import { capped } from '../../text/phrase.ts';
+import type { Change } from '../change.ts';
+import { MAX_LEDGER_DAYS } from '../ledger.ts';
+import { MAX_TRANSITIONS } from '../session.ts';
+import { bytesOf, type LaneState, MAX_DONE_IDS, MAX_STATE_BYTES } from './state.ts';
+
+/** The stored form: the state, or for a large one the ids of done tasks in place of their progress. */
+type Stored = LaneState & { readonly done?: readonly TaskId[] };
+
+/**
+ * Returns the document to store, at most `MAX_STATE_BYTES` long: history is dropped first. Done tasks are always kept,
+ * since they would be paid for again.
+ */
+export function serializeState(state: LaneState): string {
+  let kept: Stored = {
+    ...state,
+    transitions: state.transitions.slice(-MAX_TRANSITIONS),
+    ledger: state.ledger.slice(-MAX_LEDGER_DAYS),
+  };
+  for (const prune of prunings) {
+    const document = textOfState(kept);
+    if (bytesOf(document) <= MAX_STATE_BYTES) return document;
+    kept = prune(kept);
+  }
+  return textOfState(kept);
+}
+
+/** Serializes without null fields of tasks: a document may contain hundreds of tasks with little more than their approvals. */
+function textOfState(state: Stored): string {
+  const tasks = Object.entries(state.tasks).map(([id, task]) => [
+    id,
+    Object.fromEntries(Object.entries(task).filter(([, value]) => value !== null)),
+  ]);
+  return JSON.stringify({ ...state, tasks: Object.fromEntries(tasks) as object });
+}
+
+const prunings: readonly ((state: Stored) => Stored)[] = [
+  (state) => ({ ...state, transitions: state.transitions.slice(-10), ledger: state.ledger.slice(-2) }),
+  (state) => ({ ...state, tasks: keepTasks(state, (task) => isBegun(task) || isAsked(task)) }),
+  (state) => ({
+    ...state,
+    tasks: Object.fromEntries(
+      Object.entries(state.tasks).map(([id, task]) => [
+        id,
+        { ...task, doneCommit: null, ...(isFinished(task) ? { startedTree: null } : {}) },
+      ]),
+    ),
+  }),
+  // Words are dropped before notifications: people would be notified again of forgotten ones.
+  (state) => ({ ...state, transitions: [], change: { ...state.change, tasks: newest(state.change.tasks, 20) } }),
+  (state) => ({
+    ...state,
+    change: withShortShares(state.change),
+    feedback: withShorterWords({ ...state.feedback, items: newestItems(state.feedback.items, 60) }),
+  }),
+  // Only reached by a lane with hundreds of tasks.
+  (state) => {
+    const isShort = (task: TaskProgress): boolean => task.state === 'done' && task.unmarked === undefined;
+    const done = Object.entries(state.tasks).flatMap(([id, task]) => (isShort(task) ? [id] : []));
+    return { ...state, done: done.slice(-MAX_DONE_IDS), tasks: keepTasks(state, (task) => !isShort(task)) };
+  },
+  // The oldest open items are the most likely to be closed by now.
+  (state) => ({
+    ...state,
+    tasks: {
+      ...newest(
+        keepTasks(state, (task) => !isBegun(task)),
+        50,
+      ),
+      ...newest(keepTasks(state, isBegun), 150),
+    },
+    change: { ...state.change, ...withFewerLeftOut(state.change) },
+    notified: state.notified.slice(-50),
+    feedback: { ...state.feedback, items: newestItems(state.feedback.items, 20) },
+  }),
+];
+
+function withShortShares(change: Change): Change {
+  const shorter = (words: string | null): string | null => (words === null ? null : capped(words, 100));
+  const tasks = Object.entries(change.tasks).map(([id, share]) => {
+    const { commits, summary, question, recommendation } = share;
+    const said = { summary: shorter(summary), question: shorter(question), recommendation: shorter(recommendation) };
+    return [id, { ...share, ...said, commits: commits.slice(-3) }] as const;
+  });
+  return { ...change, tasks: Object.fromEntries(tasks) };
+}
+
+function withFewerLeftOut({ leftOut, leftOutMore }: Change): Pick<Change, 'leftOut' | 'leftOutMore'> {
+  const kept = leftOut.slice(0, 10);
+  return { leftOut: kept, leftOutMore: leftOutMore + leftOut.length - kept.length };
+}
+
+function keepTasks(state: LaneState, keep: (task: TaskProgress) => boolean): Readonly<Record<TaskId, TaskProgress>> {
+  return Object.fromEntries(Object.entries(state.tasks).filter(([, task]) => keep(task)));
+}
+
+/** Tells whether a person approved or retried a task, even if no run worked on it. */
+function isAsked({ approval, retried }: TaskProgress): boolean {
+  return approval !== undefined || retried !== undefined;
+}
+
+function newest<T>(entries: Readonly<Record<TaskId, T>>, count: number): Readonly<Record<TaskId, T>> {
+  return Object.fromEntries(Object.entries(entries).slice(-count));
+}

@@ -1,0 +1,119 @@
+import { noFeedback } from '../../feedback/memory.ts';
+import { noChange } from '../change.ts';
+
+/** Turns a stored document of `version` into one of the next version; a document is any JSON object. */
+type Migration = (document: Record<string, unknown>) => Record<string, unknown>;
+
+/** Migrations by the version that they start from. The tests have a stored sample of each version. */
+const migrations: Readonly<Record<number, Migration>> = {
+  // 2: people's orders are stored beside the document, which records those it has obeyed.
+  1: (document) => ({ ...document, version: 2, ordersApplied: 0 }),
+  // 3: records who approved which text of an issue, and which tasks of files are done without a mark.
+  2: (document) => ({ ...document, version: 3, approvals: {}, unmarked: [] }),
+  // 4: records data that was kept safe from the agent: hashes of transcript and journal, checks in a clean clone, a
+  // refused push.
+  3: (document) => ({
+    ...document,
+    version: 4,
+    transcript: null,
+    journalHash: null,
+    baseCheck: null,
+    headCheck: null,
+    refusedPush: null,
+  }),
+  // 5: records why tasks were given up, the content of the branch over all runs, and who was notified of what.
+  4: (document) => ({
+    ...document,
+    version: 5,
+    tasks: isObject(document.tasks)
+      ? Object.fromEntries(Object.entries(document.tasks).map(([id, task]) => [id, withReason(task)]))
+      : document.tasks,
+    change: noChange,
+    notified: [],
+  }),
+  // 6: several agents take turns; before, there was one, and a provider's limit only parked the lane.
+  5: (document) => ({
+    ...document,
+    version: 6,
+    agent: document.session === null ? null : 'claude',
+    resting: {},
+    providers: limitOf(document.park),
+  }),
+  // 7: reviews, checks and conflicts of the pull request are answered.
+  6: (document) => ({ ...document, version: 7, feedback: noFeedback }),
+  // 8: all data of a task is one record, and no separate list has its id.
+  7: ({ approvals, answers, unmarked, unverified, retried, finished, ...document }) => ({
+    ...document,
+    version: 8,
+    tasks: isObject(document.tasks)
+      ? oneRecordEach(document.tasks, { approvals, answers, unmarked, unverified, retried, finished })
+      : document.tasks,
+    retriesAll: retried === 'all',
+    ...(finished === undefined ? {} : { done: finished }),
+  }),
+};
+
+/** Merges the lists into one record for each task; a task that nobody worked on has one only if people acted on it. */
+function oneRecordEach(
+  tasks: Record<string, unknown>,
+  { approvals, answers, ...lists }: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const [unmarked, unverified, retried, done] = [lists.unmarked, lists.unverified, lists.retried, lists.finished].map(
+    (list): readonly unknown[] => (Array.isArray(list) ? list : []),
+  );
+  const entryOf = (of: unknown, id: string): unknown => (isObject(of) && Object.hasOwn(of, id) ? of[id] : undefined);
+  const ids = [tasks, approvals, answers].flatMap((of) => (isObject(of) ? Object.keys(of) : []));
+  const records = [...ids, ...(unmarked ?? []).filter((id) => done?.includes(id)), ...(retried ?? [])].map((named) => {
+    const id = String(named);
+    const begun = entryOf(tasks, id) ?? {
+      state: done?.includes(id) ? 'done' : 'todo',
+      attempts: done?.includes(id) ? 1 : 0,
+    };
+    if (!isObject(begun)) return [id, begun];
+    const isDone = begun.state === 'done';
+    return [
+      id,
+      {
+        ...begun,
+        ...(isDone || !unverified?.includes(id) ? {} : { unproven: true }),
+        ...(isDone && unmarked?.includes(id) ? { unmarked: true } : {}),
+        ...(retried?.includes(id) ? { retried: true } : {}),
+        approval: approvalOf(entryOf(answers, id)) ?? entryOf(approvals, id),
+        answer: entryOf(answers, id),
+      },
+    ];
+  });
+  return Object.fromEntries(records) as Record<string, unknown>;
+}
+
+/** Returns the approval of the text that another lane worked on last, or undefined if it is unknown. */
+function approvalOf(answer: unknown): unknown {
+  return isObject(answer) ? (answer.approval ?? undefined) : undefined;
+}
+
+function limitOf(park: unknown): unknown {
+  return isObject(park) && park.reason === 'usage_limit'
+    ? { claude: { kind: 'open', why: 'limit', until: park.resumeAt } }
+    : {};
+}
+
+function withReason(task: unknown): unknown {
+  if (!isObject(task)) return task;
+  const reasons: Readonly<Record<string, string>> = { failed: 'max_iterations_per_task', blocked: 'status_blocked' };
+  return { ...task, reason: reasons[String(task.state)] ?? null, setAside: null };
+}
+
+/** Returns the document in today's version. Anything but an object with a migration is returned unchanged, and the schema rejects it. */
+export function migrateState(document: unknown, version: number): unknown {
+  let migrated = document;
+  for (let at = version; isObject(migrated); at += 1) {
+    const migrate = migrations[at];
+    if (migrate === undefined) break;
+    migrated = migrate(migrated);
+  }
+  return migrated;
+}
+
+function isObject(json: unknown): json is Record<string, unknown> {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}

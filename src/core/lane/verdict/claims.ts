@@ -1,0 +1,69 @@
+import type { Analysis } from '../../analysis/analysis.ts';
+import type { Evidence } from '../../evidence.ts';
+import { changedByAgent } from '../../pipeline/step-record.ts';
+import { progressOf } from '../../tasks/queue.ts';
+import type { QueuedTask } from '../../tasks/task.ts';
+import type { ClassifiedDenial } from '../denials.ts';
+import type { LaneState } from '../state/state.ts';
+
+/** The facts of an iteration that is over. */
+export interface IterationFacts {
+  readonly task: QueuedTask;
+  /** All tasks of the lane, including the current one. */
+  readonly tasks: readonly QueuedTask[];
+  readonly analysis: Analysis;
+  /** The denials of the analysis. */
+  readonly denials: readonly ClassifiedDenial[];
+  readonly evidence: Evidence;
+  readonly startedAt: number;
+}
+
+/** Tells whether the iteration's task is claimed to be done: by its mark if its file has it, else by the status block. */
+export function claimsTask({
+  analysis,
+  evidence: { checklist },
+}: Pick<IterationFacts, 'analysis' | 'evidence'>): boolean {
+  return checklist === null || checklist.current === null ? claimsDone(analysis) : checklist.current === 'done';
+}
+
+export function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
+  return checklist?.current === 'done';
+}
+
+export function wasMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
+  return checklist?.current === 'done' && checklist.wasMarked;
+}
+
+export function claimsDone({ signal }: Analysis): boolean {
+  return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
+}
+
+export function claimsEverything({ analysis: { signal, completionIndicator }, evidence }: Claiming): boolean {
+  return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false) || isMarkedDone();
+
+  /** A status block counts more than a file, which may be from an earlier iteration. */
+  function isMarkedDone(): boolean {
+    return evidence.doneMarker !== null && signal.from !== 'block';
+  }
+}
+
+interface Claiming {
+  readonly analysis: Pick<Analysis, 'signal' | 'completionIndicator'>;
+  readonly evidence: Pick<Evidence, 'doneMarker'>;
+}
+
+export function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
+  const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
+  // If the agent had changed nothing before, changes by commands now are not the task's work either.
+  return evidence.after.tree !== started && (started !== evidence.before.tree || changedContent(evidence));
+}
+
+/** Returns true if a merge was made: it may end with the very content that the lane had. */
+export function madeMerge({ merge, steps }: Evidence): boolean {
+  return merge === 'made' && changedByAgent(steps);
+}
+
+/** Tells whether the iteration's agent changed content that is still changed at its end. */
+export function changedContent({ before, after, steps }: Evidence): boolean {
+  return before.tree !== after.tree && changedByAgent(steps);
+}

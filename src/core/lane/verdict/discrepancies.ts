@@ -1,0 +1,109 @@
+import type { Evidence } from '../../evidence.ts';
+import type { HintCode } from '../../prompt/hints.ts';
+import { progressOf } from '../../tasks/queue.ts';
+import { firstNames } from '../../text/phrase.ts';
+import { changedSinceStart, claimsDone, claimsEverything, type IterationFacts } from './claims.ts';
+import type { LaneState } from '../state/state.ts';
+
+/** A claim that the evidence contradicts: a hint for the next prompt, and a sentence for people. */
+export interface Finding {
+  readonly hint: HintCode;
+  readonly sentence: string;
+}
+
+/** Returns the claims of an iteration that its evidence contradicts. */
+export function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Finding[] {
+  const { analysis, evidence } = facts;
+  const { signal } = analysis;
+  const { tasksCompleted, filesModified } = signal;
+  const { checklist } = evidence;
+  const isListed = checklist !== null && checklist.current !== null;
+  const found: Finding[] = [];
+  if (signal.testsStatus === 'PASSING' && evidence.verification.kind === 'failed') {
+    found.push({
+      hint: 'discrepancy_tests',
+      sentence: 'It reported TESTS_STATUS: PASSING, but the verification failed.',
+    });
+  }
+  if (isListed && tasksCompleted !== null && tasksCompleted > checklist.finished) {
+    found.push({
+      hint: 'discrepancy_not_marked',
+      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the files of tasks show ${checklist.finished}.`,
+    });
+  }
+  if (checklist !== null && checklist.removed > 0) {
+    found.push({
+      hint: 'discrepancy_removed',
+      sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.`,
+    });
+  }
+  if (
+    filesModified !== null &&
+    filesModified > 0 &&
+    evidence.before.tree === evidence.after.tree &&
+    evidence.merge === 'none' &&
+    evidence.beside === undefined &&
+    (evidence.withheldHere ?? []).length === 0 &&
+    !mayRepeat(state, facts) &&
+    !wroteChecklist(checklist)
+  ) {
+    found.push({
+      hint: 'discrepancy_no_change',
+      sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.`,
+    });
+  }
+  const claims = claimsDone(analysis) || claimsEverything(facts) || (checklist?.finished ?? 0) > 0;
+  const isIdle = evidence.before.tree === evidence.after.tree && evidence.merge === 'none';
+  if (evidence.beside !== undefined && isIdle && (claims || (filesModified ?? 0) > 0)) {
+    found.push({
+      hint: 'work_beside',
+      sentence: `It changed nothing in the work tree and left work beside it, where it is not published: ${firstNames(evidence.beside, 5)}.`,
+    });
+  }
+  if (claims && evidence.merge === 'open') {
+    found.push({
+      hint: 'merge_open',
+      sentence: 'It claimed finished work, but the merge is not finished: files still have conflict markers.',
+    });
+  } else if (claims && withheldBy(evidence).length > 0) {
+    found.push({
+      hint: 'withheld',
+      // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
+      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldBy(evidence).join(', ').slice(0, 300)}.`,
+    });
+  } else if (claims && stillRefused(state, facts).length > 0) {
+    found.push({
+      hint: 'push_refused',
+      sentence: `It claimed finished work, but files that the git server refused are as they were and are not in the branch: ${firstNames(stillRefused(state, facts), 5)}.`,
+    });
+  }
+  return found;
+}
+
+/** Returns the paths that the iteration changed and that were withheld. Journals of earlier versions name every withheld path. */
+export function withheldBy({ withheld, withheldHere }: Evidence): readonly string[] {
+  return withheldHere?.map(({ path }) => path) ?? withheld;
+}
+
+/** Returns the paths of the task that the server refused and that are still kept out of the branch, whichever iteration changed them. */
+export function stillRefused(state: LaneState, { task, evidence: { withheld } }: IterationFacts): readonly string[] {
+  const { refused } = progressOf(state.tasks, task.id);
+  return refused?.files.filter((path) => withheld.includes(path)) ?? [];
+}
+
+/** Tells whether the agent wrote task files, which it may truthfully report although they are not evidence. */
+function wroteChecklist(checklist: Evidence['checklist']): boolean {
+  return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
+}
+
+/**
+ * Returns true if the task's work may already exist from an iteration that was killed before it was judged: writing it
+ * again is not a false claim.
+ */
+function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
+  return (
+    state.lastIteration !== null &&
+    state.lastIteration.tree !== facts.evidence.before.tree &&
+    changedSinceStart(state, facts)
+  );
+}

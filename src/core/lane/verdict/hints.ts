@@ -1,0 +1,50 @@
+import { askedAgent } from '../../pipeline/step-record.ts';
+import type { HintCode } from '../../prompt/hints.ts';
+import { claimsDone, type IterationFacts } from './claims.ts';
+import { judgeDenials } from '../denials.ts';
+import { type Finding, withheldBy } from './discrepancies.ts';
+import type { LastIteration } from '../state/state.ts';
+
+/** The parts of a judgement that hints are derived from. */
+interface HintFacts {
+  readonly progress: boolean;
+  readonly questionOnly: boolean;
+  readonly verification: LastIteration['verification'];
+  readonly denials: ReturnType<typeof judgeDenials>;
+  readonly claims: readonly Finding[];
+  /** True if the agent claims that an open-ended task is done; once is not enough. */
+  readonly isToConfirm: boolean;
+  /** True if the iteration answers people or CI. */
+  readonly isAnswered: boolean;
+}
+
+/** Returns the hints for the next prompt, most important first. */
+export function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
+  const spoke = evidence.end.kind === 'exited' && analysis.agentError === null && askedAgent(evidence.steps);
+  const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
+  if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))
+    hints.push('not_marked');
+  // Files with markers are withheld as well: they must be resolved, not undone.
+  if (evidence.merge === 'open') hints.push('merge_open');
+  else if (withheldBy(evidence).length > 0) hints.push('withheld');
+  if (evidence.beside !== undefined) hints.push('work_beside');
+  if (judged.verification === 'failed') hints.push('verify_failed');
+  if (evidence.steps.some(({ result }) => result.kind === 'failed')) hints.push('step_failed');
+  if (evidence.end.kind === 'timeout') hints.push('timeout');
+  if (judged.questionOnly) hints.push('question');
+  if (judged.denials.counted > 0) hints.push('denied');
+  if (judged.denials.advice.length > 0) hints.push('compound');
+  if (judged.isToConfirm && judged.claims.length === 0) hints.push('confirm_complete');
+  else if (
+    !judged.progress &&
+    spoke &&
+    !judged.questionOnly &&
+    !judged.isAnswered &&
+    evidence.merge !== 'open' &&
+    evidence.beside === undefined
+  )
+    hints.push('no_change');
+  if (spoke && analysis.signal.from !== 'block') hints.push(evidence.fencedBlock ? 'fenced_block' : 'no_block');
+  if (analysis.signal.unreadable.length > 0) hints.push('unreadable');
+  return [...new Set(hints)];
+}

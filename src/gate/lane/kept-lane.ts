@@ -1,0 +1,80 @@
+import { holdOf } from '../../core/feedback/pull-request-now.ts';
+import { goesOn as goesOnByItself } from '../../core/snapshot/going-on.ts';
+import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
+import type { Notes } from '../../handover/intake.ts';
+import type { Issue } from '../../ports/forge.ts';
+import type { GateDeps } from '../deps.ts';
+import type { ReadFeedback } from '../feedback/read.ts';
+import { issuesWithBranch, type Request } from '../tasks/sources.ts';
+import { judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
+
+/** The stored lane, and the branches of all lanes. */
+export interface Look {
+  readonly kept: KeptLane;
+  readonly branch: string;
+  readonly branches: Readonly<Record<string, string>>;
+  /** The head of its remote branch; null if it has none. */
+  readonly remoteHead: string | null;
+  readonly goesOn: readonly Issue[];
+}
+
+/** Reads what is stored of the lane, and the branches of all lanes. */
+export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Request): Promise<Look> {
+  const { branchPrefix } = deps.config;
+  const branch = branchPrefix + id;
+  // The state is read before the branches: if a run ends between the two, we see its branch, and our claim detects its
+  // save.
+  const kept = await loadLane({ lane: id, deps });
+  const branches = await deps.remote.branches(branchPrefix);
+  const { snapshot } = kept;
+  const asker = { runTag: deps.runTag, ...deps.context, now: deps.clock.now() };
+  // Unfinished work of a lane is on its branch.
+  const isLeft = (lane: LaneId): boolean =>
+    branches[branchPrefix + lane] !== undefined && snapshot !== null && goesOnByItself(snapshot, lane, asker);
+  const goesOn = requested === 'by-queue' ? issues.filter(({ number }) => isLeft(issueLane(number))) : [];
+  return { kept, branch, branches, remoteHead: branches[branch] ?? null, goesOn };
+}
+
+/** Restores the lane from what is stored. */
+export function restoreFrom(
+  { kept, branches, remoteHead }: Look,
+  deps: GateDeps,
+  { id, requested }: Request,
+): RestoredLane {
+  const restored = judgeLane(kept, {
+    lane: id,
+    expected: remoteHead !== null,
+    elsewhere: requested === 'by-queue' ? issuesWithBranch(branches, deps.config) : [],
+    deps,
+  });
+  deps.log.info(`state: ${restored.note}`);
+  return restored;
+}
+
+export function notesOf(
+  restored: RestoredLane,
+  said: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
+  { warnings, notices }: Pick<Notes, 'warnings' | 'notices'> = { warnings: [], notices: [] },
+): Notes {
+  return {
+    restored: restored.note,
+    notices,
+    warnings: [...restored.warnings, ...said.warnings, ...warnings],
+    claimedBy: restored.claimedBy,
+    found: [],
+    checks: said.checks,
+    held: heldBy(said),
+  };
+}
+
+export const unread = { warnings: [], checks: null, standing: null };
+
+function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
+  const hold = standing === null ? null : holdOf(standing);
+  return standing === null || hold === null ? null : { hold, isDraft: standing.isDraft, refusal: null };
+}
+
+export interface Restored {
+  readonly look: Look;
+  readonly restored: RestoredLane;
+}
