@@ -51,6 +51,7 @@ export function restoreFrom(
   return restored;
 }
 
+/** Returns what the report must say of the restored lane. */
 export function notesOf(
   restored: RestoredLane,
   said: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
@@ -67,6 +68,7 @@ export function notesOf(
   };
 }
 
+/** The feedback of a lane whose pull request was not read. */
 export const unread = { warnings: [], checks: null, standing: null };
 
 function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
@@ -74,6 +76,7 @@ function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
   return standing === null || hold === null ? null : { hold, isDraft: standing.isDraft, refusal: null };
 }
 
+/** A lane as it was restored, and what it was restored from. */
 export interface Restored {
   readonly look: Look;
   readonly restored: RestoredLane;

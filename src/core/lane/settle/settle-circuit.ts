@@ -31,6 +31,7 @@ export function retryTask(state: LaneState, taskId: TaskId, reason: string, now:
   return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
 }
 
+/** Returns the state after the cooldown: the circuit is closed if the policy says so, otherwise its probe is recorded. */
 export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit.kind === 'closed') return state;
   const seen = viewCircuit(state.circuit, policy.circuit, now);
@@ -49,6 +50,7 @@ export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: numbe
   });
 }
 
+/** Returns the state with a changed record of this task. */
 export function withTask(
   state: LaneState,
   id: TaskId,

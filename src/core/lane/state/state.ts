@@ -295,6 +295,7 @@ function doneTasks(ids: readonly TaskId[]): Readonly<Record<TaskId, TaskProgress
   return Object.fromEntries(ids.map((id) => [id, done]));
 }
 
+/** Returns the size of a text in bytes of UTF-8. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
