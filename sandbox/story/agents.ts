@@ -97,8 +97,8 @@ function inputsFor(name: ReadAgent): Variables {
 
 /** What the scripted model costs under the name by which the CLI asks for it, where that is none of a list: with a limit in dollars it would not be called. */
 function pricesFor(name: ReadAgent): Variables {
-  if (name === 'codex') return { prices: 'gpt=1.25/0.125/10' };
-  return name === 'copilot' || name === 'qwen' ? { prices: 'scripted=1.25/0.125/10' } : {};
+  if (name === 'codex') return { settings: "'prices: gpt=1.25/0.125/10'" };
+  return name === 'copilot' || name === 'qwen' ? { settings: "'prices: scripted=1.25/0.125/10'" } : {};
 }
 
 /** They cannot be held to rules for single commands, and nothing isolates them here: a run says so and makes no call, unless they may run any. */

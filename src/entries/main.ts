@@ -6,7 +6,7 @@ import { removeDeadRooms } from '../wiring/isolation/remove-dead.ts';
 import { isolatedRun } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { configTexts } from '../wiring/settings/run-settings.ts';
-import { actionFolderOf, createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
+import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig, parseInputs, parseReach, type Reach } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
@@ -240,12 +240,7 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
   };
   const given = inputTexts(environment);
   const context = await attempt(ofContext, () => readRunContext(environment));
-  const settled =
-    context === null
-      ? null
-      : await attempt(ofInputs, () =>
-          configTexts(given, { environment, context, actionFolder: actionFolderOf(process.argv[1]) }),
-        );
+  const settled = context === null ? null : await attempt(ofInputs, () => configTexts(given, { environment, context }));
   const config = await attempt(ofInputs, () => (settled === null ? parseInputs(given) : parseConfig(settled)));
   if (config !== null && context !== null && settled !== null) {
     const loginProblems = loginProblemsOf(environment, config.agent.order);
