@@ -90,9 +90,7 @@ export function withCurrentWorkflow(page: string, templates: WorkflowTemplates):
   return page.replaceAll(/^```yaml\n(name: ralph\n[^]*?)^```$/gm, (_, workflow: string, at: number) => {
     const isFirst = page.indexOf('```yaml\nname: ralph\n') === at;
     const isCall = page.startsWith('# ralph-action\n') && isFirst;
-    const whole = isCall
-      ? withoutComments(templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n'))
-      : current;
+    const whole = isCall ? templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n') : current;
     return `\`\`\`yaml\n${isFirst ? whole : fitted(workflow, current)}\`\`\``;
   });
 }

@@ -75,7 +75,10 @@ export function keysOf(name: ReadAgent): readonly string[] {
 /** A template's workflow for this agent, with these inputs where it has a comment about `verify`; what is above that may be a comment as well. */
 export function workflowFor(template: string, { key, inputs: own }: WorkflowLines, inputs: Variables): string {
   return template
-    .replace('anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}', `${inputOf(key)}: \${{ secrets.${key} }}`)
+    .replace(
+      /anthropic-api-key: ('?)\$\{\{ secrets\.ANTHROPIC_API_KEY \}\}/,
+      (_, quote: string) => `${inputOf(key)}: ${quote}\${{ secrets.${key} }}`,
+    )
     .replace(/^(?:( +)# with:\n)?( +)# +verify: .*$/m, (_, call: string | undefined, indent: string) => {
       const lines = Object.entries({ ...own, ...inputs }).map(
         ([name, value]) => `${indent}${call === undefined ? '' : '  '}${name}: ${value}`,

@@ -157,6 +157,16 @@ describe('what is made of other files is fresh: npm run docs', () => {
     expect(read('action.yml')).toBe(withInputs(read('action.yml'), INPUT_ROWS));
   });
 
+  test('the workflow to paste has at most twenty lines, with a reason beside each permission', () => {
+    const [, pasted = ''] = /```yaml\n(name: ralph\n[^]*?)```/.exec(read('README.md')) ?? [];
+    for (const text of [pasted, read('templates/workflows/three-jobs.yml')]) {
+      expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(20);
+      const permissions = [...text.matchAll(/^ {2}[\w-]+: (?:read|write)(.*)$/gm)];
+      expect(permissions).toHaveLength(6);
+      expect(permissions.filter(([, reason = '']) => !/^ # \w/.test(reason))).toEqual([]);
+    }
+  });
+
   test(JOB_ACTION, () => {
     expect(read(JOB_ACTION)).toBe(renderJobAction(read('action.yml')));
     // What it starts is there, and the workflow uses it: the root itself cannot be named like this.
