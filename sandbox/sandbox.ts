@@ -93,7 +93,7 @@ export interface Sandbox extends AsyncDisposable {
 }
 
 /** Returns inputs as a workflow has them: settings that are not inputs stand under `settings`. */
-export function asWritten(inputs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function asWritten(inputs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const isSetting = (name: string): boolean =>
     SETTING_NAMES.includes(name) && ![...ACTION_INPUTS, ...JOB_INPUTS].includes(name);
   const [settings, others] = [true, false].map((wanted) =>

@@ -93,7 +93,9 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
 
 /** Returns the texts of all settings, trimmed, and of what else is among the texts. */
 function withDefaults(texts: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  const given = Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, text.trim()]]));
+  const given = Object.entries(texts).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text.trim()] as const],
+  );
   return { ...DEFAULTS, ...Object.fromEntries(given) };
 }
 
@@ -151,15 +153,12 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
   return names
     .filter((name) => SETTING_NAMES.includes(name) && !ACTION_INPUTS.includes(name))
     .flatMap((name) => {
-      if (!JOB_INPUTS.includes(name)) return [`${name}: ${misplacedSetting(name, given[name] ?? '')}`];
+      if (!JOB_INPUTS.includes(name))
+        return [
+          `${name}: is a setting, not an input. Put it under \`settings\`, as \`${name}: ${oneLine(given[name] ?? '', 80)}\`.`,
+        ];
       return isJob ? [] : [`${name}: is an input of the action of one job. ${OF_JOBS}`];
     });
-}
-
-/** Says where a setting that was given as an input goes. */
-export function misplacedSetting(name: string, text: string): string {
-  const shown = text.trim() === '' ? '' : ` ${JSON.stringify(capped(text.trim(), 81))}`;
-  return `is a setting, not an input. Put it under \`settings\`, as its line \`${name}: …\`${shown === '' ? '' : `, with the value${shown}`}.`;
 }
 
 const OF_JOBS =

@@ -109,7 +109,7 @@ export function secretsFrom(
 }
 
 /** Folder that holds `dist/`, from the script that the runner started. */
-export function actionFolderOf(script: string | undefined): string {
+function actionFolderOf(script: string | undefined): string {
   return dirname(dirname(script ?? ''));
 }
 

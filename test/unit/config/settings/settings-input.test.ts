@@ -154,7 +154,7 @@ describe('what stands in the wrong place under `with`', () => {
       'a setting',
       { 'max-patch-kib': '4096', session: 'fresh' },
       [
-        /^max-patch-kib: is a setting, not an input\. Put it under `settings`, as its line `max-patch-kib: …`, with the value "4096"\.$/,
+        /^max-patch-kib: is a setting, not an input\. Put it under `settings`, as `max-patch-kib: 4096`\.$/,
         /^session: /,
       ],
     ],
