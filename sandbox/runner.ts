@@ -23,7 +23,7 @@ export interface MachineRequest {
 
 /** A step that uses the action. */
 export interface ActionStep {
-  /** Folder of the action: action.yml and dist/. */
+  /** Folder of the action's action.yml, which names its programs. */
   readonly action: string;
   /** A Node 24 executable. */
   readonly node: string;
@@ -149,24 +149,22 @@ export async function startMachine(job: MachineRequest): Promise<Machine> {
 
     async runAction(step) {
       const files = await commandFiles(folder, '');
-      const defaults = readInputDefaults(
-        await readFile(join(step.action, 'action.yml'), 'utf8'),
-        step.githubToken,
-        temp,
-      );
+      const actionYml = await readFile(join(step.action, 'action.yml'), 'utf8');
+      const defaults = readInputDefaults(actionYml, step.githubToken, temp);
       const inputs = Object.fromEntries(
         Object.entries({ ...defaults, ...step.inputs, isolation: step.isolation?.level ?? 'none' }).map(
           ([name, value]) => [`INPUT_${name.replaceAll(' ', '_').toUpperCase()}`, value],
         ),
       );
       const given = { ...environment, ...variablesOf(files), ...step.env, ...inputs };
-      const script = (name: string): [string, ...string[]] => {
+      const script = (name: 'main' | 'post'): [string, ...string[]] => {
         const [first, ...rest] = step.isolation?.around ?? [];
-        const own: [string, string] = [step.node, join(step.action, 'dist', name)];
+        const path = new RegExp(`^ {2}${name}: (.+)$`, 'm').exec(actionYml)?.[1] ?? '';
+        const own: [string, string] = [step.node, join(step.action, path)];
         return first === undefined ? own : [first, ...rest, ...own];
       };
       const main = await runProgram({
-        command: script('main.js'),
+        command: script('main'),
         cwd: job.workspace,
         environment: given,
         onOutput,
@@ -181,7 +179,7 @@ export async function startMachine(job: MachineRequest): Promise<Machine> {
         async post() {
           const states = Object.fromEntries(Object.entries(saved).map(([name, value]) => [`STATE_${name}`, value]));
           const post = await runProgram({
-            command: script('post.js'),
+            command: script('post'),
             cwd: job.workspace,
             environment: { ...given, ...(await laterEnvironment(files, given)), ...inputs, ...states },
             onOutput,

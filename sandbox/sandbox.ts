@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ACTION_INPUTS, JOB_INPUTS, SETTING_NAMES } from '../src/config/setting-table.ts';
 import { git } from './git.ts';
 import { startCacheService, type CacheService } from './cache-service.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from './git-remote.ts';
@@ -89,6 +90,16 @@ export interface Sandbox extends AsyncDisposable {
   openIssue(issue: { readonly title: string; readonly body: string; readonly labels?: readonly string[] }): StoredIssue;
   /** Runs git on the remote's bare repository. */
   git(...args: string[]): Promise<string>;
+}
+
+/** Returns inputs as a workflow has them: settings that are not inputs stand under `settings`. */
+function asWritten(inputs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const isSetting = (name: string): boolean =>
+    SETTING_NAMES.includes(name) && ![...ACTION_INPUTS, ...JOB_INPUTS].includes(name);
+  const [settings, others] = [true, false].map((wanted) =>
+    Object.fromEntries(Object.entries(inputs).filter(([name]) => isSetting(name) === wanted)),
+  );
+  return Object.keys(settings ?? {}).length === 0 ? inputs : { settings: JSON.stringify(settings), ...others };
 }
 
 /** Starts the sandbox in `folder`, with what `fill` puts on `main`: a small sample project, if nothing else. `isolation`: of every run's agent; without it there is none. */
@@ -196,9 +207,10 @@ export async function startSandbox(
       await job.prepare?.(on.workspace);
       const running = await on.runAction({
         ...on.action,
+        ...(job.inputs?.['phase'] === undefined ? {} : { action: join(ACTION_FOLDER, '.github/actions/job') }),
         ...(job.action === undefined ? {} : { action: job.action }),
         ...(job.node === undefined ? {} : { node: job.node }),
-        inputs: { 'agent-path': SCRIPTED_AGENT, ...job.inputs },
+        inputs: { 'agent-path': SCRIPTED_AGENT, ...asWritten(job.inputs ?? {}) },
         env: { ANTHROPIC_API_KEY: SANDBOX_KEY, ...job.env },
         ...(job.onStart === undefined ? {} : { onStart: job.onStart }),
       });

@@ -1,25 +1,35 @@
-/** An input or output as action.yml describes it; `value`: its default, null for an output. */
-export interface Entry {
-  readonly group: string;
+import type { SettingGroup } from '../src/config/setting-rows.ts';
+
+/** An output as action.yml describes it. */
+interface OutputEntry {
   readonly name: string;
-  readonly value: string | null;
   readonly description: string;
 }
 
-/** The inputs or outputs of `actionYml`, in their order. */
-export function entriesIn(actionYml: string, section: 'inputs' | 'outputs'): readonly Entry[] {
-  const [, text = ''] = actionYml.split(new RegExp(`^${section}:\\n`, 'm'));
-  const found: Entry[] = [];
-  let group = '';
-  for (const line of text.split(/^\S/m)[0]?.split('\n') ?? []) {
-    group = /^ {2}# (.+)$/.exec(line)?.[1] ?? group;
-    const name = /^ {2}([\w-]+):$/.exec(line)?.[1];
-    if (name !== undefined) found.push({ group, name, value: null, description: '' });
-    const [, key, text] = /^ {4}(description|default): (.*)$/.exec(line) ?? [];
-    const last = found.at(-1);
-    if (last === undefined || key === undefined || text === undefined) continue;
-    const value = text.replace(/^(["'])(.*)\1$/, '$2');
-    found[found.length - 1] = key === 'default' ? { ...last, value } : { ...last, description: value };
-  }
-  return found;
+/** Returns action.yml with these inputs; what is above and below them stays. */
+export function withInputs(actionYml: string, groups: readonly SettingGroup[]): string {
+  const lines = groups.flatMap(({ group, rows }) => [
+    `  # ${group}`,
+    ...rows.flatMap(([name, defaultText, description]) => [
+      `  ${name}:`,
+      `    description: ${/^`|: | #/.test(description) ? JSON.stringify(description) : description}`,
+      `    default: ${/^(?:|\d.*|true|false)$/.test(defaultText) ? quoted(defaultText) : defaultText}`,
+    ]),
+  ]);
+  return actionYml.replace(/^inputs:\n[^]*?\n(?=\noutputs:\n)/m, () => ['inputs:', ...lines, ''].join('\n'));
+}
+
+/** Returns a text as a single-quoted scalar of YAML. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Returns the outputs of action.yml, in their order. */
+export function outputsIn(actionYml: string): readonly OutputEntry[] {
+  const [, text = ''] = actionYml.split(/^outputs:\n/m);
+  const entries = text.split(/^\S/m)[0]?.matchAll(/^ {2}([\w-]+):\n {4}description: (.*)$/gm) ?? [];
+  return [...entries].map(([, name = '', description = '']) => ({
+    name,
+    description: description.replace(/^(["'])(.*)\1$/, '$2'),
+  }));
 }

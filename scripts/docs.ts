@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT_NAMES, CAPABILITIES } from '../src/core/agent-names.ts';
-import { entriesIn } from './action-yml.ts';
+import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
+import { SETTING_ROWS, type SettingGroup } from '../src/config/setting-rows.ts';
+import { outputsIn, withInputs } from './action-yml.ts';
 import { JOB_ACTION, renderJobAction, renderReusableWorkflow, REUSABLE_WORKFLOW } from './reusable-workflow.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -12,32 +14,47 @@ export const INPUTS_PAGE = 'docs/inputs-and-outputs.md';
 /** The pages with whole workflows. */
 export const WORKFLOW_PAGES = ['README.md', 'docs/recipes.md'];
 
-/** Markdown of the page about inputs and outputs; comments between the inputs of `actionYml` become its headings. */
+/** Renders the page about inputs, settings and outputs. */
 export function renderInputsPage(actionYml: string): string {
-  const [inputs, outputs] = [entriesIn(actionYml, 'inputs'), entriesIn(actionYml, 'outputs')];
-  const groups = [...new Set(inputs.map(({ group }) => group))];
-  const tables = groups.map((name) => {
-    const rows = inputs
-      .filter(({ group }) => group === name)
-      .map((entry) => `| \`${entry.name}\` | ${shown(entry.value)} | ${cell(entry.description)} |`);
-    return [`### ${name}\n`, '| name | default | description |', '|---|---|---|', ...rows].join('\n');
-  });
-  const rows = outputs.map((entry) => `| \`${entry.name}\` | ${cell(entry.description)} |`);
-  return `<!-- Generated from action.yml by \`npm run docs\`: change action.yml, then run it. -->
+  const rows = outputsIn(actionYml).map((entry) => `| \`${entry.name}\` | ${cell(entry.description)} |`);
+  return `<!-- Generated from src/config/ and action.yml by \`npm run docs\`: change those, then run it. -->
 
 # Inputs and outputs
 
-## Inputs
-
 Numbers are plain (\`10\`, \`2.5\`), switches are \`true\` or \`false\`. Lists take commas and new lines. Anything unknown, unreadable or out of range is an error; the run reports all errors at once, before it makes a call.
 
-${tables.join('\n\n')}
+## Inputs
+
+${settingTables(INPUT_ROWS)}
+
+## Settings
+
+These are names under the input \`settings\`, which is YAML (or JSON, which is YAML as well):
+
+\`\`\`yaml
+with:
+  verify: npm ci && npm test
+  settings: |
+    max-patch-kib: 4096
+    answer-checks: false
+    pr-labels: [automated, ralph]
+\`\`\`
+
+A value is a text, a number, \`true\`, \`false\` or a list; an empty one is not given, and \`[]\` is an empty list. \`settings\` also takes the names of the inputs above, except those of keys and tokens: it is not kept secret. An input that is given comes first. A setting that stands directly under \`with\` is an error that says where it goes.
+
+${settingTables(SETTING_ROWS)}
+
+## Inputs of one job
+
+The action \`OWNER/ralph-action/.github/actions/job\` has the inputs above and these. The [reusable workflow](security.md#three-jobs) sets them; use it yourself only to build other jobs.
+
+${settingTables(JOB_ROWS)}
 
 ## Settings of other Ralphs
 
 A repository that has a \`.ralphrc\` needs no inputs for what stands there. For each setting the first of these counts:
 
-1. the input, if it is given: one that has the text of its default counts as not given;
+1. the input, or its name under \`settings\`: one that has the text of its default counts as not given;
 2. the job's environment: \`RALPH_MAX_CALLS_PER_HOUR\`, then \`MAX_CALLS_PER_HOUR\`, and so on for every name that has a meaning;
 3. \`.ralph/.ralphrc\`, or \`.ralphrc\` where that is missing, as it is on the base branch. What a branch or the agent changes in it counts once it is merged, and \`allow-protected-paths\` must name it to be published at all;
 4. the default.
@@ -52,6 +69,18 @@ ${['| name | description |', '|---|---|', ...rows].join('\n')}
 `;
 }
 
+function settingTables(groups: readonly SettingGroup[]): string {
+  const tables = groups.map(({ group, rows }) =>
+    [
+      `### ${group}\n`,
+      '| name | default | description |',
+      '|---|---|---|',
+      ...rows.map(([name, text, description]) => `| \`${name}\` | ${shown(text)} | ${cell(description)} |`),
+    ].join('\n'),
+  );
+  return tables.join('\n\n');
+}
+
 /**
  * A page with its workflows as the template is now. A workflow of the page keeps what is below `runs-on:`, but for the
  * checkout; the first one of the recipes is the template itself, and the README's is that of three jobs.
@@ -61,9 +90,7 @@ export function withCurrentWorkflow(page: string, templates: WorkflowTemplates):
   return page.replaceAll(/^```yaml\n(name: ralph\n[^]*?)^```$/gm, (_, workflow: string, at: number) => {
     const isFirst = page.indexOf('```yaml\nname: ralph\n') === at;
     const isCall = page.startsWith('# ralph-action\n') && isFirst;
-    const whole = isCall
-      ? withoutComments(templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n'))
-      : current;
+    const whole = isCall ? templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n') : current;
     return `\`\`\`yaml\n${isFirst ? whole : fitted(workflow, current)}\`\`\``;
   });
 }
@@ -126,8 +153,8 @@ function yesNo(is: boolean): string {
   return is ? 'yes' : 'no';
 }
 
-function shown(value: string | null): string {
-  return value === null || value === '' ? 'empty' : `\`${cell(value)}\``;
+function shown(value: string): string {
+  return value === '' ? 'empty' : `\`${cell(value)}\``;
 }
 
 function cell(text: string): string {
@@ -141,8 +168,9 @@ if (import.meta.main) {
   };
   for (const path of WORKFLOW_PAGES) write(path, withCurrentWorkflow(read(path), templates));
   write(AGENTS_PAGE, withCapabilities(read(AGENTS_PAGE)));
+  write('action.yml', withInputs(read('action.yml'), INPUT_ROWS));
   write(INPUTS_PAGE, renderInputsPage(read('action.yml')));
-  write(REUSABLE_WORKFLOW, renderReusableWorkflow(read('action.yml')));
+  write(REUSABLE_WORKFLOW, renderReusableWorkflow());
   write(JOB_ACTION, renderJobAction(read('action.yml')));
 }
 

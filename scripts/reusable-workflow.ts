@@ -1,5 +1,6 @@
 import { KEY_INPUTS } from '../src/config/agent-inputs.ts';
-import { entriesIn } from './action-yml.ts';
+import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
+import { quoted, withInputs } from './action-yml.ts';
 
 /** The workflow that other repositories call, from the root. */
 export const REUSABLE_WORKFLOW = '.github/workflows/ralph.yml';
@@ -9,16 +10,17 @@ const JOB_FOLDER = '.github/actions/job';
 /** That action, from the root. */
 export const JOB_ACTION = `${JOB_FOLDER}/action.yml`;
 
-/** The same action as `actionYml` in the root, in a folder of its own. */
+/** Renders the same action as `actionYml` in the root, in a folder of its own and with the inputs of one job. */
 export function renderJobAction(actionYml: string): string {
-  const programs = actionYml.replaceAll(/^( {2}(?:main|post): )(dist\/)/gm, `$1${'../'.repeat(3)}$2`);
+  const programs = withInputs(actionYml, [...JOB_ROWS, ...INPUT_ROWS]).replaceAll(
+    /^( {2}(?:main|post): )(dist\/)/gm,
+    `$1${'../'.repeat(3)}$2`,
+  );
   return `# Generated from action.yml by \`npm run docs\`, for the jobs of ralph.yml: change action.yml, then run it.\n${programs}`;
 }
 
-/** Inputs that the workflow's own jobs set. */
-const OWN = ['github-token', 'phase', 'handoff-path', 'handoff-digest'];
-/** Inputs that mean nothing in three jobs: the job of the loop asks nobody what others have used while it waits. */
-const ONE_JOB = ['on-limit'];
+/** Inputs that callers give as secrets. */
+const SECRET_INPUTS: readonly string[] = ['github-token', ...KEY_INPUTS];
 /** Outputs that tell how a run ended. */
 const OUTPUTS = ['outcome', 'reason', 'branch', 'head-sha', 'pr-number', 'pr-url', 'cost-usd', 'status-json'];
 
@@ -29,21 +31,37 @@ const DOWNLOAD = 'actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a546
 /** The default branch for what is said of a pull request, and for everything else the event's own. */
 const REF = "${{ github.event.pull_request && github.event.repository.default_branch || '' }}";
 
+/** Returns entries of a flow mapping, a few on each line. */
+function flowLines(
+  entries: readonly string[],
+  { indent, perLine }: { readonly indent: number; readonly perLine: number },
+): string {
+  return entries
+    .flatMap((_, at) => (at % perLine === 0 ? [entries.slice(at, at + perLine).join(', ')] : []))
+    .map((line) => `${' '.repeat(indent)}${line}`)
+    .join(',\n');
+}
+
 /** A label, or a list of them as JSON. */
 const RUNS_ON = "${{ startsWith(inputs.runs-on, '[') && fromJSON(inputs.runs-on) || inputs.runs-on }}";
 
-/** The reusable workflow, whose inputs and their defaults are those of `actionYml`. */
-export function renderReusableWorkflow(actionYml: string): string {
-  const inputs = entriesIn(actionYml, 'inputs').filter(
-    ({ name }) => ![...OWN, ...ONE_JOB, ...KEY_INPUTS].includes(name),
+/** Renders the reusable workflow, whose inputs and their defaults are those of action.yml. */
+export function renderReusableWorkflow(): string {
+  const declared = INPUT_ROWS.flatMap(({ rows }) => rows)
+    .filter(([name]) => !SECRET_INPUTS.includes(name))
+    .map(([name, text]) => `      ${name}: { type: string, default: ${quoted(text)} }`);
+  const secrets = flowLines(
+    KEY_INPUTS.map((name) => `${name}: '\${{ secrets.${name} }}'`),
+    { indent: 10, perLine: 3 },
   );
-  const declared = inputs.map(({ name, value }) => `      ${name}: { type: string, default: ${quoted(value ?? '')} }`);
-  const passed = inputs.map(({ name }) => `          ${name}: \${{ inputs.${name} }}`).join('\n');
-  const secrets = KEY_INPUTS.map((name) => `          ${name}: \${{ secrets.${name} }}`).join('\n');
-  const outputs = OUTPUTS.map(
-    (name) => `      ${name}: { value: "\${{ jobs.publish.outputs.${name} || jobs.gate.outputs.${name} }}" }`,
-  ).join('\n');
-  const ofJob = OUTPUTS.map((name) => `      ${name}: \${{ steps.ralph.outputs.${name} }}`).join('\n');
+  const outputs = flowLines(
+    OUTPUTS.map((name) => `${name}: { value: "\${{ jobs.publish.outputs.${name} || jobs.gate.outputs.${name} }}" }`),
+    { indent: 6, perLine: 2 },
+  );
+  const ofJob = flowLines(
+    OUTPUTS.map((name) => `${name}: '\${{ steps.ralph.outputs.${name} }}'`),
+    { indent: 6, perLine: 3 },
+  );
   return `# Generated from action.yml by \`npm run docs\`: change scripts/reusable-workflow.ts, then run it.
 #
 # A run in three jobs, for other repositories to call. The agent works in the job \`loop\`, which holds its key and a token that
@@ -56,11 +74,14 @@ on:
       runs-on: { type: string, default: ubuntu-latest, description: 'Label of the runners, or a list of labels as JSON' }
       timeout-minutes: { type: string, default: '60', description: 'Longest time of the job with the agent; at least 10 more than max-minutes' }
 ${declared.join('\n')}
-    secrets:
-${KEY_INPUTS.map((name) => `      ${name}: { required: false }`).join('\n')}
-      token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' }
-    outputs:
-${outputs}
+    secrets: {
+${flowLines(
+  KEY_INPUTS.map((name) => `${name}: { required: false }`),
+  { indent: 6, perLine: 3 },
+)},
+      token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' } }
+    outputs: {
+${outputs} }
 
 permissions: {}
 
@@ -89,30 +110,22 @@ jobs:
       checks: read # see which checks of the pull request failed, and why
       statuses: read # the same for CI that sets commit statuses
       actions: read # read the log of a failed job
-    outputs:
-      handed-over: \${{ steps.ralph.outputs.handed-over }}
-      handoff-digest: \${{ steps.ralph.outputs.handoff-digest }}
-${ofJob}
+    outputs: {
+      handed-over: '\${{ steps.ralph.outputs.handed-over }}', handoff-digest: '\${{ steps.ralph.outputs.handoff-digest }}',
+${ofJob} }
     steps:
       - uses: ${CHECKOUT}
-        with:
-          ref: ${REF} # a review is of Ralph's branch, whose code must not set up a job
-          fetch-depth: 0
-          persist-credentials: false
+        # A review is of Ralph's branch, whose code must not set up a job.
+        with: { ref: "${REF}", fetch-depth: 0, persist-credentials: false }
       - id: ralph
         uses: $/${JOB_FOLDER}
         with:
           phase: gate
           github-token: \${{ secrets.token || github.token }}
-${passed}
+          settings: \${{ toJSON(inputs) }} # loop and publish take them from what the gate hands over
       - if: steps.ralph.outputs.handed-over == 'true'
         uses: ${UPLOAD}
-        with:
-          name: ralph-gate
-          path: \${{ runner.temp }}/ralph-handoff/gate
-          if-no-files-found: error
-          retention-days: 1
-          overwrite: true
+        with: { name: ralph-gate, path: '\${{ runner.temp }}/ralph-handoff/gate', if-no-files-found: error, retention-days: 1, overwrite: true }
 
   loop:
     needs: gate
@@ -123,34 +136,22 @@ ${passed}
       contents: read # check out; the action itself gets no token
     steps:
       - uses: ${CHECKOUT}
-        with:
-          ref: ${REF} # a review is of Ralph's branch, whose code must not set up a job
-          fetch-depth: 0
-          persist-credentials: false
+        # A review is of Ralph's branch, whose code must not set up a job.
+        with: { ref: "${REF}", fetch-depth: 0, persist-credentials: false }
       # What the project needs to build and test, as its own steps; from the branch that was just checked out, not from Ralph's.
       - if: hashFiles('.github/actions/ralph-setup/action.yml') != ''
         uses: ./.github/actions/ralph-setup
       - uses: ${DOWNLOAD}
-        with:
-          name: ralph-gate
-          path: \${{ runner.temp }}/ralph-handoff/gate
+        with: { name: ralph-gate, path: '\${{ runner.temp }}/ralph-handoff/gate' }
       - id: ralph
         uses: $/${JOB_FOLDER}
-        with:
-          phase: loop
-          github-token: ''
-          handoff-digest: \${{ needs.gate.outputs.handoff-digest }}
-${secrets}
-${passed}
+        with: {
+          phase: loop, github-token: '', handoff-digest: '\${{ needs.gate.outputs.handoff-digest }}',
+${secrets} }
       # Also of a run that was cancelled or failed: what it finished is published.
       - if: always()
         uses: ${UPLOAD}
-        with:
-          name: ralph-loop
-          path: \${{ runner.temp }}/ralph-handoff/loop
-          if-no-files-found: warn
-          retention-days: 1
-          overwrite: true
+        with: { name: ralph-loop, path: '\${{ runner.temp }}/ralph-handoff/loop', if-no-files-found: warn, retention-days: 1, overwrite: true }
 
   publish:
     needs: [gate, loop]
@@ -161,31 +162,20 @@ ${passed}
       contents: write # push branches that begin with ralph/, keep the state on refs/ralph/v2/
       issues: write # keep the status comment, set labels, notify people
       pull-requests: write # open and update the pull request, answer its reviews, request its review
-    outputs:
-${ofJob}
+    outputs: {
+${ofJob} }
     steps:
       - uses: ${DOWNLOAD}
-        with:
-          name: ralph-gate
-          path: \${{ runner.temp }}/ralph-handoff/gate
+        with: { name: ralph-gate, path: '\${{ runner.temp }}/ralph-handoff/gate' }
       # There is none where the job of the loop never began; the run is published as such.
       - continue-on-error: true
         uses: ${DOWNLOAD}
-        with:
-          name: ralph-loop
-          path: \${{ runner.temp }}/ralph-handoff/loop
+        with: { name: ralph-loop, path: '\${{ runner.temp }}/ralph-handoff/loop' }
       - id: ralph
         uses: $/${JOB_FOLDER}
-        with:
-          phase: publish
-          github-token: \${{ secrets.token || github.token }}
-          handoff-digest: \${{ needs.gate.outputs.handoff-digest }}
-          # Searched for in what is published; no agent runs here.
-${secrets}
-${passed}
+        # The keys are searched for in what is published; no agent runs here.
+        with: {
+          phase: publish, github-token: '\${{ secrets.token || github.token }}', handoff-digest: '\${{ needs.gate.outputs.handoff-digest }}',
+${secrets} }
 `;
-}
-
-function quoted(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
 }

@@ -75,7 +75,10 @@ export function keysOf(name: ReadAgent): readonly string[] {
 /** A template's workflow for this agent, with these inputs where it has a comment about `verify`; what is above that may be a comment as well. */
 export function workflowFor(template: string, { key, inputs: own }: WorkflowLines, inputs: Variables): string {
   return template
-    .replace('anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}', `${inputOf(key)}: \${{ secrets.${key} }}`)
+    .replace(
+      /anthropic-api-key: ('?)\$\{\{ secrets\.ANTHROPIC_API_KEY \}\}/,
+      (_, quote: string) => `${inputOf(key)}: ${quote}\${{ secrets.${key} }}`,
+    )
     .replace(/^(?:( +)# with:\n)?( +)# +verify: .*$/m, (_, call: string | undefined, indent: string) => {
       const lines = Object.entries({ ...own, ...inputs }).map(
         ([name, value]) => `${indent}${call === undefined ? '' : '  '}${name}: ${value}`,
@@ -97,8 +100,8 @@ function inputsFor(name: ReadAgent): Variables {
 
 /** What the scripted model costs under the name by which the CLI asks for it, where that is none of a list: with a limit in dollars it would not be called. */
 function pricesFor(name: ReadAgent): Variables {
-  if (name === 'codex') return { prices: 'gpt=1.25/0.125/10' };
-  return name === 'copilot' || name === 'qwen' ? { prices: 'scripted=1.25/0.125/10' } : {};
+  if (name === 'codex') return { settings: "'prices: gpt=1.25/0.125/10'" };
+  return name === 'copilot' || name === 'qwen' ? { settings: "'prices: scripted=1.25/0.125/10'" } : {};
 }
 
 /** They cannot be held to rules for single commands, and nothing isolates them here: a run says so and makes no call, unless they may run any. */

@@ -128,8 +128,11 @@ async function perform(
       return { ...skipped, end: 'success' };
     case 'action': {
       const inputs = evaluated(step.with ?? {}, contexts);
+      const { uses = '' } = step;
       const running = await on.runAction({
         ...on.action,
+        // `$/` is a folder of the called workflow's own repository.
+        ...(uses.startsWith('$/') ? { action: join(on.action.action, uses.slice(2)) } : {}),
         inputs: { ...inputs, ...standIn.inputs },
         env: { ...env, ...standIn.env },
         ...(onStart === undefined ? {} : { onStart }),

@@ -38,9 +38,7 @@ export const answeredSettingsSchema = z.object({
         origin: z.enum(settingOrigins),
         where: z
           .string()
-          .describe(
-            'The workflow file, a line of a settings file, the name of a variable, or action.yml for a default.',
-          ),
+          .describe('The workflow file, a line of a settings file, the name of a variable, or `default`.'),
       }),
     )
     .describe('Every input that says how a run works.'),

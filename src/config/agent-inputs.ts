@@ -5,6 +5,7 @@ import type { Prices } from '../core/spending/prices.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/countdown.ts';
 import type { ChosenAgent } from './config.ts';
 import { choice, duration, flag, listField, number, whole } from './fields.ts';
+import { defaultOf } from './setting-table.ts';
 import { ruleProblem } from './tool-rules.ts';
 
 /** An input: its name in action.yml, and the form that parses its text into the value of a setting. */
@@ -57,7 +58,7 @@ export type PolicySettings = Omit<
 export const policyInputs: InputTable<PolicySettings> = {
   allowedTools: input(
     'allowed-tools',
-    listField()
+    toolRules()
       .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write')
       .superRefine((rules, problems) => {
         for (const problem of rules.map(ruleProblem)) if (problem !== null) problems.addIssue(problem);
@@ -114,9 +115,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The inputs about the agents, each parsed by itself. */
 export interface AgentTexts {
-  readonly agent: AgentName;
-  /** The agents in their order; empty if there is only `agent`. */
-  readonly agents: readonly AgentName[];
+  /** The agents in their order. */
+  readonly names: readonly [AgentName, ...AgentName[]];
   readonly version: ForAgents;
   readonly path: ForAgents;
   readonly args: ForAgents;
@@ -128,21 +128,23 @@ type ForAgents =
   | { readonly kind: 'one'; readonly text: string }
   | { readonly kind: 'named'; readonly lines: readonly (readonly [name: AgentName, value: string])[] };
 
-const name = z.enum(AGENT_NAMES, { error: `must be one of: ${AGENT_NAMES.join(', ')}` });
-
 export const agentInputs: InputTable<AgentTexts> = {
-  agent: input('agent', name),
-  agents: input(
-    'agents',
+  names: input(
+    'agent',
     listField()
-      .pipe(z.array(z.enum(AGENT_NAMES, { error: `must be a list of: ${AGENT_NAMES.join(', ')}` })))
-      .refine((names) => new Set(names).size === names.length, 'names an agent twice'),
+      .pipe(z.array(agentName()).min(1, `is empty: name at least one of ${AGENT_NAMES.join(', ')}`))
+      .refine((names) => new Set(names).size === names.length, 'names an agent twice')
+      .transform((names) => names as [AgentName, ...AgentName[]]),
   ),
   version: input('agent-version', forAgents({ isList: true })),
   path: input('agent-path', forAgents({ isList: true })),
   args: input('agent-args', forAgents({ isList: false })),
   model: input('model', forAgents({ isList: true })),
 };
+
+function agentName() {
+  return z.enum(AGENT_NAMES, { error: `must be one of: ${AGENT_NAMES.join(', ')}, or an ordered list of them` });
+}
 
 /** Creates the field for one agent or several. With `isList`, a comma ends an item like the end of a line. */
 function forAgents({ isList }: { readonly isList: boolean }) {
@@ -171,9 +173,8 @@ export function chooseAgents(texts: AgentTexts): {
   readonly order: readonly [ChosenAgent, ...ChosenAgent[]];
   readonly problems: readonly InputProblem[];
 } {
-  const { agent, agents } = texts;
-  const [first = agent, ...others] = agents;
-  const order = [first, ...others] as const;
+  const { names: order } = texts;
+  const [first, ...others] = order;
   const problems = (['version', 'path', 'args', 'model'] as const).flatMap((field) =>
     problemsOf(field, texts[field], order),
   );
@@ -204,7 +205,7 @@ export function chooseAgents(texts: AgentTexts): {
 export function chooseFrom(texts: Readonly<Record<string, string | undefined>>): ReturnType<typeof chooseAgents> {
   const { settings } = parseTexts(agentInputs, texts);
   const { order, problems } = chooseAgents({
-    ...{ agent: 'claude', agents: [], version: NOTHING, path: NOTHING, args: NOTHING, model: NOTHING },
+    ...{ names: ['claude'] as const, version: NOTHING, path: NOTHING, args: NOTHING, model: NOTHING },
     ...settings,
   });
   return { order, problems: problems.filter(({ name: of }) => Object.hasOwn(texts, of)) };
@@ -285,14 +286,37 @@ export function changePolicy(policy: Policy, given: GivenSettings<PolicySettings
 }
 
 /**
- * Returns the present name of an input as a predicate, or null if the name is unknown. Inputs of the circuit had
- * shorter names before the first release.
+ * Returns what became of an input's earlier name or place as a predicate, or null if the name is unknown. Inputs of the
+ * circuit had shorter names before the first release.
  */
 export function renamedTo(name: string): string | null {
+  if (name === 'agents') return 'is now part of `agent`: name the agents there, in their order';
   if (OLD_CIRCUIT_INPUT.test(name)) return `is now called ${name.replace(/^cb-/, 'circuit-')}`;
   const plain = name.replaceAll('_', '-');
   if (KEY_ELSEWHERE.test(plain)) return 'is called anthropic-api-key here';
   return TOKEN_ELSEWHERE.test(plain) ? 'is called claude-code-oauth-token here' : null;
+}
+
+/**
+ * Creates the field for rules of tools: a list that replaces the default, or with a `+` before each rule a list that is
+ * added to it.
+ */
+function toolRules() {
+  return listField().transform((rules, problems): readonly string[] => {
+    const added = rules.flatMap((rule) => (rule.startsWith('+') ? [rule.slice(1).trim()] : []));
+    if (added.length === 0) return rules;
+    if (added.length < rules.length)
+      problems.addIssue(
+        'has rules with and without a +: put a + before each rule to add them to the default, or before none to replace it',
+      );
+    return [...new Set([...defaultOf('allowed-tools').split(','), ...added])];
+  });
+}
+
+/** Returns the rules that a text of `allowed-tools` means; for a text that is not usable, the items that it names. */
+export function toolRulesOf(text: string): readonly string[] {
+  const parsed = toolRules().safeParse(text);
+  return parsed.success ? parsed.data : listField().parse(text);
 }
 
 /** Creates a row of the table. */

@@ -8,9 +8,7 @@ import {
   agentInputs,
   type AgentTexts,
   input,
-  inputNamesIn,
   type InputTable,
-  KEY_INPUTS,
   MAX_MINUTES,
   policyInputs,
   type PolicySettings,
@@ -48,17 +46,14 @@ export type Settings = Omit<Config, 'policy' | 'settings' | 'agent'> & {
   readonly agent: Omit<Config['agent'], 'order'> & { readonly each: AgentTexts };
 };
 
-/** All inputs of action.yml and the form of their texts. Defaults are in action.yml alone. */
+/** All settings and the form of their texts. Their defaults are in setting-table.ts. */
 export const inputs: InputTable<Settings> = {
   githubToken: input('github-token', z.string()),
   handoff: {
     phase: input('phase', choice(...phases)),
     path: input(
       'handoff-path',
-      filled('a folder').refine(
-        (path) => path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path),
-        'must be an absolute path',
-      ),
+      z.string().refine((path) => path === '' || /^(?:\/|[A-Za-z]:[\\/])/.test(path), 'must be an absolute path'),
     ),
     digest: input(
       'handoff-digest',
@@ -165,9 +160,6 @@ export const inputs: InputTable<Settings> = {
     listField().pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),
   ),
 };
-
-/** Names of all inputs, as action.yml must list them. */
-export const INPUT_NAMES = [...inputNamesIn(inputs), ...KEY_INPUTS];
 
 /** Tells whether a variable of this name may carry the job's own credentials. */
 export function isJobSecret(name: string): boolean {

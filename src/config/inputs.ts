@@ -14,10 +14,11 @@ import {
   renamedTo,
 } from './agent-inputs.ts';
 import type { Config } from './config.ts';
-import { INPUT_NAMES, inputs, type Settings } from './input-schema.ts';
+import { inputs, type Settings } from './input-schema.ts';
+import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from './setting-table.ts';
 import { placeName } from './settings/settings.ts';
 
-/** The texts of the inputs, and everything else that determines the Config. */
+/** The texts of settings by name, and everything else that determines the Config. A text that is absent is the default. */
 export interface ConfigTexts {
   readonly texts: Readonly<Record<string, string | undefined>>;
   /** The settings that are in `texts` in place of inputs. */
@@ -31,8 +32,8 @@ export interface ConfigTexts {
 export const NO_SETTINGS: Config['settings'] = { found: [], lines: [], unknown: null };
 
 /**
- * Parses the inputs' texts into a Config; throws one UserError that lists every problem. A name that is not an input is
- * a problem, because a limit with a misspelled name would not apply.
+ * Parses texts of settings into a Config; throws one UserError that lists every problem. A name that is not a setting
+ * is a problem, because a limit with a misspelled name would not apply.
  */
 export function parseInputs(texts: Readonly<Record<string, string | undefined>>): Config {
   return parseConfig({ texts, counting: [], settings: NO_SETTINGS, problems: [] });
@@ -43,9 +44,7 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
  * problem of both.
  */
 export function parseConfig({ texts, counting, settings: found, problems: unread }: ConfigTexts): Config {
-  const trimmed = Object.fromEntries(
-    [...INPUT_NAMES, ...Object.keys(texts)].map((name) => [name, texts[name]?.trim()]),
-  );
+  const trimmed = withDefaults(texts);
   const parsed = parseTexts(inputs, trimmed);
   const ofAgents = parsed.settings.agent?.each;
   const agents = isWhole(ofAgents) ? chooseAgents(ofAgents) : null;
@@ -58,7 +57,7 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
   if (problems.length > 0 || unread.length > 0 || agents === null) {
     const lines = [
       ...new Set([
-        ...problems.map(({ name, why }) => describeProblem({ name, why, value: trimmed[name] }, counting)),
+        ...problems.map(({ name, why }) => describeProblem({ name, why, value: trimmed[name] ?? '' }, counting)),
         ...unread.map((line) => `- ${line}`),
       ]),
     ];
@@ -70,7 +69,7 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
       `${count === 1 ? (what[0] ?? '') : `${String(count)} ${what[1] ?? ''}`} not usable:\n${lines.join('\n')}`,
     );
   }
-  // Every text was there, so every setting is there.
+  // Every setting has a text, if only its default.
   const { policy, agent, ...rest } = parsed.settings as Settings;
   const { envNames, mcp, stallMs } = agent;
   const [firstAgent, ...otherAgents] = agents.order;
@@ -90,6 +89,14 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     },
     settings: found,
   };
+}
+
+/** Returns the texts of all settings, trimmed, and of what else is among the texts. */
+function withDefaults(texts: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  const given = Object.entries(texts).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text.trim()] as const],
+  );
+  return { ...DEFAULTS, ...Object.fromEntries(given) };
 }
 
 function isWhole(texts: GivenSettings<AgentTexts> | undefined): texts is AgentTexts {
@@ -120,6 +127,9 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
     ...(githubToken === '' && phase !== 'loop'
       ? [{ name: 'github-token', why: 'is empty: give a token, for example ${{ github.token }}' }]
       : []),
+    ...(phase !== 'all' && handoff?.path === ''
+      ? [{ name: 'handoff-path', why: 'is empty: give the folder through which the jobs hand over' }]
+      : []),
     ...(needsDigest && handoff?.digest === ''
       ? [
           {
@@ -130,6 +140,29 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
       : []),
   ];
 }
+
+/**
+ * Returns, as lines for people, what is wrong with the places of what a step was given as inputs: a setting that goes
+ * under `settings`, or an input of the action of one job. The runner passes on every name under `with:`, and only warns
+ * of those that the action does not declare.
+ */
+export function describeMisplaced(given: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const names = Object.keys(given).filter((name) => given[name] !== undefined);
+  // The runner gives a job's action all of its inputs.
+  const isJob = JOB_INPUTS.every((name) => names.includes(name));
+  return names
+    .filter((name) => SETTING_NAMES.includes(name) && !ACTION_INPUTS.includes(name))
+    .flatMap((name) => {
+      if (!JOB_INPUTS.includes(name))
+        return [
+          `${name}: is a setting, not an input. Put it under \`settings\`, as \`${name}: ${oneLine(given[name] ?? '', 80)}\`.`,
+        ];
+      return isJob ? [] : [`${name}: is an input of the action of one job. ${OF_JOBS}`];
+    });
+}
+
+const OF_JOBS =
+  'In a job of your own use `OWNER/ralph-action/.github/actions/job`, or let the reusable workflow run the three jobs.';
 
 /** Returns the problems of the texts of some inputs; an input that is not among them has no problem. */
 export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
@@ -152,7 +185,7 @@ export function parseReach(texts: Readonly<Record<string, string | undefined>>):
   const answers = { reviews, checks };
   const { settings } = parseTexts<Reach>(
     { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix, answers },
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()])),
+    withDefaults(texts),
   );
   const { githubToken } = settings;
   if (githubToken === undefined || githubToken === '') return null;
@@ -163,28 +196,29 @@ export function parseReach(texts: Readonly<Record<string, string | undefined>>):
 
 function unknownInputs(names: readonly string[]): readonly InputProblem[] {
   return names
-    .filter((name) => !INPUT_NAMES.includes(name))
-    .map((name) => {
-      const near = nearest(name.replaceAll('_', '-'), INPUT_NAMES);
-      const why = `is not an input of this action${near === null ? '' : `. Did you mean ${near}?`}`;
-      return { name, why: renamedTo(name) ?? why };
-    });
+    .filter((name) => name !== 'settings' && !SETTING_NAMES.includes(name))
+    .map((name) => ({ name, why: renamedTo(name) ?? `is not an input of this action${meantSetting(name)}` }));
+}
+
+/** Returns the setting that was probably meant by an unknown name, as the end of a sentence; empty if none is near. */
+export function meantSetting(name: string): string {
+  const near = nearest(name.replaceAll('_', '-'), SETTING_NAMES);
+  return near === null ? '' : `. Did you mean ${near}?`;
 }
 
 /** Inputs whose text may contain a secret. */
 const UNSHOWN: readonly string[] = ['github-token', 'mcp-config'];
 
 function describeProblem(
-  { name, value, why }: InputProblem & { readonly value: string | undefined },
+  { name, value, why }: InputProblem & { readonly value: string },
   counting: readonly FoundSetting[],
 ): string {
-  // The value of a name that is not an input may be a key.
-  if (!INPUT_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(why)}`;
-  if (value === undefined)
-    return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
+  // The value of a name that is not a setting may be a key.
+  if (!SETTING_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(why)}`;
   const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capped(value, 81))}`;
   const places = placesOf(name, counting);
-  return places === null ? `- ${name}:${shown} ${sentence(why)}` : `- ${places}${shown} ${sentence(why)} (${name})`;
+  if (places === null) return `- ${name}:${shown} ${sentence(why)}`;
+  return `- ${places}${shown} ${sentence(why)}${places.endsWith(` ${name}`) ? '' : ` (${name})`}`;
 }
 
 /** Returns the place of the setting that replaces an input, or null if the input itself counts. */

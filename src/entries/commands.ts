@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { addCommand } from '../cli/tasks/add.ts';
 import { cleanCommand, createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { createInitCommand } from '../cli/setup/init.ts';
@@ -24,21 +23,15 @@ const openImport: OpenImport = async () => (await import('../wiring/import.ts'))
 const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
 
-const examineFrom =
-  (packageRoot: URL): Examine =>
-  async (asked) =>
-    (await import('../wiring/doctor/examine.ts')).examineWith(fileURLToPath(packageRoot))(asked);
+const examine: Examine = async (asked) => (await import('../wiring/doctor/examine.ts')).examineCheckout(asked);
 
-const effectiveFrom =
-  (packageRoot: URL): ReadEffective =>
-  async (folder) => {
-    const [{ workflowFiles }, { settingsInForce }] = await Promise.all([
-      import('../wiring/doctor/workflow-files.ts'),
-      import('../wiring/settings/effective-settings.ts'),
-    ]);
-    const actionFolder = fileURLToPath(packageRoot);
-    return settingsInForce(await workflowFiles(folder), { folder, actionFolder, env: process.env });
-  };
+const readEffective: ReadEffective = async (folder) => {
+  const [{ workflowFiles }, { settingsInForce }] = await Promise.all([
+    import('../wiring/doctor/workflow-files.ts'),
+    import('../wiring/settings/effective-settings.ts'),
+  ]);
+  return settingsInForce(await workflowFiles(folder), { folder, env: process.env });
+};
 
 const openWorld = async (): Promise<MonitorWorld> => {
   const [{ createTerminalWorld }, { lastRunIn }] = await Promise.all([
@@ -51,9 +44,9 @@ const openWorld = async (): Promise<MonitorWorld> => {
 /** Returns the commands of the list; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
-  createStatusCommand(open, look, effectiveFrom(packageRoot)),
+  createStatusCommand(open, look, readEffective),
   createMonitorCommand(open, look, openWorld),
-  createDoctorCommand(examineFrom(packageRoot)),
+  createDoctorCommand(examine),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),
   ),
@@ -63,10 +56,7 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createTasksCommand({
     look,
     readSettings: async (folder) =>
-      (await import('../wiring/settings/folder-settings.ts')).settingsOfFolder(folder, {
-        actionFolder: fileURLToPath(packageRoot),
-        env: process.env,
-      }),
+      (await import('../wiring/settings/folder-settings.ts')).settingsOfFolder(folder, process.env),
     findUncommitted: async (folder, paths) =>
       (await import('../git/home/committed.ts')).uncommittedIn(folder, { paths, env: process.env }),
   }),

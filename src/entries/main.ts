@@ -5,10 +5,10 @@ import { createGuard, guardedConnections } from '../wiring/guard.ts';
 import { removeDeadRooms } from '../wiring/isolation/remove-dead.ts';
 import { isolatedRun } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
-import { configTexts } from '../wiring/settings/run-settings.ts';
-import { actionFolderOf, createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
+import { configTexts, settledTexts } from '../wiring/settings/run-settings.ts';
+import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
-import { parseConfig, parseInputs, parseReach, type Reach } from '../config/inputs.ts';
+import { parseConfig, parseReach, type Reach } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { nextSteps } from '../report/next/for-run.ts';
@@ -240,14 +240,11 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
   };
   const given = inputTexts(environment);
   const context = await attempt(ofContext, () => readRunContext(environment));
-  const settled =
-    context === null
-      ? null
-      : await attempt(ofInputs, () =>
-          configTexts(given, { environment, context, actionFolder: actionFolderOf(process.argv[1]) }),
-        );
-  const config = await attempt(ofInputs, () => (settled === null ? parseInputs(given) : parseConfig(settled)));
-  if (config !== null && context !== null && settled !== null) {
+  const settled = await attempt(ofInputs, () =>
+    context === null ? settledTexts(given, []) : configTexts(given, { environment, context }),
+  );
+  const config = settled === null ? null : await attempt(ofInputs, () => parseConfig(settled));
+  if (config !== null && context !== null) {
     const loginProblems = loginProblemsOf(environment, config.agent.order);
     const given = verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS);
     const verifyProblems = withheldVariables(config.verify, { job: environment, given });

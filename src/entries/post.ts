@@ -5,7 +5,7 @@ import { connect } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { settledTexts } from '../wiring/settings/run-settings.ts';
-import { actionFolderOf, createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
+import { createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
@@ -189,8 +189,7 @@ async function readRun(
   environment: Environment,
   record: RunRecord | null,
 ): Promise<{ readonly config: Config; readonly context: RunContext }> {
-  const found = record?.settings ?? [];
-  const settled = await settledTexts(inputTexts(environment), found, actionFolderOf(process.argv[1]));
+  const settled = await settledTexts(inputTexts(environment), record?.settings ?? null);
   // No agent logs in after this, so there are no problems to report.
   return {
     config: parseConfig(settled),

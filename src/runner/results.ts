@@ -1,6 +1,5 @@
 import { appendFileSync, existsSync, statSync } from 'node:fs';
 import * as core from '@actions/core';
-import { INPUT_NAMES } from '../config/input-schema.ts';
 import { cut, sentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
@@ -31,7 +30,7 @@ export function setOutputs(outputs: Readonly<Record<string, string>>): void {
   }
 }
 
-/** Returns the texts of the inputs that the runner was given, by name. Inputs of action.yml are always included, if only as undefined. */
+/** Returns the texts of the inputs that the runner was given, by name. */
 export function inputTexts(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
@@ -39,7 +38,7 @@ export function inputTexts(
     const [, name] = /^INPUT_(.+)$/.exec(variable) ?? [];
     return name === undefined ? [] : [[name.toLowerCase(), text] as const];
   });
-  return { ...Object.fromEntries(INPUT_NAMES.map((name) => [name, undefined])), ...Object.fromEntries(given) };
+  return Object.fromEntries(given);
 }
 
 /** Adds Markdown to the job summary. A failure only causes a warning in the log, because the work is worth more than its report. */

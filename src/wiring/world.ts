@@ -112,7 +112,7 @@ export function secretsFrom(
 }
 
 /** Returns the folder that contains `dist/`, from the script that the runner started. */
-export function actionFolderOf(script: string | undefined): string {
+function actionFolderOf(script: string | undefined): string {
   return dirname(dirname(script ?? ''));
 }
 

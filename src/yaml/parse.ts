@@ -10,11 +10,23 @@ const MAX_CHARS = 512 * 1024;
 
 /** Parses one YAML document; never throws. */
 export function parseYaml(text: string): ParsedYaml {
+  return parseAs(text, { schema: 'core', maxAliasCount: 100 });
+}
+
+/** Parses one YAML document whose scalars stay texts as they are written, such as `1.10`, and which has no aliases; never throws. */
+export function parseYamlTexts(text: string): ParsedYaml {
+  return parseAs(text, { schema: 'failsafe', maxAliasCount: 0 });
+}
+
+function parseAs(
+  text: string,
+  { schema, maxAliasCount }: { readonly schema: 'core' | 'failsafe'; readonly maxAliasCount: number },
+): ParsedYaml {
   if (text.length > MAX_CHARS) return { kind: 'unreadable', why: 'it is longer than GitHub allows.' };
   try {
-    const document = parseDocument(text, { prettyErrors: false });
+    const document = parseDocument(text, { prettyErrors: false, schema });
     const [error] = document.errors;
-    if (error === undefined) return { kind: 'data', data: document.toJS({ maxAliasCount: 100 }) as unknown };
+    if (error === undefined) return { kind: 'data', data: document.toJS({ maxAliasCount }) as unknown };
     const line = text.slice(0, error.pos[0]).split('\n').length;
     return { kind: 'unreadable', why: `line ${String(line)}: ${error.message}` };
   } catch (error) {

@@ -50,7 +50,22 @@ const rows: readonly Row[] = [
     reason: 'configuration',
     message: [
       'GITHUB_EVENT_PATH is "/nowhere.json": there is no such file',
-      'session: "always" must be one of: resume, task, fresh',
+      'settings: session "always" must be one of: resume, task, fresh',
+    ],
+  },
+  {
+    name: 'a setting as an input, an input of one job, and a wrong entry of `settings`',
+    job: {
+      inputs: { settings: 'max-patch-kb: 1\nmax-patch-files: many' },
+      env: { 'INPUT_MAX-PATCH-KIB': '4096', INPUT_PHASE: 'gate' },
+    },
+    reason: 'configuration',
+    message: [
+      'settings are not usable',
+      'settings: max-patch-files "many" is not a whole number from 1 to 100000',
+      'settings: max-patch-kb is not a setting. Did you mean max-patch-kib?',
+      'max-patch-kib: is a setting, not an input. Put it under `settings`, as `max-patch-kib: 4096`',
+      'phase: is an input of the action of one job',
     ],
   },
   {

@@ -5,6 +5,7 @@ import { removing, writing, type FileChange } from '../../core/setup/ownership.t
 import type { Project } from '../../core/setup/project.ts';
 import { callsWorkflow, verifyOfStacks, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
+import { defaultOf } from '../../config/setting-table.ts';
 import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
 import { leftToFile, type LeftToFile } from './left-to-file.ts';
@@ -190,16 +191,14 @@ interface Defaults {
   readonly maxCostUsd: SetupReport['maxCostUsd'];
 }
 
-/** The templates of this package, and the defaults that action.yml has. */
+/** Reads the templates of this package, beside the defaults. */
 async function readDefaults(world: SetupWorld): Promise<Defaults> {
-  const [home, action, workflow, called, prompt] = await Promise.all([
+  const [home, workflow, called, prompt] = await Promise.all([
     world.home(),
-    ...['action.yml', 'templates/workflows/ralph.yml', 'templates/workflows/three-jobs.yml', 'templates/PROMPT.md'].map(
-      (path) => world.packageFile(path),
+    ...['templates/workflows/ralph.yml', 'templates/workflows/three-jobs.yml', 'templates/PROMPT.md'].map((path) =>
+      world.packageFile(path),
     ),
   ]);
-  const defaultOf = (name: string): string =>
-    new RegExp(`^ {2}${name}:\\n {4}description: .*\\n {4}default: '?([^'\\n]*)'?$`, 'm').exec(action ?? '')?.[1] ?? '';
   return {
     templates: {
       workflows: { single: workflow ?? '', 'three-jobs': called ?? '' },

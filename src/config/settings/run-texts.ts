@@ -3,14 +3,9 @@ import { type AnsweredSettings, effectiveSettings, type FoundSetting } from '../
 import { KEY_INPUTS } from '../agent-inputs.ts';
 import { workingFolderOf } from '../fields.ts';
 import { type ConfigTexts, inputProblems, NO_SETTINGS } from '../inputs.ts';
-import {
-  describeSettings,
-  placeName,
-  type ReadSettings,
-  readSettingsOfOthers,
-  type SettingsFile,
-  settleInputs,
-} from './settings.ts';
+import { DEFAULTS, JOB_INPUTS } from '../setting-table.ts';
+import type { NamedSettings } from './settings-input.ts';
+import { describeSettings, placeName, type ReadSettings, readSettingsOfOthers, type SettingsFile } from './settings.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -52,63 +47,83 @@ export function readRunSettings(
 const UNKNOWN =
   '`.ralphrc` counts as it is on the base branch, which this checkout does not have, so it was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
 
-/**
- * Returns the inputs' texts with these settings. `defaults` are those of action.yml; they are not needed without
- * settings.
- */
-export function textsWith(
-  given: Texts,
-  { read, others, unknown }: RunSettings,
-  defaults: Readonly<Record<string, string>>,
-): ConfigTexts {
-  const { counting, ...settled } = textsWithFound(given, read.found, defaults);
+/** The texts of what a step was given as inputs, and the settings that its input `settings` names. */
+export interface GivenTexts {
+  readonly inputs: Texts;
+  readonly named: NamedSettings;
+}
+
+/** Returns the texts of a step without what other Ralphs set. */
+export function ownTexts({ inputs, named }: GivenTexts): Texts {
+  return settle(inputs, named.found).texts;
+}
+
+/** Returns the texts that a run works with: its inputs, then what `settings` names, then the settings of other Ralphs. */
+export function textsWith(given: GivenTexts, { read, others, unknown }: RunSettings): ConfigTexts {
+  const { counting, ...settled } = textsWithFound(given, read.found);
   const lines = [
     ...describeSettings(read, counting),
     ...others.map(({ path }) => `\`${path}\`: not used, \`${read.file?.path ?? ''}\` comes before it.`),
     ...(unknown === null ? [] : [unknown]),
   ];
-  return { ...settled, counting, problems: read.problems, settings: { found: read.found, lines, unknown } };
+  return {
+    ...settled,
+    counting,
+    problems: [...settled.problems, ...read.problems],
+    settings: { ...settled.settings, lines, unknown },
+  };
 }
 
-/** Returns the inputs' texts with settings that were read before, by the gate's job or by main. */
-export function textsWithFound(
-  given: Texts,
+/** Returns the same with settings that were read before, by the gate's job or by main. */
+export function textsWithFound({ inputs, named }: GivenTexts, before: readonly FoundSetting[]): ConfigTexts {
+  const own = new Set(named.found.map(({ input }) => input));
+  const found = [...named.found, ...before.filter(({ input }) => !own.has(input))];
+  const { texts, counting } = settle(inputs, found);
+  return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: named.problems };
+}
+
+/** Puts settings in place of inputs that are not given. An input with its default's text counts as not given. */
+function settle(
+  inputs: Texts,
   found: readonly FoundSetting[],
-  defaults: Readonly<Record<string, string>>,
-): ConfigTexts {
-  const { texts, settings: counting } = settleInputs(given, found, defaults);
-  return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: [] };
+): { readonly texts: Texts; readonly counting: readonly FoundSetting[] } {
+  const isGiven = (input: string): boolean =>
+    inputs[input] !== undefined && inputs[input].trim() !== (DEFAULTS[input] ?? '');
+  const counting = found.filter(({ input }) => !isGiven(input));
+  return { texts: { ...inputs, ...Object.fromEntries(counting.map(({ input, text }) => [input, text])) }, counting };
 }
 
-/** A step with the action as its workflow has it, with the contents of the base branch and of action.yml. */
+/** A step with the action as its workflow has it, with the contents of the base branch. */
 interface SettingsQuestion {
   readonly workflow: string;
-  readonly inputs: Readonly<Record<string, string>>;
+  readonly given: GivenTexts;
   readonly environment: Readonly<Record<string, string>>;
   /** The settings files of the base branch, or null if they are unknown. */
   readonly files: {
     readonly texts: Readonly<Record<string, string>>;
     readonly unread: Readonly<Record<string, string>>;
   } | null;
-  readonly defaults: Readonly<Record<string, string>>;
 }
 
 /** Inputs that say who and where somebody is, not how a run works. */
-const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, 'phase', 'handoff-path', 'handoff-digest'];
+const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPUTS];
 
 /** Returns the settings that a step would run with; an expression counts as given. */
-export function answerSettings({ workflow, inputs, environment, files, defaults }: SettingsQuestion): AnsweredSettings {
-  const given = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
-  const run = readRunSettings(environment, files, workingFolderOf(inputs));
-  const { counting, problems } = textsWith({ ...defaults, ...given }, run, defaults);
+export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): AnsweredSettings {
+  const run = readRunSettings(environment, files, workingFolderOf(ownTexts(given)));
+  const { counting, problems } = textsWith(given, run);
   const wrong = counting.flatMap(({ input, text, places }) =>
     inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),
   );
-  const shown = (texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-    Object.fromEntries(Object.entries(texts).filter(([name]) => !NOT_SHOWN.includes(name)));
+  const shown = (texts: Texts): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      Object.entries(texts).flatMap(([name, text]) =>
+        text === undefined || NOT_SHOWN.includes(name) ? [] : [[name, text]],
+      ),
+    );
   return {
     workflow,
-    settings: effectiveSettings({ given: shown(given), workflow }, counting, shown(defaults)),
+    settings: effectiveSettings({ given: shown(given.inputs), workflow }, counting, shown(DEFAULTS)),
     problems: [...problems, ...wrong, ...(run.unknown === null ? [] : [run.unknown])],
   };
 }

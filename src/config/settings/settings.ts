@@ -169,8 +169,12 @@ function repeatedIn(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 
-/** Returns the name of a place: `.ralphrc:12: MAX_CALLS_PER_HOUR`, or `The variable MAX_CALLS_PER_HOUR`. */
+/**
+ * Returns the name of a place: `.ralphrc:12: MAX_CALLS_PER_HOUR`, `settings: max-patch-kib`, or `The variable
+ * MAX_CALLS_PER_HOUR`.
+ */
 export function placeName({ key, file }: Place): string {
+  if (file === 'settings') return `settings: ${key}`;
   return file === null ? `The variable ${key}` : `${file.path}:${String(file.line)}: ${key}`;
 }
 
@@ -180,27 +184,6 @@ function shownValue(value: string): string {
 
 function shownKey(key: string): string {
   return oneLine(key, 60);
-}
-
-/** The inputs' texts with the settings that count, by input. */
-export interface Settled {
-  readonly texts: Readonly<Record<string, string | undefined>>;
-  /** The settings that count. */
-  readonly settings: readonly FoundSetting[];
-}
-
-/**
- * Puts settings in place of inputs that are not given. An input with its default's text counts as not given; `defaults`
- * are those of action.yml.
- */
-export function settleInputs(
-  given: Readonly<Record<string, string | undefined>>,
-  found: readonly FoundSetting[],
-  defaults: Readonly<Record<string, string>>,
-): Settled {
-  const isGiven = (input: string): boolean => (given[input] ?? '').trim() !== (defaults[input] ?? '').trim();
-  const settings = found.filter(({ input }) => !isGiven(input));
-  return { texts: { ...given, ...Object.fromEntries(settings.map(({ input, text }) => [input, text])) }, settings };
 }
 
 /**
@@ -245,8 +228,9 @@ function otherParts(overruled: readonly string[], meaningless: readonly string[]
 }
 
 function fileLine(file: ReadFile, places: readonly Place[], overruled: readonly Place[]): string {
-  const used = places.filter((place) => place.file !== null).length + file.asAlways.length;
-  const set = overruled.filter((place) => place.file !== null).map(({ key }) => key);
+  const isOfFile = (place: Place): boolean => place.file !== null && place.file !== 'settings';
+  const used = places.filter(isOfFile).length + file.asAlways.length;
+  const set = overruled.filter(isOfFile).map(({ key }) => key);
   const { meaningless, repeated, project } = file;
   const parts = [
     `${settingsCount(used)} used`,

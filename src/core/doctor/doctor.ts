@@ -174,12 +174,13 @@ function missingReviews(looked: LookedAt): readonly Finding[] {
   ];
 }
 
+/** A scheduled run looks at every open pull request of Ralph's branches. */
 function missingChecks(looked: LookedAt): readonly Finding[] {
-  if (listensTo(looked, CHECKS)) return [];
+  if (listensTo(looked, ['schedule', ...CHECKS])) return [];
   return [
     warning(
       'answers',
-      `\`on:\` names neither \`workflow_run\` nor \`check_suite\`, so a failed check ${waits(looked)}. ${OWN_LANES}`,
+      `\`on:\` names neither \`workflow_run\` nor \`check_suite\`, so a failed check waits until something else starts a run.`,
       cure('Add the event, with the names of your own workflows, or set `answer-checks: false`.', {
         paste: 'workflow_run:\n  workflows: [CI]\n  types: [completed]',
       }),

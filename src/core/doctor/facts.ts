@@ -132,7 +132,10 @@ export interface Facts {
 
 /** What the checks know of the action: its inputs, events, login and tool rules. */
 export interface ActionRules {
+  /** Of action.yml. */
   readonly inputs: readonly string[];
+  /** Of the action of one job alone. */
+  readonly jobInputs: readonly string[];
   /** What an old name is called now, as a predicate; null: it is not an old name. */
   readonly renamed: (name: string) => string | null;
   /** What is wrong with the texts of inputs, as predicates. */
@@ -154,7 +157,10 @@ export interface ActionRules {
   readonly keyInputs: readonly string[];
   /** The simple commands of a line that these rules do not allow; null: the line is not plainly understood. */
   readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;
-  readonly defaults: Readonly<Record<DefaultedInput, string>>;
+  /** The rules that a text of `allowed-tools` means. */
+  readonly toolRulesOf: (text: string) => readonly string[];
+  /** Of all settings. */
+  readonly defaults: Readonly<Record<string, string>>;
 }
 
 /** Inputs whose default a check needs. */
@@ -183,7 +189,7 @@ export function withEffectiveInputs(
     const of = answered.find(({ workflow: path }) => path === workflow.path);
     if (of === undefined || of.problems.length > 0) return file;
     const found = of.settings
-      .filter(({ origin }) => origin === 'file' || origin === 'environment')
+      .filter(({ origin }) => origin !== 'default')
       .map(({ input, text }) => [input, text] as const);
     const uses = workflow.uses.map((step) => ({ ...step, inputs: { ...step.inputs, ...Object.fromEntries(found) } }));
     return { ...file, workflow: { ...workflow, uses } };

@@ -218,12 +218,16 @@ function allowedTools(looked: LookedAt, { agentNotes }: Facts): Finding {
   const given = inputOf(looked, 'allowed-tools');
   return given === null
     ? unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', byARun)
-    : toolsFinding(looked.rules, { allowed: splitRules(given), agentNotes, verify: verifyOfStep(looked) ?? [] });
+    : toolsFinding(looked.rules, {
+        allowed: looked.rules.toolRulesOf(given),
+        agentNotes,
+        verify: verifyOfStep(looked) ?? [],
+      });
 }
 
 /** Whether the agent may run the commands that its notes and `verify` name. */
 export function toolsFinding(
-  { refusedCommands }: Pick<ActionRules, 'refusedCommands'>,
+  { refusedCommands, toolRulesOf, defaults }: Pick<ActionRules, 'refusedCommands' | 'toolRulesOf' | 'defaults'>,
   {
     allowed,
     agentNotes,
@@ -245,16 +249,16 @@ export function toolsFinding(
   return warning(
     'allowed-tools',
     `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-    cure('Allow it.', { paste: `allowed-tools: ${[...allowed, ...added].join(',')}` }),
+    cure('Allow it.', {
+      paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
+    }),
   );
 }
 
-/** At commas and line ends outside parentheses, as the input is read. */
-function splitRules(text: string): readonly string[] {
-  return text
-    .split(/[,\n](?![^()]*\))/)
-    .map((rule) => rule.trim())
-    .filter((rule) => rule !== '');
+/** Returns rules as the text of the input: those beyond the default with a `+`, or all where the default is not among them. */
+function ruleList(rules: readonly string[], byDefault: readonly string[]): string {
+  const beyond = rules.filter((rule) => !byDefault.includes(rule));
+  return byDefault.every((rule) => rules.includes(rule)) ? beyond.map((rule) => `+${rule}`).join(',') : rules.join(',');
 }
 
 function isolation({ step }: LookedAt): Finding {
@@ -291,7 +295,9 @@ export function spendFinding(
     return warning(
       'spend',
       'There is no daily cost limit.',
-      cure('Set one, in US dollars.', { paste: `max-cost-usd-per-day: ${rules.defaults['max-cost-usd-per-day']}` }),
+      cure('Set one, in US dollars.', {
+        paste: `max-cost-usd-per-day: ${rules.defaults['max-cost-usd-per-day'] ?? ''}`,
+      }),
     );
   if (spentTodayUsd.kind === 'unknown')
     return unchecked(

@@ -47,7 +47,7 @@ function inForce(
   const [step] = workflow?.uses ?? [];
   if (step !== undefined) return inputOf({ step, rules }, name);
   const [answered] = settings;
-  return answered?.settings.find(({ input }) => input === name)?.text.trim() ?? rules.defaults[name];
+  return answered?.settings.find(({ input }) => input === name)?.text.trim() ?? rules.defaults[name] ?? '';
 }
 
 function label(

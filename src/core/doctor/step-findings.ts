@@ -19,7 +19,7 @@ export interface LookedAt {
 
 /** An input as the step gives it, or its default; null: an expression, whose value is not known here. */
 export function inputOf({ step, rules }: Pick<LookedAt, 'step' | 'rules'>, name: DefaultedInput): string | null {
-  const text = Object.hasOwn(step.inputs, name) ? (step.inputs[name] ?? '') : rules.defaults[name];
+  const text = Object.hasOwn(step.inputs, name) ? (step.inputs[name] ?? '') : (rules.defaults[name] ?? '');
   return isExpression(text) ? null : text;
 }
 
@@ -78,7 +78,8 @@ function placeholder({ step }: LookedAt): readonly Finding[] {
 }
 
 function inputNames({ step, rules }: LookedAt): readonly Finding[] {
-  const unknown = Object.keys(step.inputs).filter((name) => !rules.inputs.includes(name.toLowerCase()));
+  const known = [...rules.inputs, ...(/\/actions\/job(?:@|$)/.test(step.action) ? rules.jobInputs : [])];
+  const unknown = Object.keys(step.given).filter((name) => !known.includes(name.toLowerCase()));
   const values = inputValues(step, rules);
   if (unknown.length + values.length === 0)
     return [fine('inputs', 'Every input is an input of the action, with a value that it takes.')];
@@ -86,7 +87,19 @@ function inputNames({ step, rules }: LookedAt): readonly Finding[] {
     const renamed = rules.renamed(name.toLowerCase());
     if (renamed !== null)
       return problem('inputs', `\`${name}\` ${renamed}.`, cure('Rename it: the action refuses this name.', {}));
-    const near = nearest(name.toLowerCase().replaceAll('_', '-'), rules.inputs);
+    if (rules.jobInputs.includes(name.toLowerCase()))
+      return problem(
+        'inputs',
+        `\`${name}\` is an input of the action of one job.`,
+        cure('Use `OWNER/ralph-action/.github/actions/job` in this job.', {}),
+      );
+    if (Object.hasOwn(rules.defaults, name.toLowerCase()))
+      return problem(
+        'inputs',
+        `\`${name}\` is a setting, not an input.`,
+        cure('Put it under `settings`.', { paste: `settings: |\n  ${name}: ${yamlText(step.given[name] ?? '')}` }),
+      );
+    const near = nearest(name.toLowerCase().replaceAll('_', '-'), Object.keys(rules.defaults));
     return problem(
       'inputs',
       `\`${name}\` is not an input of this action.`,
@@ -209,7 +222,7 @@ const LABEL_CONDITIONS =
 
 /** The reusable workflow compares with its own input, whatever a settings file says. */
 function inCalledWorkflow({ step, rules }: LookedAt): LabelFilter {
-  const own = step.labelInput ?? rules.defaults['task-label'];
+  const own = step.given['task-label'] ?? rules.defaults['task-label'] ?? '';
   return {
     waits: 'The first job of the called workflow',
     labels: callsRalph(step.action) && !isExpression(own) ? [own] : [],

@@ -34,8 +34,8 @@ export interface RalphStep {
   /** Whether its job names an environment, which has secrets of its own. */
   readonly hasEnvironment: boolean;
   readonly inputs: Texts;
-  /** `task-label` as the workflow has it, whatever stands in its place in `inputs`; null: it has none. */
-  readonly labelInput: string | null;
+  /** The inputs as the workflow has them, whatever stands in their place in `inputs`. */
+  readonly given: Texts;
   readonly environment: Texts;
   /** Inputs of the actions/checkout before it, of the one without a `path` if there is one; null: there is none. */
   readonly checkout: Texts | null;
@@ -90,7 +90,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
       cacheMode: textOf(file['cache-mode']) || null,
       hasEnvironment: false,
       inputs: { ...inputs, ...textsOf(given.secrets) },
-      labelInput: inputs['task-label'] ?? null,
+      given: { ...inputs, ...textsOf(given.secrets) },
       environment: {},
       checkout: { ref: 'its own choice', 'fetch-depth': '0', 'persist-credentials': 'false' },
       caches: [],
@@ -119,7 +119,7 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
         cacheMode: textOf(given['cache-mode'] ?? file['cache-mode']) || null,
         hasEnvironment: given.environment !== undefined,
         inputs: textsOf(step.with),
-        labelInput: textsOf(step.with)['task-label'] ?? null,
+        given: textsOf(step.with),
         environment: { ...textsOf(file.env), ...textsOf(given.env), ...textsOf(step.env) },
         checkout: checkout === undefined ? null : textsOf(checkout.with),
         caches: steps.filter(storesCache).map((one) => textOf(one.uses)),

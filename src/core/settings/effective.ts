@@ -2,22 +2,22 @@ import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
 import { flatten } from '../text/phrase.ts';
 
-/** The place of a setting: a line of a file, or a variable of the environment (`file` is null). */
+/** The place of a setting: a line of a file, the input `settings`, or a variable of the environment (`file` is null). */
 const placeSchema = z.object({
   key: z.string(),
-  file: z.object({ path: z.string(), line: z.number().int() }).nullable(),
+  file: z.union([z.object({ path: z.string(), line: z.number().int() }), z.literal('settings')]).nullable(),
 });
 
 export type Place = Immutable<z.infer<typeof placeSchema>>;
 
 export const foundSettingSchema = z.object({ input: z.string(), text: z.string(), places: z.array(placeSchema) });
 
-/** The text of an input in the environment or in a settings file of another Ralph, with its place. It counts if the input itself is not given. */
+/** The text of a setting in the input `settings`, in the environment or in a settings file of another Ralph, with its place. It counts if the input of its name is not given. */
 export type FoundSetting = Immutable<z.infer<typeof foundSettingSchema>>;
 
 export const settingOrigins = ['input', 'environment', 'file', 'default'] as const;
 
-/** A setting of a run. `where` is a file with its line, a variable, the workflow, or action.yml. */
+/** A setting of a run. `where` is a file with its line, a variable, the workflow, or `default`. */
 export interface EffectiveSetting {
   readonly input: string;
   readonly text: string;
@@ -48,17 +48,26 @@ export function effectiveSettings(
   const ofInputs = Object.entries(given)
     .filter(([input, text]) => Object.hasOwn(defaults, input) && text.trim() !== (defaults[input] ?? '').trim())
     .map(([input, text]): EffectiveSetting => ({ input, text, origin: 'input', where: workflow }));
-  const ofOthers = counting.map(({ input, text, places }): EffectiveSetting => ({
-    input,
-    text,
-    origin: places.some(({ file }) => file === null) ? 'environment' : 'file',
-    where: places.map(({ key, file }) => (file === null ? key : `${file.path}:${file.line} ${key}`)).join(', '),
-  }));
+  const ofOthers = counting.map(({ input, text, places }): EffectiveSetting =>
+    places.some(({ file }) => file === 'settings')
+      ? { input, text, origin: 'input', where: workflow }
+      : {
+          input,
+          text,
+          origin: places.some(({ file }) => file === null) ? 'environment' : 'file',
+          where: places.map(nameOfPlace).join(', '),
+        },
+  );
   const set = new Set([...ofInputs, ...ofOthers].map(({ input }) => input));
   const others = Object.entries(defaults)
     .filter(([input]) => !set.has(input))
-    .map(([input, text]): EffectiveSetting => ({ input, text, origin: 'default', where: 'action.yml' }));
+    .map(([input, text]): EffectiveSetting => ({ input, text, origin: 'default', where: 'default' }));
   return [...ofInputs, ...ofOthers, ...others];
+}
+
+/** Returns the name of a place: the key, after the file and its line if it is in a file. */
+function nameOfPlace({ key, file }: Place): string {
+  return file === null || file === 'settings' ? key : `${file.path}:${file.line} ${key}`;
 }
 
 /**
@@ -71,6 +80,6 @@ export function renderSettings(settings: readonly EffectiveSetting[]): readonly 
   if (own.length === settings.length) return lines;
   return [
     ...lines,
-    `All ${own.length === 0 ? '' : 'other '}inputs have their defaults: \`ralph status --json\` lists them.`,
+    `All ${own.length === 0 ? '' : 'other '}settings have their defaults: \`ralph status --json\` lists them.`,
   ];
 }

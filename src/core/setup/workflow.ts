@@ -52,7 +52,7 @@ export function renderWorkflow(
     ...(isLeft(choices, 'verify') ? [] : verifyLines(choices.verify)),
     ...(tools.length === 0 || isLeft(choices, 'allowed-tools')
       ? []
-      : ['allowed-tools: |', ...[...allowedTools.split(','), ...tools].map((rule) => `  ${rule}`)]),
+      : [`allowed-tools: ${tools.map((rule) => `+${rule}`).join(',')}`]),
   ];
   const template = watching(templates[choices.shape], project.ci);
   return choices.shape === 'single'
@@ -107,7 +107,7 @@ export function callsWorkflow(text: string): boolean {
 
 const WITH_PLACE = /^ {4}# with:\n {4}# {3}verify:[^\n]*\n/m;
 const CALL_PLACE = /^( {4}uses: )\S*\/ralph-action(\/\S+)@\S+$/m;
-const SECRET_PLACE = /^ {6}anthropic-api-key:[^\n]*$/m;
+const SECRET_PLACE = /^ {4}secrets: \{ anthropic-api-key:[^\n]*$/m;
 
 function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: readonly string[]): string {
   const comments = verifyComment(choices, '# verify: npm ci && npm test');
@@ -117,7 +117,9 @@ function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: rea
       return isLeft(choices, 'verify') ? indented(comments, 4).join('') : comment;
     })
     .replace(SECRET_PLACE, (line) =>
-      choices.key === 'api-key' ? line : `      ${SUBSCRIPTION_INPUT}: \${{ secrets.${SECRETS.subscription} }}`,
+      choices.key === 'api-key'
+        ? line
+        : `    secrets: { ${SUBSCRIPTION_INPUT}: '\${{ secrets.${SECRETS.subscription} }}' }`,
     )
     .replace(CALL_PLACE, (line, start: string, path: string) => {
       const [name = '', version = ''] = (choices.action ?? '').split('@');

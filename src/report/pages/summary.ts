@@ -314,7 +314,10 @@ function denialWords(denial: Denial, allowed: readonly string[]): string {
   const what = `\`${(denial.command ?? denial.tool).slice(0, 150).replaceAll('`', "'")}\``;
   return rules.length === 0
     ? `${what} was denied.`
-    : `${what} was denied. This allows it: \`allowed-tools: ${rules.join(',').replaceAll('`', "'")}\``;
+    : `${what} was denied. This allows it: \`allowed-tools: ${rules
+        .map((rule) => `+${rule}`)
+        .join(',')
+        .replaceAll('`', "'")}\``;
 }
 
 function machine(report: RunReport): string {

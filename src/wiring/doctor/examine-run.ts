@@ -38,11 +38,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
   const found = await workflowFiles(context.workspace);
-  const settings = await effectiveSettingsOf(found, {
-    folder: context.workspace,
-    actionFolder: world.actionFolder,
-    env: environment,
-  });
+  const settings = await effectiveSettingsOf(found, { folder: context.workspace, env: environment });
   const files = withEffectiveInputs(found, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));

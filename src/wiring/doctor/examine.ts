@@ -51,46 +51,44 @@ const GH_MS = 10_000;
 
 const now = (): number => Date.now();
 
-/** The command line's doctor: the person's checkout, machine and token. `actionFolder`: where action.yml is. */
-export const examineWith =
-  (actionFolder: string): Examine =>
-  async (asked) => {
-    const { folder, remote, verify, log } = asked;
-    const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
-    if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
-    const { top } = checkout;
-    const found = await workflowFiles(top);
-    const settings = await settingsInForce(found, { folder: top, actionFolder, env: process.env });
-    const files = withEffectiveInputs(found, settings);
-    const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-    const notes = await readCheckoutFile(
-      top,
-      fromRoot(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
-    );
-    const [repository, key, opened] = await Promise.all([
-      askGitHub({ ...asked, folder: top }, workflows, settings),
-      tryOwnKey(log),
-      openPlaces({ folder: top, remote }),
-    ]);
-    const facts: Facts = {
-      files,
-      others: await otherWorkflows(top),
-      settings,
-      pipelines: await tryPipelines(workflows, settings, { folder: top, env: process.env }),
-      repository,
-      key,
-      verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },
-      agentNotes: notes.kind === 'text' ? notes.text : '',
-      hasNpm: trustedProgram('npm', process.env) !== null,
-      spentTodayUsd: await spentToday(opened),
-    };
-    return {
-      kind: 'examined',
-      repository: repository.kind === 'known' ? repository.value.name : null,
-      findings: diagnose(facts, actionRules),
-      settings,
-    };
+/** Examines for the command line: the person's checkout, machine and token. */
+export const examineCheckout: Examine = async (asked) => {
+  const { folder, remote, verify, log } = asked;
+  const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
+  if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
+  const { top } = checkout;
+  const found = await workflowFiles(top);
+  const settings = await settingsInForce(found, { folder: top, env: process.env });
+  const files = withEffectiveInputs(found, settings);
+  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
+  const notes = await readCheckoutFile(
+    top,
+    fromRoot(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
+  );
+  const [repository, key, opened] = await Promise.all([
+    askGitHub({ ...asked, folder: top }, workflows, settings),
+    tryOwnKey(log),
+    openPlaces({ folder: top, remote }),
+  ]);
+  const facts: Facts = {
+    files,
+    others: await otherWorkflows(top),
+    settings,
+    pipelines: await tryPipelines(workflows, settings, { folder: top, env: process.env }),
+    repository,
+    key,
+    verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },
+    agentNotes: notes.kind === 'text' ? notes.text : '',
+    hasNpm: trustedProgram('npm', process.env) !== null,
+    spentTodayUsd: await spentToday(opened),
   };
+  return {
+    kind: 'examined',
+    repository: repository.kind === 'known' ? repository.value.name : null,
+    findings: diagnose(facts, actionRules),
+    settings,
+  };
+};
 
 async function askGitHub(
   { folder, remote, log }: AskedExamination,

@@ -1,23 +1,10 @@
 import { refusedCommands } from '../../agents/rules/shell-rules.ts';
-import {
-  DEFAULT_AGENT_VERSION,
-  DEFAULT_ALLOWED_TOOLS,
-  DEFAULT_ANSWER_CHECKS,
-  DEFAULT_ANSWER_REVIEWS,
-  DEFAULT_BRANCH_PREFIX,
-  DEFAULT_MAX_COST_USD,
-  DEFAULT_MAX_COST_USD_PER_DAY,
-  DEFAULT_MAX_MINUTES,
-  DEFAULT_NOTIFY,
-  DEFAULT_SOURCES,
-  DEFAULT_STATE_STORE,
-  DEFAULT_TASK_LABEL,
-} from '../../cli/defaults.ts';
+import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
-import { chooseFrom, KEY_INPUTS, renamedTo } from '../../config/agent-inputs.ts';
+import { chooseFrom, KEY_INPUTS, renamedTo, toolRulesOf } from '../../config/agent-inputs.ts';
 import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
 import { inputProblems } from '../../config/inputs.ts';
-import { INPUT_NAMES } from '../../config/input-schema.ts';
+import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { allSeenFrom, type Folder, fromRoot } from '../../core/folder.ts';
@@ -34,7 +21,8 @@ import { ALL_PROVIDERS, loginProblemsOf } from '../agents/providers.ts';
 
 /** What the checks know of this version of the action. */
 export const actionRules: ActionRules = {
-  inputs: INPUT_NAMES,
+  inputs: ACTION_INPUTS,
+  jobInputs: JOB_INPUTS,
   renamed: renamedTo,
   inputProblems,
   events: EVENTS,
@@ -52,20 +40,8 @@ export const actionRules: ActionRules = {
     ),
   keyInputs: KEY_INPUTS,
   refusedCommands,
-  defaults: {
-    'task-label': DEFAULT_TASK_LABEL,
-    'task-sources': DEFAULT_SOURCES,
-    notify: DEFAULT_NOTIFY,
-    'state-store': DEFAULT_STATE_STORE,
-    'agent-version': DEFAULT_AGENT_VERSION,
-    'allowed-tools': DEFAULT_ALLOWED_TOOLS,
-    'max-cost-usd': DEFAULT_MAX_COST_USD,
-    'max-cost-usd-per-day': DEFAULT_MAX_COST_USD_PER_DAY,
-    'max-minutes': DEFAULT_MAX_MINUTES,
-    'answer-reviews': DEFAULT_ANSWER_REVIEWS,
-    'answer-checks': DEFAULT_ANSWER_CHECKS,
-    'branch-prefix': DEFAULT_BRANCH_PREFIX,
-  },
+  toolRulesOf,
+  defaults: DEFAULTS,
 };
 
 type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'>;
@@ -113,12 +89,12 @@ export async function tryPipelines(
     const texts = new Set<string>();
     const within = workingFolderOf(inputs);
     const repository = committed(within, { folder, env, texts });
-    const tools = inputs['allowed-tools'] ?? DEFAULT_ALLOWED_TOOLS;
+    const tools = inputs['allowed-tools'] ?? DEFAULTS['allowed-tools'] ?? '';
     const found = await tryPipeline({
       repository,
       // What every program sees is that of another machine there, but it has a value.
       variables: { ...verifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
-      allowedTools: listField().parse(tools),
+      allowedTools: toolRulesOf(tools),
       within,
     });
     const open = names.filter((name) => known.every(([one]) => one !== name));

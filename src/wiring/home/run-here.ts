@@ -3,7 +3,6 @@ import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { readCheckoutFile, type Terminal, UsageError } from '../../cli/command.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run.ts';
 import type { ChosenAgent, Config } from '../../config/config.ts';
@@ -65,7 +64,7 @@ export function runHere(packageRoot: URL): RunHere {
       checkState(checkout.top);
       if (asked.push) await checkRemote(checkout);
       const place = placeOfHome(checkout.top, environment);
-      const config = await settingsOf(asked, { packageRoot, checkout, place, environment });
+      const config = await settingsOf(asked, { checkout, place, environment });
       return await begin({ asked, terminal, packageRoot, environment, checkout, place, config });
     } catch (error) {
       // Nothing has begun: like wrong arguments, it is said and nothing else.
@@ -88,11 +87,10 @@ interface Beginning {
 /** The settings, with what this checkout makes of them; throws a UserError for what cannot be. */
 async function settingsOf(
   { inputs }: AskedRun,
-  { packageRoot, checkout, place, environment }: Pick<Beginning, 'packageRoot' | 'checkout' | 'place' | 'environment'>,
+  { checkout, place, environment }: Pick<Beginning, 'checkout' | 'place' | 'environment'>,
 ): Promise<Config> {
   const { top, branch } = checkout;
-  const actionFolder = fileURLToPath(packageRoot);
-  const config = await readHomeSettings({ actionFolder, given: inputs, temp: place.temp, environment, top, branch });
+  const config = await readHomeSettings({ given: inputs, temp: place.temp, environment, top, branch });
   const baseBranch = config.baseBranch ?? checkout.branch;
   if (baseBranch === null)
     throw new UserError(

@@ -1,11 +1,10 @@
 import { parseConfig } from '../../config/inputs.ts';
 import type { Config } from '../../config/config.ts';
-import { KEY_INPUTS } from '../../config/agent-inputs.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import { readRunSettings, textsWith } from '../../config/settings/run-texts.ts';
+import { NO_NAMED_SETTINGS } from '../../config/settings/settings-input.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
 import { UserError } from '../../errors.ts';
-import { readDefaults } from '../settings/action-defaults.ts';
 import { readSettingsFiles } from '../settings/run-settings.ts';
 
 /** Stands for a token where there is none: nobody is asked anything with it. */
@@ -13,18 +12,16 @@ const NO_TOKEN = 'no-token';
 
 /**
  * What a run at home is set to: what was given on the command line, then the environment, the settings file of the branch
- * that it works from, and the defaults of action.yml. The one place where its texts become a Config; throws a UserError
+ * that it works from, and the defaults. The one place where its texts become a Config; throws a UserError
  * that lists every problem.
  */
 export async function readHomeSettings({
-  actionFolder,
   given,
   temp,
   environment,
   top,
   branch,
 }: {
-  readonly actionFolder: string;
   readonly given: Readonly<Record<string, string>>;
   readonly temp: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -32,13 +29,10 @@ export async function readHomeSettings({
   readonly top: string;
   readonly branch: string | null;
 }): Promise<Config> {
-  const defaults = await readDefaults(actionFolder);
-  // Keys come from the environment here.
-  const inputs = Object.entries(defaults).filter(([name]) => !KEYS.has(name));
-  const texts = { ...Object.fromEntries(inputs), ...given, 'github-token': NO_TOKEN, 'handoff-path': temp };
+  const texts = { ...given, 'github-token': NO_TOKEN, 'handoff-path': temp };
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
   const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
-  const config = parseConfig(textsWith(texts, settings, defaults));
+  const config = parseConfig(textsWith({ inputs: texts, named: NO_NAMED_SETTINGS }, settings));
   if (config.handoff.phase !== 'all')
     throw new UserError('configuration', '`phase` is for jobs on GitHub: at home a run is all of it.');
   return {
@@ -52,5 +46,3 @@ export async function readHomeSettings({
     stateStore: 'auto',
   };
 }
-
-const KEYS: ReadonlySet<string> = new Set(KEY_INPUTS);

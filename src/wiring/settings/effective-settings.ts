@@ -1,12 +1,13 @@
-import { answerSettings, settingsPaths } from '../../config/settings/run-texts.ts';
+import { answerSettings, type GivenTexts, ownTexts, settingsPaths } from '../../config/settings/run-texts.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import type { Folder } from '../../core/folder.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
+import { isExpression, type RalphStep } from '../../core/doctor/workflow.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { readBaseTexts, type BaseTexts } from '../../git/checkout/texts.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { lastRunIn } from '../home/last-run.ts';
-import { readDefaults } from './action-defaults.ts';
+import { readGiven } from './run-settings.ts';
 
 /** What runs of a person's checkout work with: those of its workflows, or where none uses the action those of `ralph run`, which the person's own environment sets up. */
 export async function settingsInForce(
@@ -35,38 +36,41 @@ export async function settingsWithin(
 
 async function settingsAtHome(
   within: Folder,
-  { folder, actionFolder, env }: Parameters<typeof effectiveSettingsOf>[1],
+  { folder, env }: Parameters<typeof effectiveSettingsOf>[1],
 ): Promise<AnsweredSettings> {
   const environment = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? '']));
-  const [defaults, found] = await Promise.all([readDefaults(actionFolder), settingsTexts({ folder, within, env })]);
+  const files = await settingsTexts({ folder, within, env });
   const inputs: Readonly<Record<string, string>> = within === '' ? {} : { 'working-directory': within };
-  return answerSettings({ workflow: 'ralph run', inputs, environment, files: found, defaults });
+  return answerSettings({ workflow: 'ralph run', given: await readGiven(inputs), environment, files });
 }
 
 /** The settings of each workflow that uses the action, as its runs would have them: those of its first step, which is that of the gate's job where there are three. `folder`: the checkout; its settings file counts as it is committed. */
 export async function effectiveSettingsOf(
   files: readonly WorkflowFile[],
-  {
-    folder,
-    actionFolder,
-    env,
-  }: { readonly folder: string; readonly actionFolder: string; readonly env: NodeJS.ProcessEnv },
+  { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<readonly AnsweredSettings[]> {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   if (workflows.length === 0) return [];
-  const defaults = await readDefaults(actionFolder);
   const known = new Map<Folder, SettingsTexts>();
   const answers: AnsweredSettings[] = [];
   for (const { path, uses } of workflows) {
     const [step] = uses;
     if (step === undefined) continue;
-    const { inputs, environment } = step;
-    const within = workingFolderOf(inputs);
+    const { environment } = step;
+    const given = await givenBy(step);
+    const within = workingFolderOf(ownTexts(given));
     const files = known.has(within) ? (known.get(within) ?? null) : await settingsTexts({ folder, within, env });
     known.set(within, files);
-    answers.push(answerSettings({ workflow: path, inputs, environment, files, defaults }));
+    answers.push(answerSettings({ workflow: path, given, environment, files }));
   }
   return answers;
+}
+
+/** Returns what a step is given; an input `settings` that is an expression is not known. */
+async function givenBy({ inputs }: RalphStep): Promise<GivenTexts> {
+  const texts = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
+  const { settings = '', ...others } = texts;
+  return readGiven(isExpression(settings) ? others : texts);
 }
 
 type SettingsTexts = Extract<BaseTexts, { kind: 'texts' }>['read'] | null;

@@ -5,12 +5,9 @@ import { workflowFiles } from '../doctor/workflow-files.ts';
 import { settingsWithin } from './effective-settings.ts';
 
 /** What runs work with whose tasks are in a folder, which may be one of a checkout or of none. */
-export async function settingsOfFolder(
-  folder: string,
-  { actionFolder, env }: { readonly actionFolder: string; readonly env: NodeJS.ProcessEnv },
-): Promise<AnsweredSettings> {
+export async function settingsOfFolder(folder: string, env: NodeJS.ProcessEnv): Promise<AnsweredSettings> {
   // Settings count as they are committed.
   if (!hasGit(env)) return { workflow: 'ralph run', settings: [], problems: [] };
   const { top, within } = await findCheckout(folder, env).catch(() => ({ top: folder, within: '' }));
-  return settingsWithin(within, await workflowFiles(top), { folder: top, actionFolder, env });
+  return settingsWithin(within, await workflowFiles(top), { folder: top, env });
 }

@@ -1,38 +1,60 @@
 import { z } from 'zod';
 import type { Config, RunContext } from '../../config/config.ts';
-import { parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
-import { readRunSettings, settingsPaths, textsWith, textsWithFound } from '../../config/settings/run-texts.ts';
+import { describeMisplaced, parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
+import {
+  type GivenTexts,
+  ownTexts,
+  readRunSettings,
+  settingsPaths,
+  textsWith,
+  textsWithFound,
+} from '../../config/settings/run-texts.ts';
+import { NO_NAMED_SETTINGS, readNamedSettings } from '../../config/settings/settings-input.ts';
 import { workingFolderOf } from '../../config/fields.ts';
+import { defaultOf } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/texts.ts';
 import { baseMayHave, type BaseOnDisk } from '../../git/checkout/on-disk.ts';
 import { openHandoff } from '../handoff.ts';
 import type { World } from '../world.ts';
-import { readDefaults } from './action-defaults.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** What a run is set up with: its inputs, then what the environment and the settings file of the base branch say. In a job behind the gate's it is what the gate handed over, so that all of them work with the same. */
+/** Returns what a run is set up with: its inputs, then its input `settings`, the environment and the settings file of the base branch. In a job behind the gate's it is what the gate handed over, so that all of them work with the same. */
 export async function configTexts(
   texts: Texts,
-  { environment, context, actionFolder }: Pick<World, 'environment' | 'actionFolder'> & { readonly context: Place },
+  { environment, context }: Pick<World, 'environment'> & { readonly context: Place },
 ): Promise<ConfigTexts> {
-  const handoff = parseHandoff(texts);
-  if (handoff !== null && (handoff.phase === 'loop' || handoff.phase === 'publish'))
-    return settledTexts(texts, await handedSettings(handoff), actionFolder);
-  const base = await readBase(texts, { environment, context });
-  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
-  return textsWith(texts, settings, await defaultsFor(settings.read.found, actionFolder));
+  const given = await readGiven(texts);
+  if (handoffBehindGate(texts) !== null) return settledTexts(texts, null);
+  const own = ownTexts(given);
+  const base = await readBase(own, { environment, context });
+  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(own));
+  const settled = textsWith(given, settings);
+  return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 
-/** The same with settings that are known: from the gate's job, or from main's record. */
-export async function settledTexts(
-  texts: Texts,
-  found: readonly FoundSetting[],
-  actionFolder: string,
-): Promise<ConfigTexts> {
-  return textsWithFound(texts, found, await defaultsFor(found, actionFolder));
+/** Returns the same with settings that are known: those of main's record, or for `null` those that the gate's job handed over. */
+export async function settledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
+  const handoff = handoffBehindGate(texts);
+  const found = recorded ?? (handoff === null ? [] : await handedSettings(handoff));
+  const settled = textsWithFound(await readGiven(texts), found);
+  return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
+}
+
+/** Reads the input `settings` of a step. Most steps have none, and load no parser. */
+export async function readGiven(inputs: Texts): Promise<GivenTexts> {
+  const { settings = '' } = inputs;
+  if (settings.trim() === '') return { inputs, named: NO_NAMED_SETTINGS };
+  const { parseYamlTexts } = await import('../../yaml/parse.ts');
+  return { inputs, named: readNamedSettings(settings, parseYamlTexts) };
+}
+
+/** Returns the hand-over of a job that takes its settings from the gate's, or null for any other. */
+function handoffBehindGate(texts: Texts): Config['handoff'] | null {
+  const handoff = parseHandoff(texts);
+  return handoff?.phase === 'loop' || handoff?.phase === 'publish' ? handoff : null;
 }
 
 /** What cannot be taken is reported by whoever takes the whole parcel. */
@@ -75,18 +97,10 @@ export async function readSettingsFiles(
     folder,
     paths: settingsPaths(workingFolderOf(texts)),
     baseBranch: named === '' ? baseBranch : named,
-    branchPrefix: (texts['branch-prefix'] ?? '').trim(),
+    branchPrefix: (texts['branch-prefix'] ?? defaultOf('branch-prefix')).trim(),
   };
   // Most repositories have none, and most events ask for nothing: then no code of git is loaded.
   if (!(await baseMayHave(wanted))) return NO_FILES;
   const { readBaseTexts } = await import('../../git/checkout/texts.ts');
   return readBaseTexts({ ...wanted, env });
-}
-
-/** Where nothing was found, nobody asks for them. */
-async function defaultsFor(
-  found: readonly FoundSetting[],
-  actionFolder: string,
-): Promise<Readonly<Record<string, string>>> {
-  return found.length === 0 ? {} : readDefaults(actionFolder);
 }

@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claimRun } from '../../../src/home/own-folder.ts';
 import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
@@ -10,7 +9,6 @@ import { settingsInForce } from '../../../src/wiring/settings/effective-settings
 import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
 import { runGit } from '../git/git-fixture.ts';
 
-const actionFolder = fileURLToPath(new URL('../../../', import.meta.url));
 let folder = '';
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ralph-settings-'));
@@ -31,7 +29,7 @@ async function commit(files: Readonly<Record<string, string>>): Promise<void> {
 
 async function inForce(): Promise<readonly AnsweredSettings[]> {
   const env = { PATH: process.env.PATH, MAX_TOKENS_PER_HOUR: '9000' };
-  return settingsInForce(await workflowFiles(folder), { folder, actionFolder, env });
+  return settingsInForce(await workflowFiles(folder), { folder, env });
 }
 
 test('where no workflow uses the action they are those of ralph run: environment, committed file, defaults', async () => {

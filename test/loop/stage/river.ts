@@ -7,6 +7,7 @@ import type { Config, RunContext } from '../../../src/config/config.ts';
 import { parseConfig, parseInputs } from '../../../src/config/inputs.ts';
 import { workingFolderOf } from '../../../src/config/fields.ts';
 import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
+import { NO_NAMED_SETTINGS } from '../../../src/config/settings/settings-input.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
 import { parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
 import { fromRoot } from '../../../src/core/folder.ts';
@@ -74,12 +75,12 @@ function configIn(project: Project, job: Job | null, inputs: Readonly<Record<str
   const given = { ...defaults, ...inputs };
   if (job !== null && job.phase !== 'gate') {
     const handed = parseHandedIntake(Buffer.from(project.handoff.get('gate/intake.json') ?? '').toString());
-    return parseConfig(textsWithFound(given, handed?.settings ?? [], defaults));
+    return parseConfig(textsWithFound({ inputs: given, named: NO_NAMED_SETTINGS }, handed?.settings ?? []));
   }
   const { commits, branches } = project.origin;
   const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
   const settings = readRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
-  return parseConfig(textsWith(given, settings, defaults));
+  return parseConfig(textsWith({ inputs: given, named: NO_NAMED_SETTINGS }, settings));
 }
 
 export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
@@ -260,7 +261,12 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     ...project.inputs,
     ...(job === undefined
       ? {}
-      : { phase: job.phase, 'handoff-digest': job.digest, ...(job.phase === 'loop' ? { 'github-token': '' } : {}) }),
+      : {
+          phase: job.phase,
+          'handoff-path': '/runner/temp/ralph-handoff',
+          'handoff-digest': job.digest,
+          ...(job.phase === 'loop' ? { 'github-token': '' } : {}),
+        }),
   });
   const agents: Policy['agents'] = ['claude', ...project.others.map(([name]) => name)];
   const config = { ...given, policy: { ...given.policy, agents, maxWaitMs: setting.maxWaitMs ?? 0 } };

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { addCommand } from '../../../src/cli/tasks/add.ts';
 import { cleanCommand, createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { UsageError, type Command } from '../../../src/cli/command.ts';
@@ -23,8 +22,6 @@ import { createStatusCommand } from '../../../src/cli/lane/status.ts';
 import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
 import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
 import { noon } from '../core/core-fixtures.ts';
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** No checkout anywhere. */
 const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', folder: null, why: 'there is no checkout.' });
@@ -75,7 +72,7 @@ function commandsAt(
     createRunCommand(() => Promise.reject(new UsageError(['there is no checkout.'], 'none'))),
     createTasksCommand({
       look,
-      readSettings: (folder) => settingsOfFolder(folder, { actionFolder: ROOT, env: { PATH: process.env['PATH'] } }),
+      readSettings: (folder) => settingsOfFolder(folder, { PATH: process.env['PATH'] }),
       findUncommitted: (folder, paths) => uncommittedIn(folder, { paths, env: { PATH: process.env['PATH'] } }),
     }),
     addCommand,

@@ -1,28 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import {
-  DEFAULT_AGENT_VERSION,
-  DEFAULT_ALLOWED_TOOLS,
-  DEFAULT_AGENT_STALL_MINUTES,
-  DEFAULT_BRANCH_PREFIX,
-  DEFAULT_COOLDOWN_MINUTES,
-  DEFAULT_MAX_COST_USD_PER_DAY,
-  DEFAULT_MAX_MINUTES,
-  DEFAULT_PROMPT_FILE,
-  DEFAULT_SOURCES,
-  DEFAULT_ANSWER_CHECKS,
-  DEFAULT_ANSWER_REVIEWS,
-  DEFAULT_NOTIFY,
-  DEFAULT_OPTIONAL_SECTIONS,
-  DEFAULT_STATE_STORE,
-  DEFAULT_TASK_LABEL,
-} from '../../../src/cli/defaults.ts';
 import { tasksJsonSchema, type TasksReport } from '../../../src/cli/tasks/read-tasks.ts';
 import { ralph, type CliRun } from './fixture.ts';
 
@@ -487,25 +468,4 @@ describe('a prompt without a list', () => {
     const { out } = await tasks({}, '--task-sources', 'prompt');
     expect(out).toContain('No tasks found in .ralph/PROMPT.md, PROMPT.md, ');
   });
-});
-
-test.each([
-  ['task-sources', DEFAULT_SOURCES],
-  ['optional-sections', DEFAULT_OPTIONAL_SECTIONS],
-  ['prompt-file', DEFAULT_PROMPT_FILE],
-  ['branch-prefix', DEFAULT_BRANCH_PREFIX],
-  ['task-label', DEFAULT_TASK_LABEL],
-  ['state-store', DEFAULT_STATE_STORE],
-  ['notify', DEFAULT_NOTIFY],
-  ['answer-reviews', `'${DEFAULT_ANSWER_REVIEWS}'`],
-  ['answer-checks', `'${DEFAULT_ANSWER_CHECKS}'`],
-  ['agent-version', DEFAULT_AGENT_VERSION],
-  ['allowed-tools', DEFAULT_ALLOWED_TOOLS],
-  ['max-cost-usd-per-day', `'${DEFAULT_MAX_COST_USD_PER_DAY}'`],
-  ['max-minutes', `'${DEFAULT_MAX_MINUTES}'`],
-  ['agent-stall-minutes', `'${String(DEFAULT_AGENT_STALL_MINUTES)}'`],
-  ['circuit-cooldown-minutes', `'${String(DEFAULT_COOLDOWN_MINUTES)}'`],
-])('the default of %s is that of action.yml', (input, value) => {
-  const action = readFileSync(fileURLToPath(new URL('../../../action.yml', import.meta.url)), 'utf8');
-  expect(new RegExp(`^ {2}${input}:\\n(?: {4}.*\\n)*? {4}default: (.*)$`, 'm').exec(action)?.[1]).toBe(value);
 });

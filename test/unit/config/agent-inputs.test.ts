@@ -19,7 +19,7 @@ describe('the agents, in their order', () => {
     [
       'several, each with its own',
       {
-        agents: 'claude, codex',
+        agent: 'claude, codex',
         'agent-version': 'claude=2.1.331\ncodex=0.170.0-alpha.1',
         'agent-path': 'codex=/opt/codex',
         'agent-args': 'codex=--a\ncodex=--b=c, d',
@@ -30,7 +30,6 @@ describe('the agents, in their order', () => {
         ['codex', '0.170.0-alpha.1', '/opt/codex', ['--a', '--b=c, d'], 'gpt-5.5'],
       ],
     ],
-    ['`agents` goes before `agent`', { agent: 'qwen', agents: 'codex' }, [['codex', '0.169.0', null, [], null]]],
     ['an own program', { agent: 'command', 'agent-path': '/bin/x' }, [['command', '', '/bin/x', [], null]]],
     [
       'an argument with a name that is no agent',
@@ -43,21 +42,27 @@ describe('the agents, in their order', () => {
 
   test.each<[string, Readonly<Record<string, string>>, string]>([
     ['a slip', { agent: 'codx' }, 'agent: "codx" must be one of: claude, codex, gemini'],
-    ['a slip in the list', { agents: 'claude, codx' }, 'agents: "claude, codx" must be a list of: claude'],
-    ['one twice', { agents: 'codex, codex' }, 'agents: "codex, codex" names an agent twice'],
+    ['a slip in the list', { agent: 'claude, codx' }, 'agent: "claude, codx" must be one of: claude, codex, gemini'],
+    ['none', { agent: ' ' }, 'agent: "" is empty: name at least one of claude, codex'],
+    [
+      'the name of the list before',
+      { agents: 'claude, codex' },
+      'agents: is now part of `agent`: name the agents there',
+    ],
+    ['one twice', { agent: 'codex, codex' }, 'agent: "codex, codex" names an agent twice'],
     ['no path', { agent: 'command' }, 'agent-path: "" is empty: the agent `command` is a program of yours'],
     [
       'a text for which of them?',
-      { agents: 'claude, codex', model: 'opus' },
+      { agent: 'claude, codex', model: 'opus' },
       'model: "opus" must be of the form NAME=VALUE, since there are several agents',
     ],
     [
       'a stranger',
-      { agents: 'claude, codex', model: 'gemini=x' },
+      { agent: 'claude, codex', model: 'gemini=x' },
       'has a line for gemini, which is not among the agents',
     ],
-    ['two models', { agents: 'claude, codex', model: 'codex=x\ncodex=y' }, 'has two lines for codex'],
-    ['no version', { agents: 'claude, codex', 'agent-version': 'claude=2.1.330' }, 'has no version for codex'],
+    ['two models', { agent: 'claude, codex', model: 'codex=x\ncodex=y' }, 'has two lines for codex'],
+    ['no version', { agent: 'claude, codex', 'agent-version': 'claude=2.1.330' }, 'has no version for codex'],
     ['no exact version', { agent: 'codex', 'agent-version': 'codex=latest' }, 'is not an exact version such as'],
     ['no exact version, alone', { 'agent-version': 'latest' }, '"latest" is not an exact version such as'],
   ])('%s is an error', (_what, inputs, message) => {

@@ -2,11 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
-import { INPUT_NAMES } from '../../../src/config/input-schema.ts';
+import { KEY_INPUTS, inputNamesIn } from '../../../src/config/agent-inputs.ts';
+import { INPUT_ROWS, JOB_ROWS } from '../../../src/config/input-rows.ts';
+import { inputs } from '../../../src/config/input-schema.ts';
+import { SETTING_ROWS } from '../../../src/config/setting-rows.ts';
+import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
 import { renderOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { actionYml, configOf } from '../../loop/stage/river.ts';
-import { plain, tableUnder } from '../documents/pages.ts';
+import { plain, read, tableUnder } from '../documents/pages.ts';
 
 const NO_JOURNAL = { path: null, hash: null };
 
@@ -15,14 +19,32 @@ const PAGE = 'docs/inputs-and-outputs.md';
 describe('action.yml, the schema and the page about them say the same', () => {
   const defaults = readInputDefaults(actionYml, '${{ github.token }}', '${{ runner.temp }}');
 
-  test('inputs of action.yml and of the schema', () => {
-    expect([...namesIn('inputs')].sort()).toEqual([...INPUT_NAMES].sort());
+  test('the table and the schema have the same settings', () => {
+    expect([...SETTING_NAMES].sort()).toEqual([...inputNamesIn(inputs), ...KEY_INPUTS].sort());
+    expect(new Set(SETTING_NAMES).size).toBe(SETTING_NAMES.length);
   });
 
-  test('every input of action.yml has a default and a description', () => {
-    expect(Object.keys(defaults)).toEqual(namesIn('inputs'));
-    expect(descriptionsIn('inputs')).toHaveLength(INPUT_NAMES.length);
-    expect(descriptionsIn('inputs').every((text) => text.length > 10)).toBe(true);
+  test('action.yml has about forty inputs, and the action of one job three more', () => {
+    expect(namesIn('inputs')).toEqual(ACTION_INPUTS);
+    expect(ACTION_INPUTS.length).toBeLessThanOrEqual(42);
+    const ofJob = readInputDefaults(
+      read('.github/actions/job/action.yml'),
+      '${{ github.token }}',
+      '${{ runner.temp }}',
+    );
+    expect(Object.keys(ofJob)).toEqual([...JOB_INPUTS, ...ACTION_INPUTS]);
+    expect(ofJob).toMatchObject({ phase: 'all', 'handoff-path': '${{ runner.temp }}/ralph-handoff' });
+  });
+
+  test('the defaults of action.yml are those of the table', () => {
+    const { settings, 'github-token': token, ...others } = defaults;
+    expect([settings, token]).toEqual(['', '${{ github.token }}']);
+    expect(DEFAULTS).toMatchObject(others);
+  });
+
+  test('every setting has a description', () => {
+    const rows = [...INPUT_ROWS, ...JOB_ROWS, ...SETTING_ROWS].flatMap((group) => group.rows);
+    expect(rows.filter(([, , description]) => description.length <= 10)).toEqual([]);
   });
 
   test('the defaults are usable', () => {
@@ -34,18 +56,17 @@ describe('action.yml, the schema and the page about them say the same', () => {
     });
   });
 
-  test('inputs, defaults and descriptions of the page', () => {
-    const rows = tableUnder(PAGE, '## Inputs').map(([name, value, description]) => ({
-      name: plain(name),
-      default: value === 'empty' ? '' : plain(value),
+  test.each([
+    ['## Inputs', INPUT_ROWS],
+    ['## Settings', SETTING_ROWS],
+    ['## Inputs of one job', JOB_ROWS],
+  ])('names, defaults and descriptions of the page under %s', (heading, groups) => {
+    const rows = tableUnder(PAGE, heading).map(([name, value, description]) => [
+      plain(name),
+      value === 'empty' ? '' : plain(value),
       description,
-    }));
-    const expected = namesIn('inputs').map((name, index) => ({
-      name,
-      default: defaults[name],
-      description: descriptionsIn('inputs')[index],
-    }));
-    expect(rows).toEqual(expected);
+    ]);
+    expect(rows).toEqual(groups.flatMap((group) => group.rows));
   });
 
   test('outputs of action.yml, of the code and of the page', () => {
@@ -63,7 +84,7 @@ describe('action.yml, the schema and the page about them say the same', () => {
   });
 
   test('what messages call an input or output is one', () => {
-    const known = [...namesIn('inputs'), ...namesIn('outputs')];
+    const known = [...SETTING_NAMES, ...namesIn('outputs')];
     const named = wordsInMessages().filter((word) => !OTHER_WORDS.includes(word));
     expect(named).toContain('allow-protected-paths');
     expect(named.filter((word) => !known.includes(word))).toEqual([]);
@@ -77,6 +98,9 @@ const OTHER_WORDS = [
   // A package and models of Google's, and a file of GitHub Copilot.
   'gemini-cli',
   'gemini-2',
+  'gpt-5',
+  // An iteration that changes nothing but tests.
+  'test-only',
   'copilot-instructions',
   // Of actions/checkout.
   'fetch-depth',
@@ -93,7 +117,7 @@ const OTHER_WORDS = [
 function wordsInMessages(): readonly string[] {
   const folder = join(import.meta.dirname, '../../../src');
   const paths = readdirSync(folder, { recursive: true }).map(String);
-  const beginnings = [...namesIn('inputs'), ...namesIn('outputs')]
+  const beginnings = [...SETTING_NAMES, ...namesIn('outputs')]
     .filter((name) => name.includes('-'))
     .map((name) => name.replace(/-.*/, '-'));
   const words = paths

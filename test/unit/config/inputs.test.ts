@@ -247,10 +247,9 @@ describe('problems', () => {
     expect(errorOf(() => configOf({ [name]: 'secretsecret' })).message).toBe(`An input is not usable:\n- ${expected}`);
   });
 
-  test('outside a runner say which variable to set', () => {
-    const { message } = errorOf(() => parseInputs({}));
-    expect(message).toContain('- max-iterations: is missing.');
-    expect(message).toContain('set INPUT_MAX-ITERATIONS');
+  test('what is not given has its default', () => {
+    expect(parseInputs({ 'github-token': 't', model: undefined })).toEqual(configOf({ 'github-token': 't' }));
+    expect(errorOf(() => parseInputs({})).message).toMatch(/^An input is not usable:\n- github-token: is empty/);
   });
 
   test('never show the token', () => {

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readInputDefaults } from '../../../sandbox/runner.ts';
 import {
   AGENTS_PAGE,
   INPUTS_PAGE,
@@ -23,10 +22,13 @@ import { COMMANDS } from '../../../src/core/people/command.ts';
 import { usualPace } from '../../../src/github/client.ts';
 import { cacheTimeouts } from '../../../src/state/cache-store.ts';
 import { commands } from '../cli/fixture.ts';
+import { withInputs } from '../../../scripts/action-yml.ts';
+import { INPUT_ROWS } from '../../../src/config/input-rows.ts';
+import { DEFAULTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
 import { cellsOf, filesIn, namesIn, nodesOf, PAGES, proseOf, read, tableUnder, USER_PAGES } from './pages.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const inputs = namesIn('inputs');
+const inputs = [...SETTING_NAMES, 'settings'];
 const outputs = namesIn('outputs');
 
 describe('how long documents are', () => {
@@ -151,6 +153,20 @@ describe('what is made of other files is fresh: npm run docs', () => {
     expect(read(path)).toBe(withCurrentWorkflow(read(path), templates));
   });
 
+  test('the inputs of action.yml', () => {
+    expect(read('action.yml')).toBe(withInputs(read('action.yml'), INPUT_ROWS));
+  });
+
+  test('the workflow to paste has at most twenty lines, with a reason beside each permission', () => {
+    const [, pasted = ''] = /```yaml\n(name: ralph\n[^]*?)```/.exec(read('README.md')) ?? [];
+    for (const text of [pasted, read('templates/workflows/three-jobs.yml')]) {
+      expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(20);
+      const permissions = [...text.matchAll(/^ {2}[\w-]+: (?:read|write)(.*)$/gm)];
+      expect(permissions).toHaveLength(6);
+      expect(permissions.filter(([, reason = '']) => !/^ # \w/.test(reason))).toEqual([]);
+    }
+  });
+
   test(JOB_ACTION, () => {
     expect(read(JOB_ACTION)).toBe(renderJobAction(read('action.yml')));
     // What it starts is there, and the workflow uses it: the root itself cannot be named like this.
@@ -163,7 +179,8 @@ describe('what is made of other files is fresh: npm run docs', () => {
   });
 
   test(REUSABLE_WORKFLOW, () => {
-    expect(read(REUSABLE_WORKFLOW)).toBe(renderReusableWorkflow(read('action.yml')));
+    expect(read(REUSABLE_WORKFLOW)).toBe(renderReusableWorkflow());
+    expect(read(REUSABLE_WORKFLOW).trimEnd().split('\n').length).toBeLessThanOrEqual(160);
   });
 });
 
@@ -188,13 +205,12 @@ describe('names', () => {
     expect(named.filter((file) => !isThere(file))).toEqual([]);
   });
 
-  test('of limits stand beside the defaults of action.yml', () => {
-    const defaults = readInputDefaults(read('action.yml'), '');
+  test('of limits stand beside the defaults', () => {
     const rows = tableUnder('docs/how-it-stops.md', '## Limits').map((cells) => cells[1] ?? '');
     const said = rows.flatMap((cell) => [...cell.matchAll(/(none|\$?[\d,.]+)[^`;\d]*`([\w-]+)`/g)]);
     expect(said.length).toBeGreaterThan(10);
     expect(said.map(([, value = '', name]) => [name, value === 'none' ? '0' : value.replace(/[$,]/g, '')])).toEqual(
-      said.map(([, , name = '']) => [name, defaults[name]]),
+      said.map(([, , name = '']) => [name, DEFAULTS[name]]),
     );
   });
 

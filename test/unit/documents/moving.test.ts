@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { KEYS } from '../../../src/config/settings/keys.ts';
 import { describeLayout, LAYOUT_PATHS } from '../../../src/core/layouts/found-files.ts';
 import { layoutOf } from '../../../src/core/layouts/layouts.ts';
 import { taskSourceNames } from '../../../src/core/tasks/ids.ts';
 import { filesOf, RALPHS, type Ralph } from '../../ralphs.ts';
-import { namesIn, plain, read, tablesUnder, tableUnder } from './pages.ts';
+import { DEFAULTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
+import { plain, tablesUnder, tableUnder } from './pages.ts';
 
 const PAGE = 'docs/moving.md';
 const settings = tableUnder(PAGE, '## Settings');
@@ -51,7 +51,7 @@ describe('the settings of other Ralphs', () => {
       ...['local', 'plan,prd', 'beads', 'github', 'issues', 'claude', 'if:', 'ralph:done', '.ralph/'],
     ];
     const words = settings.flatMap(([, cell]) => codeIn(cell)).filter((word) => /^[a-z.]+([-,:/][a-z]*)*$/.test(word));
-    const inputs = namesIn('inputs');
+    const inputs = SETTING_NAMES;
     expect(words.filter((word) => !inputs.includes(word) && !others.includes(word))).toEqual([]);
     expect(words.filter((word) => inputs.includes(word)).length).toBeGreaterThan(30);
   });
@@ -127,7 +127,7 @@ describe('every file that other Ralphs lay', () => {
 });
 
 test('the numbers that are given for here are the defaults', () => {
-  const defaults = readInputDefaults(read('action.yml'), '');
+  const defaults = DEFAULTS;
   const inputs: Readonly<Record<string, string>> = {
     'calls per hour': 'max-calls-per-hour',
     'minutes for one call': 'agent-timeout-minutes',

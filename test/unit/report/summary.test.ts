@@ -231,7 +231,7 @@ test('groups problems by what happened, and says which rule allows what was deni
     '### Problems\n\n- Iteration 1: 1 task is open\n- Iterations 2–3, 5: The agent said that the tests pass; they failed.\n',
   );
   expect(summary).toContain(
-    '### Denied tools\n\n- Iterations 1–2: `cargo test` was denied. This allows it: <code>allowed&#x2d;tools&#x3a; Bash',
+    '### Denied tools\n\n- Iterations 1–2: `cargo test` was denied. This allows it: <code>allowed&#x2d;tools&#x3a; &#x2b;Bash',
   );
   expect(summary).toContain('- Iteration 1: <code>cd a &#x26;&#x26; npm test</code>');
   expect(summary.split('\n').slice(0, 5).join('\n')).toContain('The agent was denied a tool 2 times');

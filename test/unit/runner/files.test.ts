@@ -212,9 +212,10 @@ test.each([
 });
 
 test('inputs come under the names that the runner gives them', () => {
-  expect(inputTexts({ 'INPUT_MAX-ITERATIONS': '5', INPUT_MAX_ITERATIONS: '6' })).toMatchObject({
+  expect(inputTexts({ 'INPUT_MAX-ITERATIONS': '5', INPUT_MAX_ITERATIONS: '6', 'INPUT_MAX-PATCH-KIB': '' })).toEqual({
     'max-iterations': '5',
-    draft: undefined,
+    max_iterations: '6',
+    'max-patch-kib': '',
   });
 });
 

@@ -39,7 +39,7 @@ describe.each(['ralph', 'three-jobs'])('the workflow of templates/workflows/%s.y
       {
         agent: 'codex',
         'allowed-tools': 'Read,Edit,Write,Glob,Grep,Bash',
-        prices: 'gpt=1.25/0.125/10',
+        settings: 'prices: gpt=1.25/0.125/10',
         verify: 'npm test',
         'openai-api-key': '${{ secrets.OPENAI_API_KEY }}',
       },

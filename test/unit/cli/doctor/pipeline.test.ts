@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { pipelineFindings } from '../../../../src/core/doctor/doctor.ts';
@@ -10,7 +9,6 @@ import { workflowFiles } from '../../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../../src/wiring/settings/effective-settings.ts';
 import { runGit } from '../../../integration/git/git-fixture.ts';
 
-const actionFolder = fileURLToPath(new URL('../../../../', import.meta.url));
 const FILE = '.ralph/config.json';
 const WORKFLOW = '.github/workflows/ralph.yml';
 const env = { PATH: process.env['PATH'] };
@@ -38,7 +36,7 @@ async function found(files: Readonly<Record<string, string>>): Promise<readonly 
 async function look(): Promise<readonly Finding[]> {
   const read = await workflowFiles(folder);
   const workflows = read.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const settings = await settingsInForce(read, { folder, actionFolder, env });
+  const settings = await settingsInForce(read, { folder, env });
   return (await tryPipelines(workflows, settings, { folder, env })).flatMap(pipelineFindings);
 }
 

@@ -1,18 +1,19 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Config } from '../../../../src/config/config.ts';
 import { type ConfigTexts, parseConfig } from '../../../../src/config/inputs.ts';
-import { INPUT_NAMES } from '../../../../src/config/input-schema.ts';
 import { KEYS } from '../../../../src/config/settings/keys.ts';
-import { readRunSettings, textsWith, textsWithFound } from '../../../../src/config/settings/run-texts.ts';
-import { readInputDefaults } from '../../../../sandbox/runner.ts';
+import {
+  type GivenTexts,
+  readRunSettings,
+  textsWith,
+  textsWithFound,
+} from '../../../../src/config/settings/run-texts.ts';
+import { readNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { SETTING_NAMES } from '../../../../src/config/setting-table.ts';
+import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 import { HOUR, MINUTE } from '../../core/core-fixtures.ts';
 
-const defaults = readInputDefaults(
-  readFileSync(join(import.meta.dirname, '../../../../action.yml'), 'utf8'),
-  'token-of-the-job',
-);
+const step = { 'github-token': 'token-of-the-job' };
 
 interface Setting {
   readonly inputs?: Readonly<Record<string, string>>;
@@ -21,8 +22,12 @@ interface Setting {
   readonly unread?: Readonly<Record<string, string>>;
 }
 
+function given(inputs: Readonly<Record<string, string>>): GivenTexts {
+  return { inputs: { ...step, ...inputs }, named: readNamedSettings(inputs['settings'] ?? '', parseYamlTexts) };
+}
+
 function textsOf({ inputs = {}, environment = {}, files = {}, unread = {} }: Setting): ConfigTexts {
-  return textsWith({ ...defaults, ...inputs }, readRunSettings(environment, { texts: files, unread }, ''), defaults);
+  return textsWith(given(inputs), readRunSettings(environment, { texts: files, unread }, ''));
 }
 const configOf = (setting: Setting): Config => parseConfig(textsOf(setting));
 const ofFile = (text: string): Config => configOf({ files: { '.ralphrc': text } });
@@ -98,7 +103,7 @@ describe('each setting of another Ralph', () => {
 
   test('sets an input that there is', () => {
     for (const { name, input } of KEYS)
-      if (input !== null) expect([name, INPUT_NAMES.includes(input)]).toEqual([name, true]);
+      if (input !== null) expect([name, SETTING_NAMES.includes(input)]).toEqual([name, true]);
   });
 
   test('an empty one counts as not set', () => {
@@ -127,6 +132,22 @@ describe('precedence', () => {
       5,
     ],
     [
+      'what `settings` names before the file and the environment',
+      { files: file, environment: { MAX_CALLS_PER_HOUR: '3' }, inputs: { settings: 'max-calls-per-hour: 8' } },
+      8,
+    ],
+    ['the input before `settings`', { inputs: { 'max-calls-per-hour': '5', settings: 'max-calls-per-hour: 8' } }, 5],
+    [
+      '`settings` before an input that has the text of its default',
+      { inputs: { 'max-calls-per-hour': '100', settings: 'max-calls-per-hour: 8' } },
+      8,
+    ],
+    [
+      'an entry of `settings` that has the text of its default counts as not given',
+      { files: file, inputs: { settings: 'max-calls-per-hour: 100' } },
+      2,
+    ],
+    [
       'an input that has the text of its default counts as not given',
       { files: file, inputs: { 'max-calls-per-hour': ' 100 ' } },
       2,
@@ -150,7 +171,7 @@ describe('precedence', () => {
 
   test('another job that knows what was found gets the same, but for what its own inputs say', () => {
     const { settings } = textsOf({ files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nTEST_COMMAND=make' } });
-    const config = parseConfig(textsWithFound({ ...defaults, 'max-calls-per-hour': '9' }, settings.found, defaults));
+    const config = parseConfig(textsWithFound(given({ 'max-calls-per-hour': '9' }), settings.found));
     expect(config).toMatchObject({
       policy: { maxCallsPerHour: 9 },
       verify: ['make'],
@@ -307,7 +328,7 @@ describe('problems: all at once, with their places', () => {
 });
 
 test('where nobody knows what the base branch says, that is said', () => {
-  const { settings } = parseConfig(textsWith(defaults, readRunSettings({}, null, ''), defaults));
+  const { settings } = parseConfig(textsWith(given({}), readRunSettings({}, null, '')));
   expect(settings).toMatchObject({ found: [], lines: [settings.unknown] });
   expect(settings.unknown).toContain('fetch-depth: 0');
 });

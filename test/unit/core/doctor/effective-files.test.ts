@@ -14,7 +14,7 @@ const step = {
   cacheMode: null,
   hasEnvironment: false,
   inputs: { 'max-iterations': '3' },
-  labelInput: null,
+  given: {},
   environment: {},
   checkout: {},
   caches: [],

@@ -1,43 +1,42 @@
 import { expect, test } from 'vitest';
 import { answerSettings } from '../../../../src/config/settings/run-texts.ts';
+import { readNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { settingFindings } from '../../../../src/core/doctor/doctor.ts';
 import { renderSettings } from '../../../../src/core/settings/effective.ts';
+import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
-const defaults = {
-  'github-token': '${{ github.token }}',
-  'max-calls-per-hour': '100',
-  'max-iterations': '10',
-  'session-expiry-hours': '24',
-  verify: '',
-};
+const givenBy = (inputs: Readonly<Record<string, string>>) => ({
+  inputs,
+  named: readNamedSettings(inputs['settings'] ?? '', parseYamlTexts),
+});
 const ask = (rc: string, change: Partial<Parameters<typeof answerSettings>[0]> = {}) =>
   answerSettings({
     workflow: 'ralph.yml',
-    inputs: {},
+    given: givenBy({}),
     environment: {},
     files: { texts: { '.ralphrc': rc }, unread: {} },
-    defaults,
     ...change,
   });
 
 test('each setting with its origin, defaults last', () => {
   const { settings, problems } = ask('MAX_CALLS_PER_HOUR=2\nSESSION_EXPIRY_HOURS=24\nTEST_COMMAND=make', {
-    inputs: { 'Max-Iterations': '5', 'github-token': 'ghp_secret' },
+    given: givenBy({ 'max-iterations': '5', 'github-token': 'ghp_secret', settings: 'max-patch-kib: 9' }),
     environment: { QUALITY_GATES: 'npm run lint' },
   });
   expect(renderSettings(settings)).toEqual([
     'max-iterations: 5 (input, ralph.yml)',
+    'max-patch-kib: 9 (input, ralph.yml)',
     'max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)',
     'session-expiry-hours: 24 (file, .ralphrc:2 SESSION_EXPIRY_HOURS)',
     'verify: make npm run lint (environment, .ralphrc:3 TEST_COMMAND, QUALITY_GATES)',
+    'All other settings have their defaults: `ralph status --json` lists them.',
   ]);
-  expect(settings).toHaveLength(4);
-  expect(ask('').settings).toEqual([
-    { input: 'max-calls-per-hour', text: '100', origin: 'default', where: 'action.yml' },
-    { input: 'max-iterations', text: '10', origin: 'default', where: 'action.yml' },
-    { input: 'session-expiry-hours', text: '24', origin: 'default', where: 'action.yml' },
-    { input: 'verify', text: '', origin: 'default', where: 'action.yml' },
-  ]);
+  expect(settings.map(({ input }) => input)).not.toContain('github-token');
+  expect(ask('').settings.every(({ origin, where }) => origin === 'default' && where === 'default')).toBe(true);
+  expect(ask('').settings).toContainEqual({
+    ...{ input: 'max-calls-per-hour', text: '100' },
+    ...{ origin: 'default', where: 'default' },
+  });
   expect(problems).toEqual([]);
 });
 
@@ -51,10 +50,12 @@ test('what is wrong with settings that are no inputs, of the form and of the val
 test('ralph doctor: a line for each setting that is no default, or the problems', () => {
   const says = (rc: string): readonly (readonly string[])[] =>
     settingFindings(ask(rc)).map(({ kind, where, says: what }) => [kind, where ?? '', what]);
-  expect(says('')).toEqual([['ok', 'ralph.yml', 'All inputs have their defaults: `ralph status --json` lists them.']]);
+  expect(says('')).toEqual([
+    ['ok', 'ralph.yml', 'All settings have their defaults: `ralph status --json` lists them.'],
+  ]);
   expect(says('MAX_CALLS_PER_HOUR=2')).toEqual([
     ['ok', 'ralph.yml', 'max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)'],
-    ['ok', 'ralph.yml', 'All other inputs have their defaults: `ralph status --json` lists them.'],
+    ['ok', 'ralph.yml', 'All other settings have their defaults: `ralph status --json` lists them.'],
   ]);
   expect(says('MAX_CALLS_PER_HOUR=0')).toEqual([
     ['problem', 'ralph.yml', '.ralphrc:1: MAX_CALLS_PER_HOUR is not a whole number from 1 to 10000.'],

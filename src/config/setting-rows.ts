@@ -1,0 +1,164 @@
+/** A setting: its name, its default as a text, and its description in Markdown. */
+export type SettingRow = readonly [name: string, defaultText: string, description: string];
+
+/** Settings that action.yml and the documents show together. */
+export interface SettingGroup {
+  readonly group: string;
+  readonly rows: readonly SettingRow[];
+}
+
+/** The settings that are names under the input `settings`. */
+export const SETTING_ROWS: readonly SettingGroup[] = [
+  {
+    group: 'Tasks',
+    rows: [
+      [
+        'optional-sections',
+        'Optional,Future,Nice to have',
+        'Headings of the plan whose items are optional and never keep the work from being complete; a heading counts that begins with one of them.',
+      ],
+      [
+        'allowed-bots',
+        '',
+        'Bots whose labels, edits, comments and reviews count as those of a person with write permission, for example `renovate[bot]`.',
+      ],
+      [
+        'comments-from',
+        'writers',
+        'Whose comments on an issue the agent can read: `writers` (people with write permission), `everybody` or `nobody`. Comments made after the label was added are left out.',
+      ],
+    ],
+  },
+  {
+    group: 'Agent',
+    rows: [
+      [
+        'agent-version',
+        'claude=2.1.330, codex=0.169.0, gemini=0.61.0, opencode=1.18.33, copilot=1.0.102, qwen=0.24.4',
+        "Exact version of the agent's CLI on npm, which is installed when `agent-path` is empty, or NAME=VERSION for each of several agents.",
+      ],
+      [
+        'session',
+        'resume',
+        "`resume` keeps the agent's conversation across iterations and runs, `task` starts a new one for each task, `fresh` for each iteration.",
+      ],
+      ['session-expiry-hours', '24', 'A session that has been idle for this many hours is not resumed.'],
+      [
+        'agent-stall-minutes',
+        '3',
+        'A call is ended when the agent has only retried its provider for this many minutes (at least 0.1).',
+      ],
+      [
+        'prices',
+        '',
+        "Prices of models, one per line, in US dollars per million tokens: `NAME=INPUT/OUTPUT` or `NAME=INPUT/CACHED/OUTPUT`, for example `gpt-5.5=1.25/0.125/10`. NAME is a model's name or a part of it; of several that fit, the longest counts. With a limit in dollars, a model whose price is not known is not called.",
+      ],
+      [
+        'on-permission-denied',
+        'count',
+        'What a denied tool call does: `count` counts towards the circuit, `halt` ends the run at once, `continue` ignores it.',
+      ],
+    ],
+  },
+  {
+    group: 'Limits',
+    rows: [
+      [
+        'max-iterations-per-task',
+        '8',
+        'Iterations that one task may take across all runs before it counts as failed; 0 = no limit.',
+      ],
+      [
+        'max-tokens-per-hour',
+        '0',
+        'Maximum number of tokens per hour, including cache tokens, across all runs in the repository; 0 = no limit.',
+      ],
+    ],
+  },
+  {
+    group: 'Circuit',
+    rows: [
+      [
+        'circuit-permission-denials',
+        '2',
+        'Consecutive iterations with unrecovered permission denials that open the circuit.',
+      ],
+      [
+        'circuit-output-decline',
+        '70',
+        `Percentage by which the agent's output must shrink, twice in a row and without progress, to open the circuit.`,
+      ],
+      ['circuit-auto-reset', 'false', '`true` closes an open circuit at the start of every run.'],
+    ],
+  },
+  {
+    group: 'When work is done',
+    rows: [
+      ['completion-signals', '2', 'Consecutive done signals that complete a run.'],
+      ['test-only-iterations', '3', 'Consecutive test-only iterations that halt a run.'],
+      [
+        'test-only-percent',
+        '30',
+        `Percentage of a run's iterations that change nothing but tests from which the summary says so.`,
+      ],
+    ],
+  },
+  {
+    group: 'Pull requests',
+    rows: [
+      [
+        'max-lines-per-pr',
+        '1500',
+        'Changed lines, not counting generated and lock files, after which a pull request of the queue takes no more tasks; 0 = no limit.',
+      ],
+      [
+        'pr-labels',
+        '',
+        'Labels that the pull request gets when it is opened or updated, comma-separated or one per line; those that do not exist are created.',
+      ],
+      [
+        'pr-assignees',
+        '',
+        'Who is assigned to the pull request when it is complete: `auto` (the person who asked for the work), `none`, or logins; empty = nobody.',
+      ],
+      ['co-author', 'true', '`true` names the agent as co-author of the commits it worked on.'],
+    ],
+  },
+  {
+    group: 'Reviews and checks of its pull request',
+    rows: [
+      [
+        'answer-reviews',
+        'true',
+        "`true`: reviews of Ralph's pull requests by people with write permission are worked on, before new tasks, and every thread is answered.",
+      ],
+      [
+        'answer-checks',
+        'true',
+        "`true`: failed checks of Ralph's pull requests, and conflicts with the base branch, are worked on.",
+      ],
+      [
+        'max-feedback-rounds',
+        '3',
+        'How often Ralph works on the same thread, check or conflict before it asks a person; what bots ask is counted for the whole pull request. A push by a person starts the count again; `0` = no limit.',
+      ],
+      [
+        'resolve-threads',
+        'false',
+        '`true` marks a thread of a review as resolved once it was answered with a change; `false` leaves that to people.',
+      ],
+    ],
+  },
+  {
+    group: 'What may be published',
+    rows: [
+      [
+        'allow-protected-paths',
+        '',
+        'Patterns of protected paths that the agent may change anyway, for example `.claude/**`.',
+      ],
+      ['max-patch-files', '300', 'Maximum number of changed files that one iteration may publish.'],
+      ['max-patch-kib', '2048', 'Maximum KiB of changed content that one iteration may publish.'],
+    ],
+  },
+];

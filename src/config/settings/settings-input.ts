@@ -1,0 +1,94 @@
+import type { FoundSetting } from '../../core/settings/effective.ts';
+import { capped, firstLines, oneLine, sentence } from '../../core/text/phrase.ts';
+import { KEY_INPUTS, renamedTo } from '../agent-inputs.ts';
+import { meantSetting } from '../inputs.ts';
+import { DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../setting-table.ts';
+
+/** The settings that the input `settings` names, and its problems as lines for people. */
+export interface NamedSettings {
+  readonly found: readonly FoundSetting[];
+  readonly problems: readonly string[];
+}
+
+/** Parses YAML whose scalars are all texts; `unreadable` says as a sentence where and why. */
+type ParseTexts = (
+  text: string,
+) => { readonly kind: 'data'; readonly data: unknown } | { readonly kind: 'unreadable'; readonly why: string };
+
+export const NO_NAMED_SETTINGS: NamedSettings = { found: [], problems: [] };
+
+/** Maximum length of the input. */
+const MAX_CHARS = 64 * 1024;
+
+/** Maximum number of problems that are reported. */
+const MAX_PROBLEMS = 20;
+
+/** The reusable workflow's own inputs, which set up its jobs. */
+const OF_WORKFLOW: readonly string[] = ['runs-on', 'timeout-minutes'];
+
+const FORM = 'Write one `name: value` per line, for example `max-patch-kib: 4096`.';
+
+/**
+ * Reads the input `settings`. The reusable workflow passes all of its inputs as this one; among them is its own
+ * `settings`, whose entries count if the workflow's input of that name is not given.
+ */
+export function readNamedSettings(text: string, parse: ParseTexts): NamedSettings {
+  const { found, problems, nested } = readMapping(text, parse);
+  const inner = nested === null ? NO_NAMED_SETTINGS : readMapping(nested, parse);
+  const own = new Set(found.map(({ input }) => input));
+  return {
+    found: [...found, ...inner.found.filter(({ input }) => !own.has(input))],
+    problems: firstLines([...problems, ...inner.problems], MAX_PROBLEMS),
+  };
+}
+
+/** Returns the entries of one mapping; `nested` is the text of its own `settings`, or null if it has none. */
+function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonly nested: string | null } {
+  const unusable = (why: string) => ({ found: [], problems: [`settings: ${why}`], nested: null });
+  if (text.trim() === '') return { ...NO_NAMED_SETTINGS, nested: null };
+  if (text.length > MAX_CHARS) return unusable('is longer than 64 KiB. Keep long texts in files of the repository.');
+  const parsed = parse(text);
+  if (parsed.kind === 'unreadable') return unusable(`is not YAML: ${sentence(parsed.why)} ${FORM}`);
+  const { data } = parsed;
+  if (data === null) return { ...NO_NAMED_SETTINGS, nested: null };
+  if (typeof data !== 'object' || Array.isArray(data))
+    return unusable(`${JSON.stringify(capped(text.trim(), 81))} is not a mapping of names to values. ${FORM}`);
+  const entries: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(data));
+  const { settings: nested } = entries;
+  // Only the reusable workflow has an entry of this name.
+  const left = typeof nested === 'string' ? ['settings', ...OF_WORKFLOW] : [];
+  const read = Object.entries(entries)
+    .filter(([name]) => !left.includes(name))
+    .map(([name, value]) => readEntry(name, value));
+  return {
+    found: read.flatMap((entry) => (typeof entry === 'string' || entry === null ? [] : [entry])),
+    problems: read.flatMap((entry) => (typeof entry === 'string' ? [entry] : [])),
+    nested: typeof nested === 'string' ? nested : null,
+  };
+}
+
+/** Returns the setting of an entry, null if it is not given, or its problem as a line. */
+function readEntry(name: string, value: unknown): FoundSetting | string | null {
+  const shown = `settings: ${oneLine(name, 80)}`;
+  if (name === 'github-token' || KEY_INPUTS.some((key) => key === name))
+    return `${shown} is a secret, and settings are not kept secret. Give it as an input of its own.`;
+  if (JOB_INPUTS.includes(name)) return `${shown} is an input of the action of one job. Give it as an input there.`;
+  if (!SETTING_NAMES.includes(name)) {
+    const renamed = renamedTo(name);
+    if (renamed !== null) return `${shown} ${renamed}.`;
+    return `${shown} is not a setting${meantSetting(name) || '. Remove it, or correct its name.'}`;
+  }
+  const text = textOfValue(value)?.trim() ?? null;
+  if (text === null)
+    return `${shown} ${JSON.stringify(capped(JSON.stringify(value), 81))} is neither a value nor a list of values. Write a text, a number, true or false, or a list of them.`;
+  // As with an input, the text of the default counts as not given.
+  const isGiven = text !== DEFAULTS[name] && (text !== '' || Array.isArray(value));
+  return !isGiven ? null : { input: name, text, places: [{ key: name, file: 'settings' }] };
+}
+
+/** Returns the text of a scalar, or of a list with an item per line; null for anything else. */
+function textOfValue(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return isList ? value.join('\n') : null;
+}
