@@ -3,7 +3,7 @@ import { detectProject, filesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
 import { removing, writing, type FileChange } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
-import { callsWorkflow, verifyOfStacks, workflowShapes } from '../../core/setup/workflow.ts';
+import { callsWorkflow, proposedVerify, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
@@ -161,7 +161,7 @@ function choicesOf(
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
   return {
     shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
-    verify: verify === undefined ? verifyOfStacks(project.stacks) : [verify].filter((line) => line.trim() !== ''),
+    verify: verify === undefined ? proposedVerify(project) : [verify].filter((line) => line.trim() !== ''),
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),

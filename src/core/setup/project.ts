@@ -1,3 +1,6 @@
+import type { CiProposal, Unread } from './ci/propose.ts';
+import type { WorkspacePackage } from './packages.ts';
+
 /** What runs in one folder of a repository: a language, and how it is installed, built and tested. */
 export interface Stack {
   readonly language: string;
@@ -42,6 +45,13 @@ export interface Project {
   readonly workflows: readonly string[];
   /** Names of those of them that check a pull request. */
   readonly ci: readonly string[];
+  /** What they say about building and testing; null: none has a test that can be repeated. */
+  readonly learned: CiProposal | null;
+  /** Lines of theirs that could be tests and are not proposed. */
+  readonly unread: readonly Unread[];
+  /** What checking out needs; null: no submodules. */
+  readonly submodules: 'true' | 'recursive' | null;
+  readonly packages: readonly WorkspacePackage[];
   /** Those of them that start services, such as a database. */
   readonly withServices: readonly string[];
 }

@@ -1,5 +1,6 @@
 import { namesOf } from '../text/phrase.ts';
-import type { Project, Stack } from './project.ts';
+import { PLAIN_COMMAND } from './ci/render.ts';
+import type { Project } from './project.ts';
 import { yamlText } from '../text/yaml-text.ts';
 
 /** Forms of the workflow; `three-jobs`: it calls the reusable one, whose agent works in a job of its own. */
@@ -32,6 +33,7 @@ export function isLeft({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: strin
 
 const SETUP_PLACE = /^ {6}# What the project needs[^\n]*\n/m;
 const VERIFY_PLACE = /^ {10}# verify:[^\n]*\n?/m;
+const CHECKOUT_PLACE = /^ {10}fetch-depth:[^\n]*\n/m;
 const KEY_PLACE = /^ {10}anthropic-api-key:[^\n]*$/m;
 const WATCHED_PLACE = /^( {4}workflows: )\[[^\n]*\]$/m;
 const LABEL_PLACE = /\blabel\.name == '[^']*'/;
@@ -47,7 +49,7 @@ export function renderWorkflow(
   choices: WorkflowChoices,
   { allowedTools, taskLabel }: WorkflowDefaults,
 ): string {
-  const tools = toolsOf(project.stacks, allowedTools);
+  const tools = toolsOf(project, allowedTools);
   const inputs = [
     ...(isLeft(choices, 'verify') ? [] : verifyLines(choices.verify)),
     ...(tools.length === 0 || isLeft(choices, 'allowed-tools')
@@ -85,8 +87,9 @@ function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly str
 }
 
 /** The action with the set-up steps of a project, which the reusable workflow runs in the agent's job; null: it needs none. */
-export function renderSetupAction({ stacks }: Project): string | null {
-  const steps = setupSteps(stacks);
+export function renderSetupAction(project: Project): string | null {
+  const submodules = project.submodules === null ? [] : [`- run: git submodule update --init${project.submodules === 'recursive' ? ' --recursive' : ''}`];
+  const steps = [...submodules, ...setupSteps(project)];
   if (steps.length === 0) return null;
   const lines = steps.flatMap((line) => [line, ...(line.startsWith('- run: ') ? ['  shell: bash'] : [])]);
   return [
@@ -130,8 +133,10 @@ function indented(lines: readonly string[], by: number): readonly string[] {
 }
 
 function renderSingle(template: string, project: Project, choices: WorkflowChoices, inputs: readonly string[]): string {
-  const setup = setupSteps(project.stacks).map((line) => `      ${line}\n`);
+  const setup = setupSteps(project).map((line) => `      ${line}\n`);
+  const { submodules } = project;
   return template
+    .replace(CHECKOUT_PLACE, (line) => (submodules === null ? line : `${line}          submodules: ${submodules}\n`))
     .replace(SETUP_PLACE, (comment) => (setup.length === 0 ? comment : setup.join('')))
     .replace(VERIFY_PLACE, (comment) => indented([...verifyComment(choices, comment.trim()), ...inputs], 10).join(''))
     .replace(LABEL_PLACE, () => `label.name == '${choices.label.replaceAll("'", "''")}'`)
@@ -149,24 +154,29 @@ export const SECRETS: Readonly<Record<WorkflowChoices['key'], string>> = {
   subscription: 'CLAUDE_CODE_OAUTH_TOKEN',
 };
 
-/** The commands that prove a project's work in a clean clone, one per folder and language; empty: no tests are known. */
-export function verifyOfStacks(stacks: readonly Stack[]): readonly string[] {
+/** The commands that prove a project's work in a clean clone: those of CI, or one per folder and language; empty: no tests are known. */
+export function proposedVerify({ stacks, learned }: Pick<Project, 'stacks' | 'learned'>): readonly string[] {
+  if (learned !== null) return learned.verify;
+  // Beside a build of the whole, what lies in folders serves it.
+  const isNative = ['cmake', 'make'].includes(stacks[0]?.packageManager ?? '');
   return stacks.flatMap((stack) => {
-    if (stack.test === null) return [];
+    if (stack.test === null || (isNative && stack.folder !== '')) return [];
     const commands = [stack.install, stack.test].filter((command) => command !== null).join(' && ');
     return [stack.folder === '' ? commands : `(cd ${stack.folder} && ${commands})`];
   });
 }
 
 /** Rules that the commands of a project need beyond the default ones. */
-function toolsOf(stacks: readonly Stack[], defaultTools: string): readonly string[] {
+function toolsOf({ stacks, learned }: Project, defaultTools: string): readonly string[] {
   const given = defaultTools.split(',');
-  const rules = stacks.flatMap(({ programs }) => programs.map((program) => `Bash(${program}:*)`));
+  const programs = [...stacks.flatMap((stack) => stack.programs), ...(learned?.programs ?? [])];
+  const rules = programs.map((program) => `Bash(${program}:*)`);
   return [...new Set(rules)].filter((rule) => !given.includes(rule));
 }
 
-/** Steps that bring the tools, each once, and those that install. */
-function setupSteps(stacks: readonly Stack[]): readonly string[] {
+/** Steps that bring the tools, each once, and those that install: as CI has them, or by the files of the languages. */
+function setupSteps({ stacks, learned }: Project): readonly string[] {
+  if (learned !== null) return learned.setup;
   const setups = new Map(stacks.map(({ setup }) => [setup.join('\n'), setup]));
   const installs = stacks.flatMap(({ install, folder }) =>
     install === null ? [] : [`- run: ${install}`, ...(folder === '' ? [] : [`  working-directory: ${folder}`])],
@@ -177,10 +187,7 @@ function setupSteps(stacks: readonly Stack[]): readonly string[] {
 function verifyLines(verify: readonly string[]): readonly string[] {
   const [only = ''] = verify;
   if (verify.length === 0) return [];
-  return verify.length === 1 && PLAIN_SCALAR.test(only)
+  return verify.length === 1 && PLAIN_COMMAND.test(only)
     ? [`verify: ${only}`]
     : ['verify: |', ...verify.map((line) => `  ${line}`)];
 }
-
-/** Commands that YAML reads as they are written. */
-const PLAIN_SCALAR = /^[A-Za-z./][\w ./&=-]*$/;

@@ -8,7 +8,7 @@ import { cmake, languages, make } from '../../../../src/core/setup/languages.ts'
 import { filesOf, type Choices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { removing, writing } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
-import { verifyOfStacks } from '../../../../src/core/setup/workflow.ts';
+import { proposedVerify } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
@@ -36,7 +36,7 @@ function projectOf(files: Files) {
 }
 
 function choicesFor(files: Files): Choices {
-  const verify = verifyOfStacks(projectOf(files).stacks);
+  const verify = proposedVerify(projectOf(files));
   return { shape: 'single', verify, key: 'api-key', action: null, prompt: false, label: 'ralph', leftTo: null };
 }
 
