@@ -237,7 +237,7 @@ test.skipIf(process.getuid?.() === 0).each<[string, string]>([
 
 describe('a person who gives up', () => {
   const found: Choices = {
-    ...{ shape: 'single', verify: ['npm test'], key: 'api-key', action: null, prompt: false },
+    ...{ shape: 'single', verify: ['npm test'], agent: 'claude', key: 'api-key', action: null, prompt: false },
     ...{ label: 'ralph', leftTo: null },
   };
   /** Types each text once something new is shown. */
@@ -245,7 +245,8 @@ describe('a person who gives up', () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const left = [...keys];
     output.on('data', (shown: Buffer) => {
-      if (!/[◆]/u.test(shown.toString())) return;
+      // A question that is drawn again after a key has no mark of its own in what changes.
+      if (!/[◆◻◼●]/u.test(shown.toString())) return;
       const key = left.shift();
       if (key !== undefined) setImmediate(() => input.write(key));
     });
@@ -253,11 +254,27 @@ describe('a person who gives up', () => {
   }
 
   test.each(['\u0003', '\u0004'])('at any question, with %j', async (key) => {
-    const enters = ['\r', '\r', '\r', '\r'];
-    expect(await answer(enters, (person) => person.choose(found))).toEqual(found);
-    for (const before of [0, 1, 2, 3])
-      expect(await answer([...enters.slice(0, before), key], (person) => person.choose(found))).toBeNull();
+    const enters = ['\r', '\r', '\r', '\r', '\r', '\r'];
+    const choose = (person: Person): Promise<Choices | null> => person.choose(found, ['npm run lint']);
+    expect(await answer(enters, choose)).toEqual(found);
+    for (const before of [0, 1, 2, 3, 4, 5])
+      expect(await answer([...enters.slice(0, before), key], choose)).toBeNull();
     expect(await answer([key], (person) => person.confirm('Write?'))).toBe(false);
+    expect(await answer([key], (person) => person.review('Write?', () => undefined))).toBe(false);
+  });
+
+  test('or not: what CI also runs is added, another agent has one kind of key, and a key shows the diff', async () => {
+    const chosen = await answer(['\r', '\r', ' ', '\r', '\u001B[B', '\r', '\r'], (person) =>
+      person.choose(found, ['npm run lint', 'npm run types']),
+    );
+    expect(chosen).toEqual({ ...found, verify: ['npm test', 'npm run lint'], agent: 'codex' });
+    let shown = 0;
+    const isAgreed = await answer(['d', 'y'], (person) =>
+      person.review('Write?', () => {
+        shown += 1;
+      }),
+    );
+    expect({ isAgreed, shown }).toEqual({ isAgreed: true, shown: 1 });
   });
 });
 

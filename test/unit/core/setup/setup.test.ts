@@ -37,7 +37,10 @@ function projectOf(files: Files) {
 
 function choicesFor(files: Files): Choices {
   const verify = proposedVerify(projectOf(files));
-  return { shape: 'single', verify, key: 'api-key', action: null, prompt: false, label: 'ralph', leftTo: null };
+  return {
+    ...{ shape: 'single', verify, agent: 'claude', key: 'api-key' },
+    ...{ action: null, prompt: false, label: 'ralph', leftTo: null },
+  };
 }
 
 function workflowOf(files: Files, choices = choicesFor(files)): string {
