@@ -40,16 +40,16 @@ const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
   ],
   [
     'aside',
-    /^(?:echo|printf|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)/,
+    /^(?:echo|printf|uname|lscpu|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)/,
   ],
   [
     'tool',
-    /\bsudo\b|\b(?:apt|apt-get|brew|rustup|corepack|pipx|pyenv|rbenv|sdkmanager|snap|dnf|apk)\s|^docker(?:-compose)?\s|^(?:git config|git submodule|poetry (?:config|env|self)|mix local\.|gem install|go install|cargo (?:install|binstall)|dotnet tool install|yarn set version|uv (?:python|tool) install|chmod)\b|\b(?:npm|pnpm|yarn|bun) (?:install|i|add|global add) (?:-g|--global)\b|\b(?:pip|pip3|uv pip) install (?:-U |--upgrade )?(?:pip|setuptools|wheel|tox|nox|poetry|hatch|uv|pdm|pipenv|tox-uv|virtualenv)\b|^(?:npx|pnpm(?: exec)?|yarn|bunx) playwright install/,
+    /\bsudo\b|\b(?:apt|apt-get|brew|rustup|corepack|pipx|pyenv|rbenv|sdkmanager|snap|dnf|apk)\s|^docker(?:-compose)?\s|^(?:psql|mysql|createdb|createuser|git config|git submodule|poetry (?:config|env|self)|mix local\.|gem install|go install|cargo (?:install|binstall)|dotnet tool install|yarn set version|uv (?:python|tool) install|chmod)\b|\b(?:npm|pnpm|yarn|bun) (?:install|i|add|global add) (?:-g|--global)\b|\b(?:pip|pip3|uv pip) install (?:-U |--upgrade )?(?:pip|setuptools|wheel|tox|nox|poetry|hatch|uv|pdm|pipenv|tox-uv|virtualenv)\b|^(?:npx|pnpm(?: exec)?|yarn|bunx) playwright install/,
   ],
   [
     'change',
     new RegExp(
-      `^(?:${MANAGER}(?: pip)? (?:add|remove|rm|uninstall|require|upgrade|update|version)|bun update|sed -i|rm|mv|git (?:apply|checkout|commit|reset|clean|push|switch|merge|rebase|tag))\\b|^npm (?:i|install) (?!-|\\.)\\S`,
+      `(?:[:-]fix|--fix|--write)\\b|^(?:${MANAGER}(?: pip)? (?:add|remove|rm|uninstall|require|upgrade|update|version)|bun update|sed -i|rm|mv|git (?:apply|checkout|commit|reset|clean|push|switch|merge|rebase|tag))\\b|^npm (?:i|install) (?!-|\\.)\\S`,
     ),
   ],
   [
@@ -58,7 +58,7 @@ const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
   ],
   [
     'check',
-    /\b(?:lint\w*|eslint|oxlint|biome|prettier|fmt|format(?:ting)?|mypy|pyright|pyrefly|ty check|type-?check\w*|typing|types?:check|check[-:]types|tsc|vue-tsc|clippy|vet|staticcheck|golangci-lint|ruff|black|isort|flake8|pylint|bandit|pre-commit|rubocop|standardrb|phpstan|psalm|phpcs|php-cs-fixer|credo|dialyzer|knip|spellcheck|cspell|codespell|typos|audit|licen[sc]e\w*|shellcheck|actionlint|hadolint|markdownlint|attw|publint|size-limit|manypkg|dedupe|check-unused|check-formatted|check-locked|dprint|ktlint\w*|detekt|spotless\w*|checkstyle\w*)\b/,
+    /\b(?:lint\w*|eslint|oxlint|biome|editorconfig-checker|prettier|fmt|format(?:ting)?|mypy|pyright|pyrefly|ty check|type-?check\w*|typing|types?:check|check[-:]types|tsc|vue-tsc|clippy|vet|staticcheck|golangci-lint|ruff|black|isort|flake8|pylint|bandit|pre-commit|rubocop|standardrb|phpstan|psalm|phpcs|php-cs-fixer|credo|dialyzer|knip|spellcheck|cspell|codespell|typos|audit|licen[sc]e\w*|shellcheck|actionlint|hadolint|markdownlint|attw|publint|size-limit|manypkg|dedupe|check-unused|check-formatted|check-locked|dprint|ktlint\w*|detekt|spotless\w*|checkstyle\w*)\b/,
   ],
   ['slow', /\b(?:e2e|end-to-end|integration|playwright|cypress|browser|browserstack|smoke|bench(?:mark)?s?|fuzz\w*|mutation|infection|stryker)\b/],
   [

@@ -89,7 +89,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
       id,
       name: oneLine(textIn(job, 'name') || id, 80),
       needs: typeof needs === 'string' ? [needs] : Array.isArray(needs) ? needs.map(String) : [],
-      services: mapIn(job, 'services'),
+      services: resolvedMap(mapIn(job, 'services'), contexts),
       hasContainer: job['container'] !== undefined,
       steps: stepsOf(listIn(job, 'steps'), {
         texts,
@@ -99,6 +99,17 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
       }),
     },
   ];
+}
+
+/** A mapping with its expressions resolved; those that are not known stay, as text. */
+function resolvedMap(map: YamlMap, contexts: Contexts): YamlMap {
+  return Object.fromEntries(
+    entriesOf(map).map(([key, value]) => {
+      if (isRecord(value)) return [key, resolvedMap(value, contexts)];
+      const list = Array.isArray(value) ? value.map((item) => resolveValue(item, contexts) ?? item) : null;
+      return [key, list ?? resolveValue(value, contexts) ?? value];
+    }),
+  );
 }
 
 /** The jobs of a reusable workflow of the repository; one of another repository is not read. */

@@ -16,7 +16,10 @@ export function likeliestCombination(matrix: unknown, contexts: Contexts): Combi
   const allowed = combinations.filter((one) => !entriesOf(one).some(([, value]) => isElsewhere(value)));
   const candidates = allowed.length > 0 ? allowed : combinations;
   const score = (one: Combination): number =>
-    entriesOf(one).reduce((sum, [key, value]) => sum + rankOf(value, candidates.map((other) => other[key])), 0);
+    entriesOf(one).reduce(
+      (sum, [key, value]) => sum + rankOf(value, { key, others: candidates.map((other) => other[key]) }),
+      0,
+    );
   return candidates.toSorted((a, b) => score(b) - score(a))[0] ?? {};
 }
 
@@ -51,16 +54,16 @@ function isElsewhere(value: unknown): boolean {
 }
 
 /** The place of a value among those of its key: newer versions, and what is not an experiment, come first. */
-function rankOf(value: unknown, others: readonly unknown[]): number {
+function rankOf(value: unknown, { key, others }: { readonly key: string; readonly others: readonly unknown[] }): number {
   if (value === undefined) return 0;
-  if (typeof value === 'boolean') return value ? -1 : 0;
+  if (typeof value === 'boolean') return value && /experiment|allow|continue|optional|fail/i.test(key) ? -2 : 0;
   const version = versionOf(value);
   if (version === null) return UNSETTLED.test(String(value as string)) ? -2 : 0;
   const versions = [...new Set(others.flatMap((other) => versionOf(other) ?? []))].sort((a, b) => a - b);
   return 1 + versions.indexOf(version) / versions.length;
 }
 
-const UNSETTLED = /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|\dt$/i;
+const UNSETTLED = /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|bench|docs?\b|lint|\dt$/i;
 
 /** A version as a number that grows with it; null: it is not a plain version. */
 function versionOf(value: unknown): number | null {

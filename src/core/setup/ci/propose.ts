@@ -1,7 +1,7 @@
 import type { Stack } from '../project.ts';
 import { programsOf, purposeOf, type Purpose } from './commands.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
-import { renderCommand, renderSetUp, renderSetUpCommand } from './render.ts';
+import { renderCommand, renderCommands, renderSetUp, renderSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
 
 /** A line of CI that init does not propose, and the reason. */
@@ -50,19 +50,20 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     if (next !== undefined) chosen.push(next);
   }
   const parts = chosen.map(({ job, plan }) => completed(plan, { job, jobs, stacks }));
-  const verify = unique(parts.flatMap(({ commands }) => commands.map(({ command }) => renderCommand(command))));
+  const verify = unique(parts.flatMap(({ commands }) => renderCommands(commands.map(({ command }) => command))));
   const others = read.filter((one) => !chosen.includes(one) && !NO_CHECK.test(`${one.job.path} ${one.job.id}`));
   const actions = new Set(parts.flatMap(({ setUp }) => setUp.flatMap((step) => actionsOf(step))));
+  const texts = parts.flatMap(({ commands }) => commands.map(({ command }) => command.text));
   const offered = unique([
     ...chosen.flatMap(({ plan }) => plan.offered.map(({ command }) => renderCommand(command))),
-    ...others.flatMap(({ plan }) => offersOf(plan, { actions, verify, hasBuilds: parts.some(({ hasBuilds }) => hasBuilds) })),
+    ...others.flatMap(({ plan }) => offersOf(plan, { actions, texts, hasBuilds: parts.some(({ hasBuilds }) => hasBuilds) })),
   ]).filter((line) => !verify.includes(line) && line.length <= MAX_OFFER_CHARS);
   return {
     from: chosen.map(({ job }) => `${job.path} (${job.id})`),
     setup: uniqueSteps(parts.flatMap(({ lines }) => lines)).flat(),
     verify,
     offered: offered.slice(0, MAX_OFFERED),
-    programs: programsOf(parts.flatMap(({ commands }) => commands.map(({ command }) => command.text))),
+    programs: programsOf(texts),
     unread: unique(chosen.flatMap(({ plan }) => plan.unread), ({ what }) => what).slice(0, MAX_UNREAD),
     services: Object.assign({}, ...chosen.map(({ job }) => job.services)) as YamlMap,
     submodules: submodulesOf(chosen.flatMap(({ job }) => flatten(job.steps))),
@@ -190,8 +191,14 @@ function completed(
       step.kind === 'run' && purposeOf(step.command.text) === 'build' ? [{ command: step.command, purpose: 'build' }] : [],
     ),
   );
-  const installs = plan.verify.filter(({ purpose }) => purpose === 'install');
-  const rest = plan.verify.filter(({ purpose }) => purpose !== 'install');
+  // Without the package that another job built, the tool builds it.
+  const verify = plan.verify.map((one) =>
+    plan.takesArtifacts && builds.length === 0
+      ? { ...one, command: { ...one.command, text: one.command.text.replace(/ --installpkg[ =]\S+/, '') } }
+      : one,
+  );
+  const installs = verify.filter(({ purpose }) => purpose === 'install');
+  const rest = verify.filter(({ purpose }) => purpose !== 'install');
   const folders = new Set(rest.map(({ command }) => command.folder));
   const bringsItself = rest.every(({ command, purpose }) => !isTest(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text));
   const missing = stacks.flatMap((stack): readonly Purposeful[] =>
@@ -199,7 +206,7 @@ function completed(
       ? []
       : [{ command: { text: stack.install, env: [], folder: stack.folder }, purpose: 'install' }],
   );
-  const commands = builds.length === 0 ? [...missing, ...plan.verify] : [...missing, ...installs, ...builds, ...rest];
+  const commands = builds.length === 0 ? [...missing, ...verify] : [...missing, ...installs, ...builds, ...rest];
   const own = plan.setUp.flatMap(renderSetUp);
   const hasTools = !plan.lacksTools && flatten(plan.setUp).some(({ kind }) => kind === 'use');
   const tools = hasTools ? [] : stacks.filter(({ folder, setup }) => folders.has(folder) && setup.length > 0).map(({ setup }) => setup);
@@ -220,14 +227,18 @@ function actionsOf(step: CiStep): readonly string[] {
 /** The checks of another job that need no other tools than the set-up brings, with what they install first. */
 function offersOf(
   plan: Plan,
-  given: { readonly actions: ReadonlySet<string>; readonly verify: readonly string[]; readonly hasBuilds: boolean },
+  given: { readonly actions: ReadonlySet<string>; readonly texts: readonly string[]; readonly hasBuilds: boolean },
 ): readonly string[] {
   const isSetUp = plan.setUp.flatMap(actionsOf).every((action) => given.actions.has(action));
   const all = flatten(plan.setUp).flatMap((step) => (step.kind === 'run' ? [step.command] : []));
   const isChanged = all.some(({ text }) => purposeOf(text) === 'change');
   if (!isSetUp || isChanged || plan.isForeign || plan.lacksTools || (plan.takesArtifacts && !given.hasBuilds)) return [];
-  const installs = all.filter(({ text }) => purposeOf(text) === 'install').map(renderCommand).filter((line) => !given.verify.includes(line));
-  const checks = all.filter(({ text }) => ['check', 'test', 'slow'].includes(purposeOf(text))).map(renderCommand);
+  const installs = all
+    .filter(({ text }) => purposeOf(text) === 'install' && !given.texts.includes(text))
+    .map(renderCommand);
+  const checks = all
+    .filter(({ text }) => ['check', 'test', 'slow'].includes(purposeOf(text)) && !given.texts.includes(text))
+    .map(renderCommand);
   return checks.map((check) => [...installs, check].join(' && '));
 }
 

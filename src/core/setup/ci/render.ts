@@ -9,6 +9,22 @@ export function renderCommand({ text, env, folder }: CiCommand): string {
   return folder === '' ? line : `(cd ${folder} && ${line})`;
 }
 
+/** Commands as lines of `verify`; those that share many variables in one line, which names them once. */
+export function renderCommands(commands: readonly CiCommand[]): readonly string[] {
+  const [first] = commands;
+  const shared = telling(first?.env ?? []).filter((pair) =>
+    commands.every(({ env, folder }) => folder === first?.folder && env.some((one) => one.join('=') === pair.join('='))),
+  );
+  if (first === undefined || commands.length < 2 || shared.length < MANY) return commands.map(renderCommand);
+  const names = new Set(shared.map(([name]) => name));
+  const texts = commands.map(({ text, env }) =>
+    renderCommand({ text, env: env.filter(([name]) => !names.has(name)), folder: '' }),
+  );
+  return [renderCommand({ text: texts.join(' && '), env: shared, folder: first.folder })];
+}
+
+const MANY = 3;
+
 /** The steps that a step of CI becomes, each as lines of YAML; empty: it sets nothing up. */
 export function renderSetUp(step: CiStep): readonly (readonly string[])[] {
   if (step.kind === 'use') return [usesLines(step.action, step.inputs)];
