@@ -61,15 +61,18 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
             initialValue: found.agent,
           });
       if (isCancel(agent)) return null;
-      const key = agent !== 'claude' ? found.key : await select<Choices['key']>({
-        ...terminal,
-        message: 'Who pays for the model?',
-        options: [
-          { value: 'api-key', label: 'an API key of the Claude Console' },
-          { value: 'subscription', label: 'a Claude subscription' },
-        ],
-        initialValue: found.key,
-      });
+      const key =
+        agent !== 'claude'
+          ? found.key
+          : await select<Choices['key']>({
+              ...terminal,
+              message: 'Who pays for the model?',
+              options: [
+                { value: 'api-key', label: 'an API key of the Claude Console' },
+                { value: 'subscription', label: 'a Claude subscription' },
+              ],
+              initialValue: found.key,
+            });
       if (isCancel(key)) return null;
       const prompt = await confirm({
         ...terminal,

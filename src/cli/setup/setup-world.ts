@@ -31,7 +31,10 @@ export interface SetupWorld {
   /** The repository that this package was installed from, or is a clone of, as `acme/ralph-action`; null: nobody knows. */
   home(): Promise<string | null>;
   /** Runs commands in a clean clone of HEAD, and returns the result as a sentence; `log` gets what happens meanwhile. */
-  tryVerify(at: { readonly folder: string; readonly commands: readonly string[] }, log: (line: string) => void): Promise<string>;
+  tryVerify(
+    at: { readonly folder: string; readonly commands: readonly string[] },
+    log: (line: string) => void,
+  ): Promise<string>;
   /** Null: nobody is there to answer. */
   readonly person: Person | null;
   /** Whether the output shows colours. */

@@ -77,7 +77,9 @@ export function detectProject(listing: Listing): Project {
   const native = found.some(({ folder }) => folder === '') ? null : stackOf(cmake, root, [root]);
   const fallback = native ?? (found.length > 0 ? null : stackOf(make, root, [root]));
   const guessed = fallback === null ? found : [fallback, ...found];
-  const others = [...listing.texts].filter(([path, text]) => isWorkflow(path) && presentWorkflow(text).kind === 'another');
+  const others = [...listing.texts].filter(
+    ([path, text]) => isWorkflow(path) && presentWorkflow(text).kind === 'another',
+  );
   const jobs = checkingJobs(
     others.map(([path]) => path),
     listing.texts,

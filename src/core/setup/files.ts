@@ -1,5 +1,4 @@
-import type { WorkspacePackage } from './packages.ts';
-import type { Project, Stack } from './project.ts';
+import type { Project, Stack, WorkspacePackage } from './project.ts';
 import {
   renderSetupAction,
   renderWorkflow,

@@ -1,12 +1,5 @@
 import { parsedManifest } from './manifests.ts';
-import type { Stack } from './project.ts';
-
-/** A package of a monorepo, and the commands that build and test it alone, from the root. */
-export interface WorkspacePackage {
-  readonly folder: string;
-  readonly name: string;
-  readonly commands: readonly (readonly [string, string])[];
-}
+import type { Stack, WorkspacePackage } from './project.ts';
 
 const MAX_PACKAGES = 30;
 const PLAIN_NAME = /^@?[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/;
@@ -34,7 +27,8 @@ export function workspacePackages(
   const found = [...texts].flatMap(([path, text]): readonly WorkspacePackage[] => {
     const [, folder = '', manifest = ''] = /^(.+)\/([^/]+)$/.exec(path) ?? [];
     if (!PLAIN_PATH.test(folder)) return [];
-    if (manifest === 'package.json') return nodePackage(folder, text, STARTS[[...tools].find((tool) => tool in STARTS) ?? '']);
+    if (manifest === 'package.json')
+      return nodePackage(folder, text, STARTS[[...tools].find((tool) => tool in STARTS) ?? '']);
     if (manifest === 'Cargo.toml' && tools.has('cargo'))
       return namedPackage(folder, /^\[package\][^[]*?^name\s*=\s*"([^"]+)"/m.exec(text)?.[1], (name) => [
         ['Build', `cargo build -p ${name}`],
@@ -54,11 +48,14 @@ function nodePackage(
   text: string,
   start: ((name: string, script: string) => string) | undefined,
 ): readonly WorkspacePackage[] {
-  const manifest = parsedManifest('package.json', text) as { readonly name?: unknown; readonly scripts?: unknown } | null;
-  const { name, scripts } = manifest ?? {};
+  const manifest = parsedManifest('package.json', text) ?? {};
+  const name = 'name' in manifest ? manifest.name : null;
+  const scripts = 'scripts' in manifest ? manifest.scripts : null;
   if (start === undefined || typeof name !== 'string') return [];
   return namedPackage(folder, name, (plain) =>
-    SCRIPTS.flatMap(([use, script]) => (Object.hasOwn(isObject(scripts) ? scripts : {}, script) ? [[use, start(plain, script)] as const] : [])),
+    SCRIPTS.flatMap(([use, script]) =>
+      Object.hasOwn(isObject(scripts) ? scripts : {}, script) ? [[use, start(plain, script)] as const] : [],
+    ),
   );
 }
 

@@ -25,7 +25,10 @@ export type AgentChoice = keyof typeof KEYS;
 export const agentChoices: readonly AgentChoice[] = ['claude', 'codex', 'gemini', 'copilot', 'opencode', 'qwen'];
 
 /** The input and the secret of the key that a workflow needs. */
-export function keyOfChoices({ agent, key }: Pick<WorkflowChoices, 'agent' | 'key'>): { readonly input: string; readonly secret: string } {
+export function keyOfChoices({ agent, key }: Pick<WorkflowChoices, 'agent' | 'key'>): {
+  readonly input: string;
+  readonly secret: string;
+} {
   return agent === 'claude' && key === 'subscription' ? SUBSCRIPTION : KEYS[agent];
 }
 
@@ -117,7 +120,10 @@ function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly str
 
 /** The action with the set-up steps of a project, which the reusable workflow runs in the agent's job; null: it needs none. */
 export function renderSetupAction(project: Project): string | null {
-  const submodules = project.submodules === null ? [] : [`- run: git submodule update --init${project.submodules === 'recursive' ? ' --recursive' : ''}`];
+  const submodules =
+    project.submodules === null
+      ? []
+      : [`- run: git submodule update --init${project.submodules === 'recursive' ? ' --recursive' : ''}`];
   const steps = [...submodules, ...setupSteps(project)];
   if (steps.length === 0) return null;
   const lines = steps.flatMap((line) => [line, ...(line.startsWith('- run: ') ? ['  shell: bash'] : [])]);

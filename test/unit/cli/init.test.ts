@@ -189,6 +189,28 @@ test('services that another workflow starts are left to copy, until they are', a
   expect((await init('--yes')).out).not.toContain('services of');
 });
 
+test('init says what it takes from CI, what CI also runs, and what it leaves out', async () => {
+  await mkdir(join(folder, '.github/workflows'), { recursive: true });
+  const steps =
+    '[{ run: npm ci }, { run: npm run lint }, { run: npm test }, { run: "npm run test:live ${{ secrets.KEY }}" }]';
+  const ci = `on: pull_request\njobs:\n  unit:\n    runs-on: ubuntu-latest\n    steps: ${steps}\n`;
+  await writeFile(join(folder, '.github/workflows/ci.yml'), ci);
+  const { out } = await init('--yes', '--agent', 'codex');
+  expect(out).toContain('  set-up and verify as in .github/workflows/ci.yml (unit)\n');
+  expect(out).toContain('  not proposed: npm run test:live ${{ secrets.KEY }} (it needs a secret)\n');
+  expect(out).toContain('add the ones that must pass to verify:\n  npm run lint\n');
+  expect(out).toContain('Add the secret OPENAI_API_KEY.');
+  expect(out).toContain('ralph doctor --verify');
+  const { project } = JSON.parse((await init('--json')).out) as { project: { ci: object } };
+  expect(project.ci).toEqual({
+    from: ['.github/workflows/ci.yml (unit)'],
+    offered: ['npm run lint'],
+    unread: [{ what: 'npm run test:live ${{ secrets.KEY }}', why: 'it needs a secret' }],
+  });
+  await init('--yes', '--remove');
+  expect((await files()).split('\n').filter((path) => /ralph/.test(path))).toEqual([]);
+});
+
 test('a file that git ignores is to be added by force', async () => {
   await writeFile(join(folder, '.gitignore'), '.ralph/\n');
   expect((await init('--yes')).out).toContain(
@@ -257,8 +279,7 @@ describe('a person who gives up', () => {
     const enters = ['\r', '\r', '\r', '\r', '\r', '\r'];
     const choose = (person: Person): Promise<Choices | null> => person.choose(found, ['npm run lint']);
     expect(await answer(enters, choose)).toEqual(found);
-    for (const before of [0, 1, 2, 3, 4, 5])
-      expect(await answer([...enters.slice(0, before), key], choose)).toBeNull();
+    for (const before of [0, 1, 2, 3, 4, 5]) expect(await answer([...enters.slice(0, before), key], choose)).toBeNull();
     expect(await answer([key], (person) => person.confirm('Write?'))).toBe(false);
     expect(await answer([key], (person) => person.review('Write?', () => undefined))).toBe(false);
   });
@@ -281,6 +302,7 @@ describe('a person who gives up', () => {
 test.each<[string, readonly string[], string]>([
   ['no terminal', [], 'there is no terminal'],
   ['a kind of key that is none', ['--yes', '--key', 'x'], '--key: expected'],
+  ['an agent that is none', ['--yes', '--agent', 'x'], '--agent: expected'],
   ['an expression as command', ['--yes', '--verify', '${{ secrets.X }}'], 'GitHub would evaluate'],
 ])('%s ends with 2', async (_, args, why) => {
   const { code, error } = await init(...args);

@@ -9,7 +9,7 @@ export type Purpose = 'tool' | 'install' | 'build' | 'test' | 'slow' | 'check' |
 export function commandsOfScript(script: string): readonly string[] | null {
   const lines = script
     .replaceAll('\r', '')
-    .replaceAll(/\\\n\s*/g, ' ')
+    .replaceAll(/\s*\\\n\s*/g, ' ')
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#') && !/^set [-+]\w+( \w+)?$/.test(line));
@@ -60,7 +60,10 @@ const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
     'check',
     /\b(?:lint\w*|eslint|oxlint|biome|editorconfig-checker|prettier|fmt|format(?:ting)?|mypy|pyright|pyrefly|ty check|type-?check\w*|typing|types?:check|check[-:]types|tsc|vue-tsc|clippy|vet|staticcheck|golangci-lint|ruff|black|isort|flake8|pylint|bandit|pre-commit|rubocop|standardrb|phpstan|psalm|phpcs|php-cs-fixer|credo|dialyzer|knip|spellcheck|cspell|codespell|typos|audit|licen[sc]e\w*|shellcheck|actionlint|hadolint|markdownlint|attw|publint|size-limit|manypkg|dedupe|check-unused|check-formatted|check-locked|dprint|ktlint\w*|detekt|spotless\w*|checkstyle\w*)\b/,
   ],
-  ['slow', /\b(?:e2e|end-to-end|integration|playwright|cypress|browser|browserstack|smoke|bench(?:mark)?s?|fuzz\w*|mutation|infection|stryker)\b/],
+  [
+    'slow',
+    /\b(?:e2e|end-to-end|integration|playwright|cypress|browser|browserstack|smoke|bench(?:mark)?s?|fuzz\w*|mutation|infection|stryker)\b/,
+  ],
   [
     'test',
     /\b(?:tests?|spec|specs|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck$)|^(?:npm|pnpm|yarn|bun) (?:run )?(?:ci|verify)$/,
@@ -104,4 +107,5 @@ export function programsOf(commands: readonly string[]): readonly string[] {
   return [...new Set(words)].filter((word) => !NO_PROGRAM.test(word));
 }
 
-const NO_PROGRAM = /^(?:sudo|sh|bash|zsh|eval|exec|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|test|set|true|git|npx|bunx)$/;
+const NO_PROGRAM =
+  /^(?:sudo|sh|bash|zsh|eval|exec|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|test|set|true|git|npx|bunx)$/;

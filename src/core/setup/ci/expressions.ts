@@ -1,3 +1,5 @@
+import { scalarText } from './yaml-data.ts';
+
 /** The contexts of an expression by their names. A context that is missing here is unknown, like `secrets` and `needs`. */
 export type Contexts = Readonly<Record<string, unknown>>;
 
@@ -13,8 +15,12 @@ const UNKNOWN = Symbol('unknown');
 export function resolveText(text: string, contexts: Contexts): Resolved {
   for (const [, expression = ''] of text.matchAll(EXPRESSION))
     if (evaluate(expression, contexts) === UNKNOWN) return { kind: 'unknown', why: reasonFor(expression) };
-  if (text.replaceAll(EXPRESSION, '').includes('${{')) return { kind: 'unknown', why: 'an expression in it has no end' };
-  return { kind: 'text', text: text.replaceAll(EXPRESSION, (_, inner: string) => asText(evaluate(inner, contexts))) };
+  if (text.replaceAll(EXPRESSION, '').includes('${{'))
+    return { kind: 'unknown', why: 'an expression in it has no end' };
+  return {
+    kind: 'text',
+    text: text.replaceAll(EXPRESSION, (_, inner: string) => scalarText(evaluate(inner, contexts))),
+  };
 }
 
 /** The value of a scalar of a workflow that may be one whole expression; null: it is not known. */
@@ -32,23 +38,31 @@ export function resolveValue(value: unknown, contexts: Contexts): unknown {
 /** False for an `if:` that is known not to hold. */
 export function mayHold(condition: unknown, contexts: Contexts): boolean {
   if (condition === undefined || condition === null) return true;
-  const text = String(condition as string | number | boolean);
+  const text = scalarText(condition);
   const [, inner = text] = /^\s*\$\{\{(.*)\}\}\s*$/s.exec(text) ?? [];
   const value = evaluate(inner, contexts);
   return value === UNKNOWN || isTruthy(value);
 }
 
 const EXPRESSION = /\$\{\{((?:(?!\}\}).)*)\}\}/gs;
-const TOKEN = /\s*(?:'((?:[^']|'')*)'|(-?\d+(?:\.\d+)?)(?![\w-])|(&&|\|\||==|!=|<=|>=|[!()<>,.[\]*])|([A-Za-z_][\w-]*))/y;
+const TOKEN =
+  /\s*(?:'((?:[^']|'')*)'|(-?\d+(?:\.\d+)?)(?![\w-])|(&&|\|\||==|!=|<=|>=|[!()<>,.[\]*])|([A-Za-z_][\w-]*))/y;
 const MAX_TOKENS = 200;
 
 function reasonFor(expression: string): string {
   if (/\bsecrets\b|\bgithub\.token\b/.test(expression)) return 'it needs a secret';
-  const shown = expression.trim().replaceAll(/[^ -~]/g, '?').slice(0, 60);
+  const shown = expression
+    .trim()
+    .replaceAll(/[^ -~]/g, '?')
+    .slice(0, 60);
   return `only a run of CI knows ${shown}`;
 }
 
-type Token = { readonly text: string } | { readonly mark: string } | { readonly name: string } | { readonly number: number };
+type Token =
+  | { readonly text: string }
+  | { readonly mark: string }
+  | { readonly name: string }
+  | { readonly number: number };
 
 function tokensOf(expression: string): readonly Token[] | null {
   const tokens: Token[] = [];
@@ -85,7 +99,8 @@ function evaluate(expression: string, contexts: Contexts): unknown {
     let left = both();
     while (takes('||') !== null) {
       const right = both();
-      left = left === UNKNOWN ? (right !== UNKNOWN && isTruthy(right) ? right : UNKNOWN) : isTruthy(left) ? left : right;
+      left =
+        left === UNKNOWN ? (right !== UNKNOWN && isTruthy(right) ? right : UNKNOWN) : isTruthy(left) ? left : right;
     }
     return left;
   }
@@ -94,7 +109,8 @@ function evaluate(expression: string, contexts: Contexts): unknown {
     let left = compared();
     while (takes('&&') !== null) {
       const right = compared();
-      left = left === UNKNOWN ? (right !== UNKNOWN && !isTruthy(right) ? right : UNKNOWN) : isTruthy(left) ? right : left;
+      left =
+        left === UNKNOWN ? (right !== UNKNOWN && !isTruthy(right) ? right : UNKNOWN) : isTruthy(left) ? right : left;
     }
     return left;
   }
@@ -151,7 +167,7 @@ function evaluate(expression: string, contexts: Contexts): unknown {
       const key = mark === '[' ? either() : token !== undefined && 'name' in token ? token.name : UNKNOWN;
       if (mark === '.') at += 1;
       else takes(']');
-      value = value === UNKNOWN || key === UNKNOWN ? UNKNOWN : propertyOf(value, asText(key));
+      value = value === UNKNOWN || key === UNKNOWN ? UNKNOWN : propertyOf(value, scalarText(key));
     }
     return isStep ? '' : value === undefined ? null : value;
   }
@@ -167,7 +183,7 @@ function propertyOf(value: unknown, key: string): unknown {
 export const OPEN = '…';
 
 function resultOf(name: string, [first, ...rest]: readonly unknown[]): unknown {
-  const [text, part] = [asText(first).toLowerCase(), asText(rest[0]).toLowerCase()];
+  const [text, part] = [scalarText(first).toLowerCase(), scalarText(rest[0]).toLowerCase()];
   switch (name) {
     case 'always':
     case 'success':
@@ -182,9 +198,9 @@ function resultOf(name: string, [first, ...rest]: readonly unknown[]): unknown {
     case 'contains':
       return Array.isArray(first) ? first.some((item) => isEqual(item, rest[0])) : text.includes(part);
     case 'format':
-      return asText(first).replaceAll(/\{(\d+)\}/g, (_, at: string) => asText(rest[Number(at)]));
+      return scalarText(first).replaceAll(/\{(\d+)\}/g, (_, at: string) => scalarText(rest[Number(at)]));
     case 'fromjson':
-      return parsedJson(asText(first));
+      return parsedJson(scalarText(first));
     default:
       return UNKNOWN;
   }
@@ -205,8 +221,4 @@ function isTruthy(value: unknown): boolean {
 function isEqual(a: unknown, b: unknown): boolean {
   if (typeof a === 'string' && typeof b === 'string') return a.toLowerCase() === b.toLowerCase();
   return typeof a === typeof b ? a === b : Number(a ?? 0) === Number(b ?? 0);
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }

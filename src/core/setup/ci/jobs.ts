@@ -3,7 +3,7 @@ import { commandsOfScript } from './commands.ts';
 import { checkingEvent } from './events.ts';
 import { mayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
 import { likeliestCombination } from './matrix.ts';
-import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, textIn, type YamlMap } from './yaml-data.ts';
+import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, scalarText, textIn, type YamlMap } from './yaml-data.ts';
 
 /** Names and values, such as variables or inputs. */
 export type Pairs = readonly (readonly [string, string])[];
@@ -106,7 +106,7 @@ function resolvedMap(map: YamlMap, contexts: Contexts): YamlMap {
   return Object.fromEntries(
     entriesOf(map).map(([key, value]) => {
       if (isRecord(value)) return [key, resolvedMap(value, contexts)];
-      const list = Array.isArray(value) ? value.map((item) => resolveValue(item, contexts) ?? item) : null;
+      const list = Array.isArray(value) ? value.map((item: unknown) => resolveValue(item, contexts) ?? item) : null;
       return [key, list ?? resolveValue(value, contexts) ?? value];
     }),
   );
@@ -117,8 +117,15 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
   const path = localPath(called);
   const workflow = parseYamlMap(place.texts.get(path ?? '') ?? '');
   if (workflow === null || path === null) {
-    const step = { kind: 'unread', what: called, why: 'it is a workflow of another repository', isSetUp: false } as const;
-    return [{ path: place.path, id: 'uses', name: called, needs: [], services: {}, hasContainer: false, steps: [step] }];
+    const step = {
+      kind: 'unread',
+      what: called,
+      why: 'it is a workflow of another repository',
+      isSetUp: false,
+    } as const;
+    return [
+      { path: place.path, id: 'uses', name: called, needs: [], services: {}, hasContainer: false, steps: [step] },
+    ];
   }
   const declared = mapIn(mapIn(mapIn(workflow, 'on'), 'workflow_call'), 'inputs');
   const inputs = inputsOf(declared, mapIn(job, 'with'), place.contexts);
@@ -153,7 +160,7 @@ function envOf(maps: readonly YamlMap[], { contexts, known, missing }: Env): Env
   const current = (): Contexts => ({ ...contexts, env: { ...Object.fromEntries(values), [OPEN]: null } });
   for (const [name, value] of maps.flatMap(entriesOf)) {
     if (!/^[A-Za-z_]\w*$/.test(name) || isRecord(value) || Array.isArray(value)) continue;
-    const resolved = resolveText(String((value ?? '') as string | number | boolean), current());
+    const resolved = resolveText(scalarText(value), current());
     if (resolved.kind === 'text' && !/\p{Cc}/u.test(resolved.text)) {
       values.set(name, resolved.text);
       without.delete(name);
@@ -190,7 +197,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   if (name === 'actions/checkout') {
     const submodules = resolveValue(given['submodules'], env.contexts);
     const isForeign = textIn(given, 'repository') !== '' && textIn(given, 'path') === '';
-    return [{ kind: 'checkout', submodules: String((submodules ?? '') as string | boolean), isForeign }];
+    return [{ kind: 'checkout', submodules: scalarText(submodules), isForeign }];
   }
   if (name === 'actions/download-artifact') return [{ kind: 'download' }];
   if (NO_SET_UP.test(name)) return [];
@@ -200,7 +207,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   const inputs: (readonly [string, string])[] = [];
   for (const [key, value] of entriesOf(given)) {
     if (!/^[A-Za-z][\w-]*$/.test(key) || NO_INPUT.test(key)) continue;
-    const resolved = resolveText(String((value ?? '') as string | number | boolean), env.contexts);
+    const resolved = resolveText(scalarText(value), env.contexts);
     if (resolved.kind === 'unknown') return unread(resolved.why);
     inputs.push([key, resolved.text]);
   }
@@ -214,7 +221,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   if (depth >= MAX_DEPTH) return [];
   const known = entriesOf(inputsOf(mapIn(action, 'inputs'), given, env.contexts));
   // The inputs of an action are texts, whatever they look like.
-  const asTexts = Object.fromEntries(known.map(([key, value]) => [key, String((value ?? '') as string | boolean)]));
+  const asTexts = Object.fromEntries(known.map(([key, value]) => [key, scalarText(value)]));
   const contexts = { ...env.contexts, inputs: asTexts };
   const steps = stepsOf(listIn(runs, 'steps'), { ...place, env: { ...env, contexts }, defaults: [], depth: depth + 1 });
   return [{ kind: 'local', action: `./${local}`, inputs, steps }];
@@ -223,7 +230,8 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
 const PLAIN_ACTION = /^[\w.-]+(?:\/[\w.-]+)+@[\w./-]+$/;
 const PLAIN_LOCAL = /^[\w.-]+(?:\/[\w.-]+)*$/;
 const IS_SET_UP = /setup|set-up|install|toolchain|rust-cache/;
-const NO_SET_UP = /^(?:actions\/(?:cache|upload-artifact|github-script|labeler|stale|deploy-pages|configure-pages)|docker\/|github\/codeql-action)/;
+const NO_SET_UP =
+  /^(?:actions\/(?:cache|upload-artifact|github-script|labeler|stale|deploy-pages|configure-pages)|docker\/|github\/codeql-action)/;
 /** Inputs that hold credentials, or that make an action install into the work tree. */
 const NO_INPUT = /token|^registry-url$|^bundler-cache$|^scope$/;
 
@@ -232,7 +240,10 @@ function withVersion(uses: string, texts: ReadonlyMap<string, string>): string {
   if (!/@[0-9a-f]{40}$/.test(uses)) return uses;
   for (const text of texts.values()) {
     const at = text.indexOf(uses);
-    const version = at < 0 ? undefined : /^["']?[ \t]+#[ \t]*(v?\d[\w.]{0,20})/.exec(text.slice(at + uses.length, at + uses.length + 60))?.[1];
+    const version =
+      at < 0
+        ? undefined
+        : /^["']?[ \t]+#[ \t]*(v?\d[\w.]{0,20})/.exec(text.slice(at + uses.length, at + uses.length + 60))?.[1];
     if (version !== undefined) return `${uses} # ${version}`;
   }
   return uses;
@@ -241,7 +252,12 @@ function withVersion(uses: string, texts: ReadonlyMap<string, string>): string {
 function runSteps(step: YamlMap, { env, defaults }: StepPlace): readonly CiStep[] {
   const script = textIn(step, 'run');
   const commands = commandsOfScript(script);
-  const unread = (what: string, why: string): CiStep => ({ kind: 'unread', what: oneLine(what, 100), why, isSetUp: false });
+  const unread = (what: string, why: string): CiStep => ({
+    kind: 'unread',
+    what: oneLine(what, 100),
+    why,
+    isSetUp: false,
+  });
   const first = script.trim().split('\n')[0] ?? '';
   const shell = [step, ...defaults].map((map) => textIn(map, 'shell')).find((text) => text !== '') ?? 'bash';
   if (!/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${oneLine(shell, 20)}`)];

@@ -1,5 +1,5 @@
 import { resolveValue, type Contexts } from './expressions.ts';
-import { entriesOf, isRecord, listIn } from './yaml-data.ts';
+import { entriesOf, isRecord, listIn, scalarText } from './yaml-data.ts';
 
 /** Values of a matrix for one job. */
 type Combination = Readonly<Record<string, unknown>>;
@@ -44,7 +44,9 @@ function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combi
     else found = found.map((one) => (fits(one, own) ? { ...part, ...one } : one));
   }
   const all = [...(names.length === 0 && extra.length > 0 ? [] : found), ...extra];
-  return all.map((one) => Object.fromEntries(entriesOf(one).map(([key, value]) => [key, resolveValue(value, contexts)])));
+  return all.map((one) =>
+    Object.fromEntries(entriesOf(one).map(([key, value]) => [key, resolveValue(value, contexts)])),
+  );
 }
 
 /** True for a value that names another system than Linux, directly or below it. */
@@ -54,20 +56,24 @@ function isElsewhere(value: unknown): boolean {
 }
 
 /** The place of a value among those of its key: newer versions, and what is not an experiment, come first. */
-function rankOf(value: unknown, { key, others }: { readonly key: string; readonly others: readonly unknown[] }): number {
+function rankOf(
+  value: unknown,
+  { key, others }: { readonly key: string; readonly others: readonly unknown[] },
+): number {
   if (value === undefined) return 0;
   if (typeof value === 'boolean') return value && /experiment|allow|continue|optional|fail/i.test(key) ? -2 : 0;
   const version = versionOf(value);
-  if (version === null) return UNSETTLED.test(String(value as string)) ? -2 : 0;
+  if (version === null) return UNSETTLED.test(scalarText(value)) ? -2 : 0;
   const versions = [...new Set(others.flatMap((other) => versionOf(other) ?? []))].sort((a, b) => a - b);
   return 1 + versions.indexOf(version) / versions.length;
 }
 
-const UNSETTLED = /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|bench|docs?\b|lint|\dt$/i;
+const UNSETTLED =
+  /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|bench|docs?\b|lint|\dt$/i;
 
 /** A version as a number that grows with it; null: it is not a plain version. */
 function versionOf(value: unknown): number | null {
-  const [, major, minor = '0', patch = '0'] = /^v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$/.exec(String(value as string)) ?? [];
+  const [, major, minor = '0', patch = '0'] = /^v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$/.exec(scalarText(value)) ?? [];
   const part = (text: string): number => (text === 'x' ? 999 : Number(text));
   return major === undefined ? null : (Number(major) * 1000 + part(minor)) * 1000 + part(patch);
 }

@@ -1,34 +1,8 @@
-import type { Stack } from '../project.ts';
+import type { CiProposal, Stack, Unread } from '../project.ts';
 import { programsOf, purposeOf, type Purpose } from './commands.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
 import { renderCommand, renderCommands, renderSetUp, renderSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
-
-/** A line of CI that init does not propose, and the reason. */
-export interface Unread {
-  readonly what: string;
-  readonly why: string;
-}
-
-/** What a repository's own CI says about building and testing it. */
-export interface CiProposal {
-  /** Jobs that the proposal comes from, as `.github/workflows/ci.yml (test)`. */
-  readonly from: readonly string[];
-  /** Steps of a workflow that bring the tools and the packages, as lines of YAML. */
-  readonly setup: readonly string[];
-  /** Commands that CI runs to test a change, with what must run before them. */
-  readonly verify: readonly string[];
-  /** Other checks of CI that could be added to `verify`. */
-  readonly offered: readonly string[];
-  /** Programs that these commands start. */
-  readonly programs: readonly string[];
-  readonly unread: readonly Unread[];
-  readonly services: YamlMap;
-  /** Null: CI checks out without submodules. */
-  readonly submodules: 'true' | 'recursive' | null;
-  /** Commands by folder, as stacks name them. */
-  readonly byFolder: ReadonlyMap<string, Pick<Stack, 'install' | 'build' | 'test' | 'lint'>>;
-}
 
 const MAX_OFFERED = 12;
 const MAX_OFFER_CHARS = 200;
@@ -56,7 +30,9 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
   const texts = parts.flatMap(({ commands }) => commands.map(({ command }) => command.text));
   const offered = unique([
     ...chosen.flatMap(({ plan }) => plan.offered.map(({ command }) => renderCommand(command))),
-    ...others.flatMap(({ plan }) => offersOf(plan, { actions, texts, hasBuilds: parts.some(({ hasBuilds }) => hasBuilds) })),
+    ...others.flatMap(({ plan }) =>
+      offersOf(plan, { actions, texts, hasBuilds: parts.some(({ hasBuilds }) => hasBuilds) }),
+    ),
   ]).filter((line) => !verify.includes(line) && line.length <= MAX_OFFER_CHARS);
   return {
     from: chosen.map(({ job }) => `${job.path} (${job.id})`),
@@ -64,19 +40,32 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     verify,
     offered: offered.slice(0, MAX_OFFERED),
     programs: programsOf(texts),
-    unread: unique(chosen.flatMap(({ plan }) => plan.unread), ({ what }) => what).slice(0, MAX_UNREAD),
+    unread: unique(
+      chosen.flatMap(({ plan }) => plan.unread),
+      ({ what }) => what,
+    ).slice(0, MAX_UNREAD),
     services: Object.assign({}, ...chosen.map(({ job }) => job.services)) as YamlMap,
     submodules: submodulesOf(chosen.flatMap(({ job }) => flatten(job.steps))),
-    byFolder: commandsByFolder(parts.flatMap(({ commands }) => commands), offered),
+    byFolder: commandsByFolder(
+      parts.flatMap(({ commands }) => commands),
+      offered,
+    ),
   };
 }
 
 /** Lines of CI that could have been tests, had their values been known. */
 export function unreadTests(jobs: readonly CiJob[]): readonly Unread[] {
-  const found = jobs.flatMap(({ steps }) => flatten(steps)).flatMap((step) =>
-    step.kind === 'unread' && (step.isSetUp || ['test', 'slow', 'build'].includes(purposeOf(step.what))) ? [step] : [],
-  );
-  return unique(found.map(({ what, why }) => ({ what, why })), ({ what }) => what).slice(0, MAX_UNREAD);
+  const found = jobs
+    .flatMap(({ steps }) => flatten(steps))
+    .flatMap((step) =>
+      step.kind === 'unread' && (step.isSetUp || ['test', 'slow', 'build'].includes(purposeOf(step.what)))
+        ? [step]
+        : [],
+    );
+  return unique(
+    found.map(({ what, why }) => ({ what, why })),
+    ({ what }) => what,
+  ).slice(0, MAX_UNREAD);
 }
 
 interface Purposeful {
@@ -102,7 +91,9 @@ function planOf({ steps }: CiJob): Plan {
     step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],
   );
   // What follows a change of the project's packages tests something else.
-  const change = all.findIndex(({ purpose }, at) => purpose === 'change' && all.slice(0, at).some((one) => isTest(one.purpose)));
+  const change = all.findIndex(
+    ({ purpose }, at) => purpose === 'change' && all.slice(0, at).some((one) => isTest(one.purpose)),
+  );
   const before = change < 0 ? all : all.slice(0, change);
   const hasTest = before.some(({ purpose }) => purpose === 'test');
   const isProof = ({ purpose }: Purposeful): boolean => purpose === 'test' || (!hasTest && purpose === 'slow');
@@ -163,12 +154,19 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
 }
 
 function TOOL_NAMES(tool: string): RegExp {
-  const names: Readonly<Record<string, string>> = { maven: 'mvn', gradle: 'gradle', bundler: 'bundle|rake|rspec', pip: 'python|pytest|pip|tox|nox' };
+  const names: Readonly<Record<string, string>> = {
+    maven: 'mvn',
+    gradle: 'gradle',
+    bundler: 'bundle|rake|rspec',
+    pip: 'python|pytest|pip|tox|nox',
+  };
   return new RegExp(`\\b(?:${names[tool] ?? tool})`);
 }
 
 function foldersOf({ verify }: Plan): ReadonlySet<string> {
-  return new Set(verify.flatMap(({ command }) => [command.folder, /(?:^|&& )cd ([\w./-]+)/.exec(command.text)?.[1] ?? '']));
+  return new Set(
+    verify.flatMap(({ command }) => [command.folder, /(?:^|&& )cd ([\w./-]+)/.exec(command.text)?.[1] ?? '']),
+  );
 }
 
 interface Completed {
@@ -188,7 +186,9 @@ function completed(
   const needed = plan.takesArtifacts ? jobs.filter(({ path, id }) => path === job.path && job.needs.includes(id)) : [];
   const builds = needed.flatMap((one) =>
     flatten(one.steps).flatMap((step): readonly Purposeful[] =>
-      step.kind === 'run' && purposeOf(step.command.text) === 'build' ? [{ command: step.command, purpose: 'build' }] : [],
+      step.kind === 'run' && purposeOf(step.command.text) === 'build'
+        ? [{ command: step.command, purpose: 'build' }]
+        : [],
     ),
   );
   // Without the package that another job built, the tool builds it.
@@ -200,7 +200,9 @@ function completed(
   const installs = verify.filter(({ purpose }) => purpose === 'install');
   const rest = verify.filter(({ purpose }) => purpose !== 'install');
   const folders = new Set(rest.map(({ command }) => command.folder));
-  const bringsItself = rest.every(({ command, purpose }) => !isTest(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text));
+  const bringsItself = rest.every(
+    ({ command, purpose }) => !isTest(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text),
+  );
   const missing = stacks.flatMap((stack): readonly Purposeful[] =>
     stack.install === null || bringsItself || !folders.has(stack.folder) || installs.length > 0
       ? []
@@ -209,7 +211,9 @@ function completed(
   const commands = builds.length === 0 ? [...missing, ...verify] : [...missing, ...installs, ...builds, ...rest];
   const own = plan.setUp.flatMap(renderSetUp);
   const hasTools = !plan.lacksTools && flatten(plan.setUp).some(({ kind }) => kind === 'use');
-  const tools = hasTools ? [] : stacks.filter(({ folder, setup }) => folders.has(folder) && setup.length > 0).map(({ setup }) => setup);
+  const tools = hasTools
+    ? []
+    : stacks.filter(({ folder, setup }) => folders.has(folder) && setup.length > 0).map(({ setup }) => setup);
   const isInstalled = own.some(([line = '']) => /uses: \S*\/\S*install/.test(line));
   return {
     commands,
@@ -232,7 +236,8 @@ function offersOf(
   const isSetUp = plan.setUp.flatMap(actionsOf).every((action) => given.actions.has(action));
   const all = flatten(plan.setUp).flatMap((step) => (step.kind === 'run' ? [step.command] : []));
   const isChanged = all.some(({ text }) => purposeOf(text) === 'change');
-  if (!isSetUp || isChanged || plan.isForeign || plan.lacksTools || (plan.takesArtifacts && !given.hasBuilds)) return [];
+  if (!isSetUp || isChanged || plan.isForeign || plan.lacksTools || (plan.takesArtifacts && !given.hasBuilds))
+    return [];
   const installs = all
     .filter(({ text }) => purposeOf(text) === 'install' && !given.texts.includes(text))
     .map(renderCommand);
@@ -252,8 +257,12 @@ function commandsByFolder(commands: readonly Purposeful[], offered: readonly str
             .filter((one) => one.command.folder === folder && purposes.includes(one.purpose))
             .map(({ command }) => renderCommand({ ...command, folder: '' })),
         ).join(' && ') || null;
-      const lint = folder === '' ? (offered.find((line) => /lint|clippy|\bvet\b|credo|rubocop/.test(line)) ?? null) : null;
-      return [folder, { install: joined('install'), build: joined('build'), test: joined('test', 'slow'), lint }] as const;
+      const lint =
+        folder === '' ? (offered.find((line) => /lint|clippy|\bvet\b|credo|rubocop/.test(line)) ?? null) : null;
+      return [
+        folder,
+        { install: joined('install'), build: joined('build'), test: joined('test', 'slow'), lint },
+      ] as const;
     }),
   );
 }

@@ -5,7 +5,8 @@ import type { CiCommand, CiStep, Pairs } from './jobs.ts';
 export function renderCommand({ text, env, folder }: CiCommand): string {
   const pairs = telling(env).map(([name, value]) => `${name}=${shellText(value)}`);
   const isSimple = !/&&|\|\||[;|()`]|^(?:cd|export|source)\s/.test(text);
-  const line = pairs.length === 0 ? text : isSimple ? `${pairs.join(' ')} ${text}` : `export ${pairs.join(' ')} && ${text}`;
+  const line =
+    pairs.length === 0 ? text : isSimple ? `${pairs.join(' ')} ${text}` : `export ${pairs.join(' ')} && ${text}`;
   return folder === '' ? line : `(cd ${folder} && ${line})`;
 }
 
@@ -13,7 +14,9 @@ export function renderCommand({ text, env, folder }: CiCommand): string {
 export function renderCommands(commands: readonly CiCommand[]): readonly string[] {
   const [first] = commands;
   const shared = telling(first?.env ?? []).filter((pair) =>
-    commands.every(({ env, folder }) => folder === first?.folder && env.some((one) => one.join('=') === pair.join('='))),
+    commands.every(
+      ({ env, folder }) => folder === first?.folder && env.some((one) => one.join('=') === pair.join('=')),
+    ),
   );
   if (first === undefined || commands.length < 2 || shared.length < MANY) return commands.map(renderCommand);
   const names = new Set(shared.map(([name]) => name));
@@ -37,7 +40,9 @@ export function renderSetUp(step: CiStep): readonly (readonly string[])[] {
 
 function isSetUpOnly(step: CiStep): boolean {
   if (step.kind === 'local') return step.steps.every(isSetUpOnly);
-  return step.kind === 'use' || (step.kind === 'run' && ['tool', 'install', 'aside'].includes(purposeOf(step.command.text)));
+  return (
+    step.kind === 'use' || (step.kind === 'run' && ['tool', 'install', 'aside'].includes(purposeOf(step.command.text)))
+  );
 }
 
 /** A command as a step of the set-up, as lines of YAML. */
@@ -60,7 +65,9 @@ function usesLines(action: string, inputs: Pairs): readonly string[] {
 
 /** YAML for a text: inputs are texts, so that only what looks like something else needs quotes. */
 function inputText(value: string): string {
-  return /^[A-Za-z][\w./-]*$/.test(value) && !/^(?:null|yes|no|on|off|y|n)$/i.test(value) ? value : JSON.stringify(value);
+  return /^[A-Za-z][\w./-]*$/.test(value) && !/^(?:null|yes|no|on|off|y|n)$/i.test(value)
+    ? value
+    : JSON.stringify(value);
 }
 
 /** Variables that change what a command does, rather than how CI shows or stores it. */

@@ -1,4 +1,4 @@
-import { entriesOf, isRecord, listIn, type YamlMap } from './yaml-data.ts';
+import { entriesOf, isRecord, listIn, scalarText, type YamlMap } from './yaml-data.ts';
 
 /** The services of a job as lines of YAML, and the places on localhost where they answer. */
 interface Services {
@@ -15,8 +15,10 @@ export function servicesOf(services: YamlMap): Services | null {
   const lines = mapLines(services, 1);
   if (lines === null) return null;
   const ports = entriesOf(services).flatMap(([, service]) => (isRecord(service) ? listIn(service, 'ports') : []));
-  const mapped = ports.flatMap((port) => /^(\d+):\d+/.exec(String(port as string | number))?.[1] ?? []);
-  const hosts = mapped.filter((port) => Number(port) >= 1024 && Number(port) < 65_536).map((port) => `localhost:${port}`);
+  const mapped = ports.flatMap((port) => /^(\d+):\d+/.exec(scalarText(port))?.[1] ?? []);
+  const hosts = mapped
+    .filter((port) => Number(port) >= 1024 && Number(port) < 65_536)
+    .map((port) => `localhost:${port}`);
   return { lines: ['services:', ...lines], hosts: [...new Set(hosts)].slice(0, MAX_HOSTS) };
 }
 

@@ -36,3 +36,8 @@ export function textIn(map: YamlMap, key: string): string {
 export function entriesOf(map: YamlMap): readonly (readonly [string, unknown])[] {
   return Object.entries(map);
 }
+
+/** The text of a scalar; `''` for any other value. */
+export function scalarText(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}

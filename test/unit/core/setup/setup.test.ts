@@ -425,6 +425,104 @@ test('several modules of Go are set up once, with the newest version that one of
   ]);
 });
 
+test.each<[string, Files, object]>([
+  ['a recent one', { 'go.mod': 'module x\n\ngo 1.24\n' }, { 'go-version-file': 'go.mod' }],
+  ['one that fetches no newer tools', { 'go.mod': 'module x\n\ngo 1.15\n' }, { 'go-version': 'stable' }],
+  [
+    'an older one than another workflow',
+    { 'go.mod': 'module x\n\ngo 1.22\n', '.github/workflows/ci.yml': 'go-version: "1.25"\n' },
+    { 'go-version': '1.25' },
+  ],
+  [
+    'a newer one than another workflow',
+    { 'go.mod': 'module x\n\ngo 1.25\n', '.github/workflows/ci.yml': 'go-version: "1.22"\n' },
+    { 'go-version-file': 'go.mod' },
+  ],
+])('the Go of go.mod is %s', (_, files, given) => {
+  expect(stepsOf(workflowOf(files))[1]?.with).toEqual(given);
+});
+
+const WITH_SERVICES = `on: pull_request
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    strategy: { matrix: { db: [17, 18] } }
+    services:
+      db:
+        image: postgres:\${{ matrix.db }}
+        env: { POSTGRES_PASSWORD: local }
+        options: >-
+          --health-cmd pg_isready
+          --health-retries 5
+        ports: ['5432:5432', 80:80]
+    steps:
+      - uses: actions/checkout@v5
+        with: { submodules: true }
+      - uses: actions/setup-node@v5
+        with: { node-version: 24 }
+      - run: npm ci
+      - run: "npm test # all: of them"
+`;
+
+test('what CI starts, checks out and runs stands in the workflow, in a form that GitHub takes', async () => {
+  const files = { 'package.json': node(), '.gitmodules': '', '.github/workflows/ci.yml': WITH_SERVICES };
+  const text = workflowOf(files);
+  expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
+  const { services } = (parse(text) as { jobs: { ralph: { services: object } } }).jobs.ralph;
+  expect(services).toEqual({
+    db: {
+      image: 'postgres:18',
+      env: { POSTGRES_PASSWORD: 'local' },
+      options: '--health-cmd pg_isready --health-retries 5',
+      ports: ['5432:5432', '80:80'],
+    },
+  });
+  const steps = stepsOf(text);
+  expect(steps[0]?.with).toMatchObject({ submodules: true });
+  expect(steps.slice(1, -1)).toEqual([
+    { uses: 'actions/setup-node@v5', with: { 'node-version': '24' } },
+    { run: 'npm ci' },
+  ]);
+  expect(steps.at(-1)?.with).toMatchObject({
+    verify: 'npm ci\nnpm test # all: of them\n',
+    'allowed-hosts': 'localhost:5432',
+  });
+  const [, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
+  const action = setUp?.kind === 'whole' ? setUp.text : '';
+  expect(await problemsOfAction(action)).toEqual([]);
+  expect(action).toContain('- run: git submodule update --init\n');
+});
+
+test('services that only CI can start are left to a person', () => {
+  const text = WITH_SERVICES.replace('matrix.db }}', 'needs.plan.outputs.db }}');
+  const written = workflowOf({ 'package.json': node(), '.github/workflows/ci.yml': text });
+  expect(written).not.toMatch(/services:|allowed-hosts/);
+});
+
+test.each<[Choices['agent'], Choices['key'], string]>([
+  ['claude', 'api-key', 'anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}'],
+  ['claude', 'subscription', 'claude-code-oauth-token: ${{ secrets.CLAUDE_CODE_OAUTH_TOKEN }}'],
+  ['codex', 'subscription', 'openai-api-key: ${{ secrets.OPENAI_API_KEY }}'],
+  ['copilot', 'api-key', 'copilot-github-token: ${{ secrets.COPILOT_GITHUB_TOKEN }}'],
+])('the agent %s with %s needs %s', (agent, key, line) => {
+  for (const shape of ['single', 'three-jobs'] as const) {
+    const text = workflowOf({}, { ...choicesFor({}), agent, key, shape });
+    expect(text).toContain(`${line}\n`);
+    expect(/^ +agent: (\S+)$/m.exec(text)?.[1]).toBe(agent === 'claude' ? undefined : agent);
+  }
+});
+
+test('the packages of a workspace stand in AGENT.md', () => {
+  const files = {
+    'package.json': node({ workspaces: ['packages/*'] }),
+    'packages/a/package.json': '{"name":"@x/a","scripts":{"test":"x"}}',
+  };
+  const notes = filesOf(projectOf(files), choicesFor(files), templates).find(({ path }) => path === '.ralph/AGENT.md');
+  expect(notes?.kind === 'whole' ? notes.text : '').toContain(
+    '- `packages/a/` (`@x/a`): test `npm run test -w @x/a`\n',
+  );
+});
+
 test("pnpm's version is in the manifest of its folder", () => {
   const files = { 'web/package.json': node({ packageManager: 'pnpm@10.20.0' }), 'web/pnpm-lock.yaml': '' };
   expect(stepsOf(workflowOf(files))[1]?.with).toEqual({ package_json_file: 'web/package.json' });
