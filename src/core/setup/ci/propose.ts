@@ -148,12 +148,12 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
     [plan.lacksTools, -5],
     [job.hasContainer, -10],
     [plan.unread.some(({ what }) => isTest(purposeOf(what))), -5],
-    [main !== undefined && TOOL_NAMES(main.packageManager).test(commands), 5],
+    [main !== undefined && toolPattern(main.packageManager).test(commands), 5],
   ];
   return points.reduce((sum, [holds, value]) => (holds ? sum + value : sum), 0);
 }
 
-function TOOL_NAMES(tool: string): RegExp {
+function toolPattern(tool: string): RegExp {
   const names: Readonly<Record<string, string>> = {
     maven: 'mvn',
     gradle: 'gradle',
