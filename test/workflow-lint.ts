@@ -26,7 +26,16 @@ const WORKFLOW = '.github/workflows/workflow.yml';
 
 /** Inputs of other actions that our workflows use; an action that is not here gets none. */
 export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
-  'actions/checkout': ['ref', 'fetch-depth', 'persist-credentials', 'path', 'repository', 'token', 'clean'],
+  'actions/checkout': [
+    'ref',
+    'fetch-depth',
+    'persist-credentials',
+    'path',
+    'repository',
+    'token',
+    'clean',
+    'submodules',
+  ],
   'actions/upload-artifact': [
     'name',
     'path',

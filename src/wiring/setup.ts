@@ -3,6 +3,7 @@ import { access, constants, readFile, realpath } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { SETUP_PATHS } from '../core/setup/files.ts';
+import { oneLine } from '../core/text/phrase.ts';
 import { wrappers } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
 import type { Git } from '../git/git.ts';
@@ -19,6 +20,13 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
     packageFile: (path) => readFile(new URL(path, packageRoot), 'utf8'),
     digest: (text) => createHash('sha256').update(text).digest('hex'),
     home: async () => (await originOf(packageRoot))?.repository ?? (await cloneHome(packageRoot)),
+    tryVerify: async ({ folder, commands }, log) => {
+      const trial = await (await import('./doctor/examine.ts')).tryCommands(folder, { commands, within: '' }, log);
+      if (trial.kind === 'passed') return `verify passes on the untouched base (${String(trial.seconds)} s).`;
+      if (trial.kind === 'failed')
+        return `verify fails on the untouched base: ${oneLine(trial.command, 200)}: ${trial.tail}\nChange verify, or repair the base, before the first run.`;
+      return `verify could not be tried: ${trial.kind === 'impossible' ? trial.why : 'there is no command.'}`;
+    },
     person: isAnswered
       ? (await import('../cli/setup/person.ts')).createPerson({ input: process.stdin, output: process.stdout })
       : null,

@@ -1,31 +1,33 @@
-import { presentWorkflow, stepsByHand } from '../../core/setup/by-hand.ts';
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
-import { removing, writing, type FileChange } from '../../core/setup/ownership.ts';
+import { removing, writing } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
-import { callsWorkflow, verifyOfStacks, workflowShapes } from '../../core/setup/workflow.ts';
+import { agentChoices, callsWorkflow, proposedVerify, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
 import { leftToFile, type LeftToFile } from './left-to-file.ts';
+import { offeredChecks, setupReport } from './setup-report.ts';
 import type { SetupReport } from './setup-schema.ts';
-import { byHandText, foundText, previewText } from './setup-text.ts';
+import { byHandText, filesText, foundText, offeredText, previewText } from './setup-text.ts';
 import type { Checkout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
-const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--key KIND] [--workflow FORM] [--prompt] [--remove] [--json]
+const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--key KIND] [--workflow FORM] [--prompt] [--remove] [--json]
 
-Sets a repository up: finds its languages, commands and task files, asks what it cannot know, shows what it would
-write as a diff, and writes it when you agree: the workflow, the steps that set the project up for the agent,
-.ralph/AGENT.md with the commands, an issue form and lines of .gitignore. Existing files stay as they are, and a second
-run changes nothing. The workflow leaves to a .ralphrc what it sets. It ends with what is left to do by hand, and with
-what a run can cost.
+Sets a repository up. It reads your own CI: the jobs that run for pull requests and pushes say which set-up steps and
+which tests the project has; where there are none, the files of its languages do. It asks what it cannot know, lists
+the files that it would write, and writes them when you agree: the workflow, the steps that set the project up for the
+agent, .ralph/AGENT.md with the commands, an issue form and lines of .gitignore. Existing files stay as they are, and a
+second run changes nothing. The workflow leaves to a .ralphrc what it sets. It ends with what is left to do by hand, and
+with what a run can cost.
 
   --yes              asks nothing and writes
-  --verify COMMAND   what must pass before work counts as done (default: the tests that were found)
-  --key KIND         who pays for the model: api-key (default) or subscription
+  --verify COMMAND   what must pass before work counts as done (default: the tests of your CI, or those that were found)
+  --agent NAME       which agent works: claude (default), codex, gemini, copilot, opencode or qwen
+  --key KIND         who pays for Claude: api-key (default) or subscription
   --prompt           also writes .ralph/PROMPT.md, to change the instructions that the agent gets
   --workflow FORM    three-jobs (default on github.com): the agent's job holds no token that can write; single: one job,
                      as projects need that start services, and GitHub Enterprise Server
@@ -49,7 +51,8 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     args,
     {
       ...{ yes: 'flag', prompt: 'flag', remove: 'flag', json: 'flag' },
-      ...{ verify: 'value', key: 'value', workflow: 'value', action: 'value', dir: 'value', remote: 'value' },
+      ...{ verify: 'value', agent: 'value', key: 'value', workflow: 'value', action: 'value' },
+      ...{ dir: 'value', remote: 'value' },
     },
     { name: 'an argument', min: 0, max: 0 },
   );
@@ -73,9 +76,9 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const own = textsOf(texts).get(project.ralphWorkflow) ?? null;
   const found = choicesOf(given, { project, checkout, own, left, defaults });
   const isAsking = !yes && !json && !remove && world.person !== null;
-  const facts = { project, checkout, defaults, left };
-  if (isAsking) terminal.out(foundText(reportOf(facts, found, { changes: [], workflow: '' })));
-  const choices = isAsking ? await world.person.choose(found) : found;
+  const facts = { project, checkout, maxCostUsd: defaults.maxCostUsd, left };
+  if (isAsking) terminal.out(foundText(setupReport(facts, found, { changes: [], workflow: '' })));
+  const choices = isAsking ? await world.person.choose(found, offeredChecks(project, found.verify)) : found;
   if (choices === null) return failed(terminal, ['nothing was written.']);
 
   const wanted = remove
@@ -96,11 +99,11 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const ownWorkflow = wanted.find(({ path }) => path === SETUP_PATHS.workflow);
   const present = textsOf(before).get(SETUP_PATHS.workflow) ?? textsOf(texts).get(project.ralphWorkflow);
   const workflow = present ?? (ownWorkflow?.kind === 'whole' ? ownWorkflow.text : '');
-  const report = reportOf(facts, choices, { changes, workflow });
+  const report = setupReport(facts, choices, { changes, workflow });
   const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
   if (!json) {
     if (!isAsking) terminal.out(foundText(report));
-    terminal.out(previewText(changes, world.colours));
+    terminal.out(yes ? previewText(changes, world.colours) : filesText(changes));
     if (!isNeeded) terminal.out('Nothing to change.\n');
   }
   const locked = isNeeded && (yes || !json) ? await lockedFolders(changes, before) : [];
@@ -110,13 +113,30 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
       'nothing was changed. Make it writable for your user, or use a checkout of your own, and run init again.',
     ]);
   const question = remove ? 'Undo these changes?' : 'Write these files?';
-  const isAgreed = isNeeded && (yes || (!json && (await world.person?.confirm(question)) === true));
+  const showDiff = (): void => {
+    terminal.out(previewText(changes, world.colours));
+  };
+  const isAgreed = isNeeded && (yes || (!json && (await world.person?.review(question, showDiff)) === true));
   const unwritten = isAgreed ? await changeFiles(changes, before) : [];
   if (json) terminal.out(`${JSON.stringify({ ...report, written: isAgreed && unwritten.length === 0 })}\n`);
   if (unwritten.length > 0) return failed(terminal, unwritten);
   if (isNeeded && !isAgreed && !json) return failed(terminal, ['nothing was written.']);
-  if (!json && !remove) terminal.out(byHandText(report));
+  if (json || remove) return 'done';
+  if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
+    terminal.out(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
+  terminal.out(`${offeredText(report)}${byHandText(report)}`);
   return 'done';
+}
+
+async function triedVerify(
+  world: SetupWorld,
+  at: { readonly folder: string; readonly commands: readonly string[] },
+  terminal: Terminal,
+): Promise<string> {
+  const result = await world.tryVerify(at, (line) => {
+    terminal.out(`${line}\n`);
+  });
+  return `${result}\n`;
 }
 
 function failed(terminal: Terminal, problems: readonly string[]): CommandEnd {
@@ -128,12 +148,15 @@ function valueProblems(given: ParsedArguments): readonly string[] {
   const [verify = ''] = given.values('verify');
   const [key = 'api-key'] = given.values('key');
   const [workflow = 'single'] = given.values('workflow');
+  const [agent = 'claude'] = given.values('agent');
+  const isAgent = agentChoices.some((name) => name === agent);
   const isShape = workflowShapes.some((shape) => shape === workflow);
   const [action] = given.values('action');
   const why = verifyProblem(verify);
   return [
     ...(why === null ? [] : [`--verify: ${why}`]),
     ...(key === 'api-key' || key === 'subscription' ? [] : ['--key: expected api-key or subscription.']),
+    ...(isAgent ? [] : [`--agent: expected one of ${agentChoices.join(', ')}.`]),
     ...(isShape ? [] : ['--workflow: expected three-jobs or single.']),
     ...(action === undefined || /^[\w.-]+\/[\w.-]+@[\w./-]+$/.test(action)
       ? []
@@ -162,7 +185,8 @@ function choicesOf(
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
   return {
     shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
-    verify: verify === undefined ? verifyOfStacks(project.stacks) : [verify].filter((line) => line.trim() !== ''),
+    verify: verify === undefined ? proposedVerify(project) : [verify].filter((line) => line.trim() !== ''),
+    agent: agentChoices.find((name) => name === given.values('agent')[0]) ?? 'claude',
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),
@@ -215,53 +239,4 @@ async function readDefaults(world: SetupWorld): Promise<Defaults> {
 function ownAction(workflow: string, home: string | null): string | null {
   const version = /uses: OWNER\/ralph-action(@\S+)/.exec(workflow)?.[1];
   return home === null || version === undefined ? null : `${home}${version}`;
-}
-
-function reportOf(
-  facts: {
-    readonly project: Project;
-    readonly checkout: Extract<Checkout, { kind: 'open' }>;
-    readonly defaults: Defaults;
-    readonly left: LeftToFile | null;
-  },
-  choices: Choices,
-  { changes, workflow }: { readonly changes: readonly FileChange[]; readonly workflow: string },
-): SetupReport {
-  const { project, checkout, defaults, left } = facts;
-  const { home, defaultBranch, ignored } = checkout;
-  const steps = stepsByHand({
-    choices,
-    defaultBranch,
-    ignored: ignored.filter((path) => changes.some((change) => change.path === path)),
-    project,
-    settingProblems: left?.problems ?? [],
-    workflow: presentWorkflow(workflow),
-  });
-  return {
-    written: false,
-    project: {
-      stacks: project.stacks.map(
-        ({ language, folder, packageManager, frameworks, install, build, test, lint }) =>
-          ({ language, folder, packageManager, frameworks: [...frameworks], install, build, test, lint }) as const,
-      ),
-      layout: project.layout.kind,
-      defaultBranch,
-      taskFiles: [...project.taskFiles],
-      ralphWorkflow: project.ralphWorkflow,
-      workflows: [...project.workflows],
-      otherRalphs: [...project.otherRalphs],
-    },
-    leftToFile: choices.leftTo === null ? null : { path: choices.leftTo.path, inputs: [...choices.leftTo.inputs] },
-    files: changes.map((change) => ({ path: change.path, change: change.kind, text: textAfter(change) })),
-    byHand: steps.map(({ what, path }) => ({
-      what,
-      url: path === null || home === null ? null : `${home.server}/${home.repository}${path}`,
-    })),
-    maxCostUsd: defaults.maxCostUsd,
-  };
-}
-
-function textAfter(change: FileChange): string | null {
-  if ('after' in change) return change.after;
-  return change.kind === 'left' ? change.wanted : null;
 }

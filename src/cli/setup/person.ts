@@ -1,18 +1,28 @@
-import { confirm, isCancel, select, text, updateSettings } from '@clack/prompts';
+import { confirm, isCancel, multiselect, select, selectKey, text, updateSettings } from '@clack/prompts';
 import type { Readable, Writable } from 'node:stream';
 import type { Choices } from '../../core/setup/files.ts';
-import { isLeft } from '../../core/setup/workflow.ts';
+import { agentChoices, isLeft, type AgentChoice } from '../../core/setup/workflow.ts';
+import { plainLine } from '../arguments.ts';
 import { verifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
 
 /** Ctrl-D, the end of input: without this, the prompts wait on for ever. */
 const END_OF_INPUT = '\u0004';
 
+const AGENT_LABELS: Readonly<Record<AgentChoice, string>> = {
+  claude: 'Claude Code',
+  codex: 'Codex',
+  gemini: 'Gemini CLI',
+  copilot: 'GitHub Copilot CLI',
+  opencode: 'OpenCode',
+  qwen: 'Qwen Code',
+};
+
 /** The person at the terminal. */
 export function createPerson(terminal: { readonly input: Readable; readonly output: Writable }): Person {
   updateSettings({ aliases: { [END_OF_INPUT]: 'cancel' } });
   return {
-    choose: async (found) => {
+    choose: async (found, offered) => {
       const shape = await select<Choices['shape']>({
         ...terminal,
         message: 'Which form should the workflow have?',
@@ -32,15 +42,37 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
             validate: (answer) => verifyProblem(answer ?? '') ?? undefined,
           });
       if (isCancel(verify)) return null;
-      const key = await select<Choices['key']>({
-        ...terminal,
-        message: 'Who pays for the model?',
-        options: [
-          { value: 'api-key', label: 'an API key of the Claude Console' },
-          { value: 'subscription', label: 'a Claude subscription' },
-        ],
-        initialValue: found.key,
-      });
+      const added =
+        offered.length === 0 || isLeft(found, 'verify')
+          ? []
+          : await multiselect<string>({
+              ...terminal,
+              message: 'Your CI also runs these. Add some to verify? (space: choose, enter: go on)',
+              options: offered.map((value) => ({ value, label: plainLine(value, 120) })),
+              required: false,
+            });
+      if (isCancel(added)) return null;
+      const agent = isLeft(found, 'agent')
+        ? found.agent
+        : await select<AgentChoice>({
+            ...terminal,
+            message: 'Which agent does the work?',
+            options: agentChoices.map((value) => ({ value, label: AGENT_LABELS[value] })),
+            initialValue: found.agent,
+          });
+      if (isCancel(agent)) return null;
+      const key =
+        agent !== 'claude'
+          ? found.key
+          : await select<Choices['key']>({
+              ...terminal,
+              message: 'Who pays for the model?',
+              options: [
+                { value: 'api-key', label: 'an API key of the Claude Console' },
+                { value: 'subscription', label: 'a Claude subscription' },
+              ],
+              initialValue: found.key,
+            });
       if (isCancel(key)) return null;
       const prompt = await confirm({
         ...terminal,
@@ -51,11 +83,27 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
       const isChanged = verify !== found.verify.join(' && ');
       return {
         ...found,
+        agent,
         shape,
         key,
         prompt,
-        verify: isChanged ? [verify].filter((line) => line.trim() !== '') : found.verify,
+        verify: [...(isChanged ? [verify].filter((line) => line.trim() !== '') : found.verify), ...added],
       };
+    },
+    review: async (question, showAll) => {
+      for (;;) {
+        const answer = await selectKey<'y' | 'd' | 'n'>({
+          ...terminal,
+          message: question,
+          options: [
+            { value: 'y', label: 'yes' },
+            { value: 'd', label: 'show the diff first' },
+            { value: 'n', label: 'no' },
+          ],
+        });
+        if (answer !== 'd') return answer === 'y';
+        showAll();
+      }
     },
     confirm: async (question) => (await confirm({ ...terminal, message: question })) === true,
   };

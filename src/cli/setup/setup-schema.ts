@@ -25,6 +25,14 @@ const setupReportSchema = z.object({
       .string()
       .describe('The workflow that uses the action; init writes none where another file already does.'),
     workflows: z.array(z.string()).describe('Other workflows of the repository.'),
+    ci: z
+      .object({
+        from: z.array(z.string()).describe('Jobs that set-up steps and verify come from; empty: none has a test.'),
+        offered: z.array(z.string()).describe('Other checks of CI, which could be added to verify.'),
+        unread: z.array(z.object({ what: z.string(), why: z.string() })).describe('Lines that are not proposed.'),
+      })
+      .describe('What the workflows that check pull requests and pushes say.'),
+    packages: z.array(z.object({ folder: z.string(), name: z.string() })).describe('Packages of a workspace.'),
     otherRalphs: z.array(z.object({ name: z.string(), path: z.string(), advice: z.string() })),
   }),
   leftToFile: z

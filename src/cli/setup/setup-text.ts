@@ -20,7 +20,35 @@ export function foundText({ project, leftToFile: left }: SetupReport): string {
       ? []
       : [`  ${left.path} sets ${namesOf(left.inputs)}: the workflow changes none of them\n`];
   const nothing = stacks.length === 0 ? ['  no language with known commands\n'] : [];
-  return `Found:\n${[...stacks, ...nothing, ...workflow, ...tasks, ...others, ...settings].join('')}`;
+  return `Found:\n${[...stacks, ...nothing, ...ciLines(project.ci), ...workflow, ...tasks, ...others, ...settings].join('')}`;
+}
+
+function ciLines({ from, unread }: SetupReport['project']['ci']): readonly string[] {
+  return [
+    ...from.map((job) => `  set-up and verify as in ${plainLine(job, 200)}\n`),
+    ...unread.map(({ what, why }) => `  not proposed: ${plainLine(what, 100)} (${plainLine(why, 100)})\n`),
+  ];
+}
+
+/** Checks of CI that `verify` does not contain. */
+export function offeredText({ project }: SetupReport): string {
+  const { offered } = project.ci;
+  if (offered.length === 0) return '';
+  const lines = offered.map((line) => `  ${plainLine(line, 200)}\n`).join('');
+  return `\nYour CI also runs these; add the ones that must pass to verify:\n${lines}`;
+}
+
+/** The files that change, one per line. */
+export function filesText(changes: readonly FileChange[]): string {
+  const words: Readonly<Record<FileChange['kind'], string>> = {
+    ...{ create: 'new', extend: 'more lines', shorten: 'fewer lines', delete: 'deleted' },
+    ...{ same: 'stays', absent: 'not there', left: 'stays: it is there and differs' },
+  };
+  const lines = changes.map((change) => {
+    const size = 'after' in change ? `, ${change.after.split('\n').length - 1} lines` : '';
+    return `  ${change.path} (${words[change.kind]}${change.kind === 'create' ? size : ''})\n`;
+  });
+  return `Files:\n${lines.join('')}`;
 }
 
 /** What happens to the files, as a diff, and which of them stay as they are. */
@@ -51,5 +79,10 @@ export function byHandText({ byHand, maxCostUsd }: SetupReport): string {
   const amount = (usd: number): string => (usd === 0 ? 'without a limit' : `at most $${usd}`);
   return `\nLeft to do by hand:\n${steps.join('')}
 The first run costs ${amount(maxCostUsd.run)} for the model, all runs of a day ${amount(maxCostUsd.day)} (max-cost-usd,
-max-cost-usd-per-day). A call in progress can exceed that by one model response.\n`;
+max-cost-usd-per-day). A call in progress can exceed that by one model response.
+
+Next:
+  ralph doctor --verify   checks the set-up, and runs verify in a clean clone
+  ralph sandbox --repo .  plays the workflow on this machine: no account, no cost
+  ralph run               works the tasks here\n`;
 }

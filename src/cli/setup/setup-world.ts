@@ -30,6 +30,11 @@ export interface SetupWorld {
   digest(text: string): string;
   /** The repository that this package was installed from, or is a clone of, as `acme/ralph-action`; null: nobody knows. */
   home(): Promise<string | null>;
+  /** Runs commands in a clean clone of HEAD, and returns the result as a sentence; `log` gets what happens meanwhile. */
+  tryVerify(
+    at: { readonly folder: string; readonly commands: readonly string[] },
+    log: (line: string) => void,
+  ): Promise<string>;
   /** Null: nobody is there to answer. */
   readonly person: Person | null;
   /** Whether the output shows colours. */
@@ -38,6 +43,9 @@ export interface SetupWorld {
 
 /** Who answers; null: they gave up. */
 export interface Person {
-  choose(found: Choices): Promise<Choices | null>;
+  /** `offered`: other checks of CI, to add to `verify`. */
+  choose(found: Choices, offered: readonly string[]): Promise<Choices | null>;
+  /** Asks for agreement; a key shows the whole. */
+  review(question: string, showAll: () => void): Promise<boolean>;
   confirm(question: string): Promise<boolean>;
 }

@@ -3,7 +3,7 @@ import type { Choices } from './files.ts';
 import { namesOf } from '../text/phrase.ts';
 import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
-import { isLeft, SECRETS } from './workflow.ts';
+import { isLeft, keyOfChoices } from './workflow.ts';
 
 /** Something that a person does; `path` is the page below the repository's own, null: it is on no page. */
 interface Step {
@@ -89,7 +89,7 @@ export function stepsByHand(given: {
       what: `Commit the files and get them onto ${defaultBranch ?? 'the default branch'}: workflows run from there.`,
       path: null,
     },
-    { what: `Add the secret ${SECRETS[choices.key]}.`, path: '/settings/secrets/actions/new' },
+    { what: `Add the secret ${keyOfChoices(choices).secret}.`, path: '/settings/secrets/actions/new' },
     { what: 'Tick "Allow GitHub Actions to create and approve pull requests".', path: '/settings/actions' },
     { what: `Create the label ${choices.label}, then put it on an issue.`, path: '/labels' },
   ];

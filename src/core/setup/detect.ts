@@ -3,7 +3,10 @@ import { cmake, languages, make } from './languages.ts';
 import { parsedManifest } from './manifests.ts';
 import { hasServices, presentWorkflow } from './by-hand.ts';
 import { checkName } from './ci.ts';
+import { checkingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
+import { proposeFromCi, unreadTests } from './ci/propose.ts';
 import { hasMark } from './ownership.ts';
+import { workspacePackages } from './packages.ts';
 import type { Listing, OtherRalph, Place, Project } from './project.ts';
 import { stackOf } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
@@ -13,14 +16,12 @@ const READ_NAMES: readonly string[] = [
   ...[...languages, make].flatMap(({ by, reads = [] }) => [...by, ...reads]),
   '.tool-versions',
 ];
-const MAX_READ = 60;
+const MAX_READ = 100;
 const MAX_WATCHED = 10;
 const MAX_FOLDERS = 8;
 const MAX_DEPTH = 3;
 const NOT_OURS =
   /(?:^|\/)(?:node_modules|vendor|third_party|\.[^/]+|fixtures?|testdata|examples?|samples?|templates?|dist)(?:\/|$)/i;
-/** Names that mean the same in a shell and in YAML as they look. */
-const PLAIN_FOLDER = /^(?:[A-Za-z0-9_][\w.-]*)(?:\/[A-Za-z0-9_][\w.-]*)*$/;
 
 const OWN_WORKFLOW = SETUP_PATHS.workflow;
 
@@ -59,9 +60,10 @@ const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS
 /** Which files of a repository to read before `detectProject`, most telling first; their number is bounded. */
 export function filesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
-    (path) => isWorkflow(path) || READ_PATHS.includes(path) || (isOurs(path) && isNamed(nameOf(path), READ_NAMES)),
+    (path) => isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && isNamed(nameOf(path), READ_NAMES)),
   );
-  return wanted.sort((a, b) => depthOf(a) - depthOf(b) || compare(a, b)).slice(0, MAX_READ);
+  const rank = (path: string): number => (isOfCi(path) ? 0 : depthOf(path));
+  return wanted.sort((a, b) => rank(a) - rank(b) || compare(a, b)).slice(0, MAX_READ);
 }
 
 /** What a repository is, by its paths and the texts that were read. */
@@ -74,7 +76,20 @@ export function detectProject(listing: Listing): Project {
   const root = placeAt('', listing, known);
   const native = found.some(({ folder }) => folder === '') ? null : stackOf(cmake, root, [root]);
   const fallback = native ?? (found.length > 0 ? null : stackOf(make, root, [root]));
-  const stacks = fallback === null ? found : [fallback, ...found];
+  const guessed = fallback === null ? found : [fallback, ...found];
+  const others = [...listing.texts].filter(
+    ([path, text]) => isWorkflow(path) && presentWorkflow(text).kind === 'another',
+  );
+  const jobs = checkingJobs(
+    others.map(([path]) => path),
+    listing.texts,
+  );
+  const learned = proposeFromCi(jobs, guessed);
+  const stacks = guessed.map((stack) => {
+    const { lint = null, ...commands } = learned?.byFolder.get(stack.folder) ?? {};
+    const isFirst = guessed.find(({ folder }) => folder === stack.folder) === stack;
+    return isFirst ? { ...stack, ...commands, lint: lint ?? stack.lint } : stack;
+  });
   const by = packageMarks.filter((name) => known.has(name));
   const text = (path: string): string => listing.texts.get(path) ?? '';
   if (/"workspaces"\s*:/.test(text('package.json'))) by.push('package.json');
@@ -92,11 +107,11 @@ export function detectProject(listing: Listing): Project {
     ),
     ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
-    ci: [...listing.texts]
-      .flatMap(([path, text]) =>
-        isWorkflow(path) && presentWorkflow(text).kind === 'another' ? checkName(path, text) : [],
-      )
-      .slice(0, MAX_WATCHED),
+    ci: others.flatMap(([path, text]) => checkName(path, text)).slice(0, MAX_WATCHED),
+    learned,
+    unread: learned === null ? unreadTests(jobs) : learned.unread,
+    submodules: known.has('.gitmodules') ? (learned === null ? 'recursive' : learned.submodules) : null,
+    packages: by.length > 0 ? workspacePackages(stacks, listing.texts) : [],
     withServices: [...listing.texts].flatMap(([path, text]) => (isWorkflow(path) && hasServices(text) ? [path] : [])),
   };
 }
@@ -168,6 +183,11 @@ function placeAt(folder: string, { texts, executable }: Listing, known: Readonly
 
 function isWorkflow(path: string): boolean {
   return path !== OWN_WORKFLOW && /^\.github\/workflows\/[^/]+\.ya?ml$/.test(path);
+}
+
+/** True for a workflow, or an action of the repository that one may use. */
+function isOfCi(path: string): boolean {
+  return isWorkflow(path) || /^\.github\/(?:[^/]+\/){0,4}action\.ya?ml$/.test(path);
 }
 
 function isOurs(path: string): boolean {

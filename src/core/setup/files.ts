@@ -1,4 +1,4 @@
-import type { Project, Stack } from './project.ts';
+import type { Project, Stack, WorkspacePackage } from './project.ts';
 import {
   renderSetupAction,
   renderWorkflow,
@@ -68,7 +68,7 @@ function ignoredLines({ stacks }: Project): readonly string[] {
   return [...new Set([...KEPT, ...stacks.flatMap(({ leaves }) => leaves)])];
 }
 
-function renderAgentFile({ stacks }: Project): string {
+function renderAgentFile({ stacks, packages }: Project): string {
   const rooms = stacks.map((stack) => {
     const where = stack.folder === '' ? '' : ` in \`${stack.folder}/\``;
     const title = `## ${[stack.language, ...stack.frameworks].join(', ')}${where}`;
@@ -79,11 +79,17 @@ function renderAgentFile({ stacks }: Project): string {
     '# Building and testing this project',
     '',
     ...(rooms.length === 0 ? ['## Tests', '', '- (how to check a change: a command, or what to look at)', ''] : rooms),
+    ...(packages.length === 0 ? [] : ['## Packages', '', ...packages.map(packageLine), '']),
     '## Conventions',
     '',
     '- (what the code does not show: naming, where things go, what never to touch)',
     '',
   ].join('\n');
+}
+
+function packageLine({ folder, name, commands }: WorkspacePackage): string {
+  const listed = commands.map(([use, command]) => `${use.toLowerCase()} \`${command}\``).join(', ');
+  return `- \`${folder}/\` (\`${name}\`)${listed === '' ? '' : `: ${listed}`}`;
 }
 
 function commandsOf({ install, build, test, lint }: Stack): readonly (readonly [string, string])[] {

@@ -1,4 +1,4 @@
-import { goPackages, goSums, goVersionFile, pythonInstall } from './manifests.ts';
+import { goPackages, goSums, goVersionFile, goVersionText, pythonInstall } from './manifests.ts';
 import type { Language } from './stack.ts';
 
 const NODE_LOCKS = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb', 'package-lock.json', 'npm-shrinkwrap.json'];
@@ -135,11 +135,17 @@ export const languages: readonly Language[] = [
     by: ['go.work', 'go.mod'],
     tool: 'go',
     language: 'Go',
-    words: { packages: goPackages },
     build: 'go build {packages}',
     test: 'go test {packages}',
     lint: 'go vet {packages}',
-    setup: { 'actions/setup-go@v6': { 'go-version-file': goVersionFile, 'cache-dependency-path': goSums } },
+    words: { packages: goPackages, version: goVersionText },
+    setup: {
+      'actions/setup-go@v6': {
+        'go-version': '{version}',
+        'go-version-file': ({ all, holds }) => (holds('{version}') ? '' : goVersionFile({ all })),
+        'cache-dependency-path': goSums,
+      },
+    },
     programs: ['go', 'gofmt'],
   },
   {

@@ -31,10 +31,26 @@ export function goPackages({ place }: { readonly place: Place }): string {
         .join(' ');
 }
 
-/** The file with the newest Go that a module asks for: each further set-up would replace the one before. */
+/** The file with the newest Go that a module asks for: each further set-up would replace the one before. Empty: it asks for one that fetches no newer tools. */
 export function goVersionFile({ all }: { readonly all: readonly Place[] }): string {
-  const [newest] = all.toSorted((a, b) => goVersion(b) - goVersion(a));
-  return newest === undefined ? '' : pathIn(newest, goManifest(newest));
+  const newest = newestGo(all);
+  return newest === undefined || goVersion(newest) < FIRST_WITH_TOOLCHAINS ? '' : pathIn(newest, goManifest(newest));
+}
+
+/** The version of Go where no file should say it: that of another workflow, if it is newer, or the latest. */
+export function goVersionText({ place, all }: { readonly place: Place; readonly all: readonly Place[] }): string {
+  const written = place.versionInWorkflows('go-version');
+  const newest = newestGo(all);
+  const isNewer = written !== null && goNumber(`go ${written}`) > (newest === undefined ? 0 : goVersion(newest));
+  if (isNewer) return `'${written}'`;
+  return goVersionFile({ all }) === '' ? 'stable' : '';
+}
+
+/** Go 1.21: from here on, a module's line `go` brings the tools that it names. */
+const FIRST_WITH_TOOLCHAINS = 1_021_000;
+
+function newestGo(all: readonly Place[]): Place | undefined {
+  return all.toSorted((a, b) => goVersion(b) - goVersion(a))[0];
 }
 
 /** The sums by which Go's downloads are cached; one at the root is found without being named. */
@@ -50,8 +66,11 @@ function goManifest(place: Place): string {
 
 /** As a number that grows with the version; 0: none is named. */
 function goVersion(place: Place): number {
-  const [, major = '0', minor = '0', patch = '0'] =
-    /^go\s+(\d+)\.(\d+)(?:\.(\d+))?/m.exec(place.text(goManifest(place))) ?? [];
+  return goNumber(place.text(goManifest(place)));
+}
+
+function goNumber(text: string): number {
+  const [, major = '0', minor = '0', patch = '0'] = /^go\s+(\d+)\.(\d+)(?:\.(\d+))?/m.exec(text) ?? [];
   return (Number(major) * 1000 + Number(minor)) * 1000 + Number(patch);
 }
 

@@ -1,3 +1,5 @@
+import type { YamlMap } from './ci/yaml-data.ts';
+
 /** What runs in one folder of a repository: a language, and how it is installed, built and tested. */
 export interface Stack {
   readonly language: string;
@@ -24,6 +26,39 @@ export interface OtherRalph {
   readonly advice: string;
 }
 
+/** A line of CI that init does not propose, and the reason. */
+export interface Unread {
+  readonly what: string;
+  readonly why: string;
+}
+
+/** What a repository's own CI says about building and testing it. */
+export interface CiProposal {
+  /** Jobs that the proposal comes from, as `.github/workflows/ci.yml (test)`. */
+  readonly from: readonly string[];
+  /** Steps of a workflow that bring the tools and the packages, as lines of YAML. */
+  readonly setup: readonly string[];
+  /** Commands that CI runs to test a change, with what must run before them. */
+  readonly verify: readonly string[];
+  /** Other checks of CI that could be added to `verify`. */
+  readonly offered: readonly string[];
+  /** Programs that these commands start. */
+  readonly programs: readonly string[];
+  readonly unread: readonly Unread[];
+  readonly services: YamlMap;
+  /** Null: CI checks out without submodules. */
+  readonly submodules: 'true' | 'recursive' | null;
+  /** Commands by folder, as stacks name them. */
+  readonly byFolder: ReadonlyMap<string, Pick<Stack, 'install' | 'build' | 'test' | 'lint'>>;
+}
+
+/** A package of a monorepo, and the commands that build and test it alone, from the root. */
+export interface WorkspacePackage {
+  readonly folder: string;
+  readonly name: string;
+  readonly commands: readonly (readonly [string, string])[];
+}
+
 /** What init knows about a repository. */
 export interface Project {
   readonly stacks: readonly Stack[];
@@ -42,6 +77,13 @@ export interface Project {
   readonly workflows: readonly string[];
   /** Names of those of them that check a pull request. */
   readonly ci: readonly string[];
+  /** What they say about building and testing; null: none has a test that can be repeated. */
+  readonly learned: CiProposal | null;
+  /** Lines of theirs that could be tests and are not proposed. */
+  readonly unread: readonly Unread[];
+  /** What checking out needs; null: no submodules. */
+  readonly submodules: 'true' | 'recursive' | null;
+  readonly packages: readonly WorkspacePackage[];
   /** Those of them that start services, such as a database. */
   readonly withServices: readonly string[];
 }

@@ -1,15 +1,44 @@
 import { namesOf } from '../text/phrase.ts';
-import type { Project, Stack } from './project.ts';
+import { PLAIN_COMMAND } from './ci/render.ts';
+import { servicesOf } from './ci/services.ts';
+import type { Project } from './project.ts';
 import { yamlText } from '../text/yaml-text.ts';
 
 /** Forms of the workflow; `three-jobs`: it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;
+
+/** Agents that init can set up, with the input of their key and the secret that the workflow reads it from. */
+const KEYS = {
+  claude: { input: 'anthropic-api-key', secret: 'ANTHROPIC_API_KEY' },
+  codex: { input: 'openai-api-key', secret: 'OPENAI_API_KEY' },
+  gemini: { input: 'gemini-api-key', secret: 'GEMINI_API_KEY' },
+  copilot: { input: 'copilot-github-token', secret: 'COPILOT_GITHUB_TOKEN' },
+  opencode: { input: 'anthropic-api-key', secret: 'ANTHROPIC_API_KEY' },
+  qwen: { input: 'openai-api-key', secret: 'OPENAI_API_KEY' },
+} as const;
+
+const SUBSCRIPTION = { input: 'claude-code-oauth-token', secret: 'CLAUDE_CODE_OAUTH_TOKEN' } as const;
+
+export type AgentChoice = keyof typeof KEYS;
+
+/** Names of the agents that init can set up, as the input `agent` has them. */
+export const agentChoices: readonly AgentChoice[] = ['claude', 'codex', 'gemini', 'copilot', 'opencode', 'qwen'];
+
+/** The input and the secret of the key that a workflow needs. */
+export function keyOfChoices({ agent, key }: Pick<WorkflowChoices, 'agent' | 'key'>): {
+  readonly input: string;
+  readonly secret: string;
+} {
+  return agent === 'claude' && key === 'subscription' ? SUBSCRIPTION : KEYS[agent];
+}
 
 /** What a person decides about the workflow; `single`: one job that does everything. */
 export interface WorkflowChoices {
   readonly shape: (typeof workflowShapes)[number];
   /** Commands that must pass, one per line; empty: none are known. */
   readonly verify: readonly string[];
+  readonly agent: AgentChoice;
+  /** Who pays for Claude; other agents have one kind of key. */
   readonly key: 'api-key' | 'subscription';
   /** What `uses:` names; null: as the template has it. */
   readonly action: string | null;
@@ -32,6 +61,8 @@ export function isLeft({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: strin
 
 const SETUP_PLACE = /^ {6}# What the project needs[^\n]*\n/m;
 const VERIFY_PLACE = /^ {10}# verify:[^\n]*\n?/m;
+const STEPS_PLACE = /^ {4}steps:\n/m;
+const CHECKOUT_PLACE = /^ {10}fetch-depth:[^\n]*\n/m;
 const KEY_PLACE = /^ {10}anthropic-api-key:[^\n]*$/m;
 const WATCHED_PLACE = /^( {4}workflows: )\[[^\n]*\]$/m;
 const LABEL_PLACE = /\blabel\.name == '[^']*'/;
@@ -47,8 +78,11 @@ export function renderWorkflow(
   choices: WorkflowChoices,
   { allowedTools, taskLabel }: WorkflowDefaults,
 ): string {
-  const tools = toolsOf(project.stacks, allowedTools);
+  const tools = toolsOf(project, allowedTools);
+  const services = choices.shape === 'single' ? servicesOf(project.learned?.services ?? {}) : null;
   const inputs = [
+    ...(choices.agent === 'claude' || isLeft(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
+    ...(services === null || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
     ...(isLeft(choices, 'verify') ? [] : verifyLines(choices.verify)),
     ...(tools.length === 0 || isLeft(choices, 'allowed-tools')
       ? []
@@ -56,7 +90,7 @@ export function renderWorkflow(
   ];
   const template = watching(templates[choices.shape], project.ci);
   return choices.shape === 'single'
-    ? renderSingle(template, project, choices, inputs)
+    ? renderSingle(template, project, choices, { inputs, services: services?.lines ?? [] })
     : renderThreeJobs(template, choices, [...labelLines(choices, taskLabel), ...inputs]);
 }
 
@@ -85,8 +119,12 @@ function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly str
 }
 
 /** The action with the set-up steps of a project, which the reusable workflow runs in the agent's job; null: it needs none. */
-export function renderSetupAction({ stacks }: Project): string | null {
-  const steps = setupSteps(stacks);
+export function renderSetupAction(project: Project): string | null {
+  const submodules =
+    project.submodules === null
+      ? []
+      : [`- run: git submodule update --init${project.submodules === 'recursive' ? ' --recursive' : ''}`];
+  const steps = [...submodules, ...setupSteps(project)];
   if (steps.length === 0) return null;
   const lines = steps.flatMap((line) => [line, ...(line.startsWith('- run: ') ? ['  shell: bash'] : [])]);
   return [
@@ -116,59 +154,66 @@ function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: rea
       if (inputs.length > 0) return ['    with:\n', ...indented([...comments, ...inputs], 6)].join('');
       return isLeft(choices, 'verify') ? indented(comments, 4).join('') : comment;
     })
-    .replace(SECRET_PLACE, (line) =>
-      choices.key === 'api-key'
-        ? line
-        : `    secrets: { ${SUBSCRIPTION_INPUT}: '\${{ secrets.${SECRETS.subscription} }}' }`,
-    )
+    .replace(SECRET_PLACE, () => {
+      const { input, secret } = keyOfChoices(choices);
+      return `    secrets: { ${input}: '\${{ secrets.${secret} }}' }`;
+    })
     .replace(CALL_PLACE, (line, start: string, path: string) => {
       const [name = '', version = ''] = (choices.action ?? '').split('@');
       return choices.action === null ? line : `${start}${name}${path}@${version}`;
     });
 }
 
+function keyLine(choices: WorkflowChoices): string {
+  const { input, secret } = keyOfChoices(choices);
+  return `${input}: \${{ secrets.${secret} }}`;
+}
+
 function indented(lines: readonly string[], by: number): readonly string[] {
   return lines.map((line) => `${' '.repeat(by)}${line}\n`);
 }
 
-function renderSingle(template: string, project: Project, choices: WorkflowChoices, inputs: readonly string[]): string {
-  const setup = setupSteps(project.stacks).map((line) => `      ${line}\n`);
+function renderSingle(
+  template: string,
+  project: Project,
+  choices: WorkflowChoices,
+  { inputs, services }: { readonly inputs: readonly string[]; readonly services: readonly string[] },
+): string {
+  const setup = setupSteps(project).map((line) => `      ${line}\n`);
+  const { submodules } = project;
   return template
+    .replace(STEPS_PLACE, (line) => [...indented(services, 4), line].join(''))
+    .replace(CHECKOUT_PLACE, (line) => (submodules === null ? line : `${line}          submodules: ${submodules}\n`))
     .replace(SETUP_PLACE, (comment) => (setup.length === 0 ? comment : setup.join('')))
     .replace(VERIFY_PLACE, (comment) => indented([...verifyComment(choices, comment.trim()), ...inputs], 10).join(''))
     .replace(LABEL_PLACE, () => `label.name == '${choices.label.replaceAll("'", "''")}'`)
-    .replace(KEY_PLACE, (line) =>
-      choices.key === 'api-key' ? line : `          ${SUBSCRIPTION_INPUT}: \${{ secrets.${SECRETS.subscription} }}`,
-    )
+    .replace(KEY_PLACE, () => `          ${keyLine(choices)}`)
     .replace(ACTION_PLACE, (line, start: string) => (choices.action === null ? line : `${start}${choices.action}`));
 }
 
-const SUBSCRIPTION_INPUT = 'claude-code-oauth-token';
-
-/** The secret that the workflow names, by the kind of key. */
-export const SECRETS: Readonly<Record<WorkflowChoices['key'], string>> = {
-  'api-key': 'ANTHROPIC_API_KEY',
-  subscription: 'CLAUDE_CODE_OAUTH_TOKEN',
-};
-
-/** The commands that prove a project's work in a clean clone, one per folder and language; empty: no tests are known. */
-export function verifyOfStacks(stacks: readonly Stack[]): readonly string[] {
+/** The commands that prove a project's work in a clean clone: those of CI, or one per folder and language; empty: no tests are known. */
+export function proposedVerify({ stacks, learned }: Pick<Project, 'stacks' | 'learned'>): readonly string[] {
+  if (learned !== null) return learned.verify;
+  // Beside a build of the whole, what lies in folders serves it.
+  const isNative = ['cmake', 'make'].includes(stacks[0]?.packageManager ?? '');
   return stacks.flatMap((stack) => {
-    if (stack.test === null) return [];
+    if (stack.test === null || (isNative && stack.folder !== '')) return [];
     const commands = [stack.install, stack.test].filter((command) => command !== null).join(' && ');
     return [stack.folder === '' ? commands : `(cd ${stack.folder} && ${commands})`];
   });
 }
 
 /** Rules that the commands of a project need beyond the default ones. */
-function toolsOf(stacks: readonly Stack[], defaultTools: string): readonly string[] {
+function toolsOf({ stacks, learned }: Project, defaultTools: string): readonly string[] {
   const given = defaultTools.split(',');
-  const rules = stacks.flatMap(({ programs }) => programs.map((program) => `Bash(${program}:*)`));
+  const programs = [...stacks.flatMap((stack) => stack.programs), ...(learned?.programs ?? [])];
+  const rules = programs.map((program) => `Bash(${program}:*)`);
   return [...new Set(rules)].filter((rule) => !given.includes(rule));
 }
 
-/** Steps that bring the tools, each once, and those that install. */
-function setupSteps(stacks: readonly Stack[]): readonly string[] {
+/** Steps that bring the tools, each once, and those that install: as CI has them, or by the files of the languages. */
+function setupSteps({ stacks, learned }: Project): readonly string[] {
+  if (learned !== null) return learned.setup;
   const setups = new Map(stacks.map(({ setup }) => [setup.join('\n'), setup]));
   const installs = stacks.flatMap(({ install, folder }) =>
     install === null ? [] : [`- run: ${install}`, ...(folder === '' ? [] : [`  working-directory: ${folder}`])],
@@ -179,10 +224,7 @@ function setupSteps(stacks: readonly Stack[]): readonly string[] {
 function verifyLines(verify: readonly string[]): readonly string[] {
   const [only = ''] = verify;
   if (verify.length === 0) return [];
-  return verify.length === 1 && PLAIN_SCALAR.test(only)
+  return verify.length === 1 && PLAIN_COMMAND.test(only)
     ? [`verify: ${only}`]
     : ['verify: |', ...verify.map((line) => `  ${line}`)];
 }
-
-/** Commands that YAML reads as they are written. */
-const PLAIN_SCALAR = /^[A-Za-z./][\w ./&=-]*$/;

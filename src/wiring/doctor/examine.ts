@@ -171,8 +171,15 @@ async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
 async function tryVerify(top: string, workflows: readonly Workflow[], log: (line: string) => void): Promise<BaseTrial> {
   const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOfStep({ step: one }) ?? []).length > 0);
   if (step === undefined) return { kind: 'not-tried' };
-  const commands = verifyOfStep({ step }) ?? [];
-  const within = workingFolderOf(step.inputs);
+  return tryCommands(top, { commands: verifyOfStep({ step }) ?? [], within: workingFolderOf(step.inputs) }, log);
+}
+
+/** Runs commands in a clone of HEAD that is removed again; `within`: the folder that runs work in. */
+export async function tryCommands(
+  top: string,
+  { commands, within }: { readonly commands: readonly string[]; readonly within: string },
+  log: (line: string) => void,
+): Promise<BaseTrial> {
   const parent = await mkdtemp(join(tmpdir(), 'ralph-doctor-'));
   const interrupted = new AbortController();
   const interrupt = (): void => {

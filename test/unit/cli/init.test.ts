@@ -189,6 +189,28 @@ test('services that another workflow starts are left to copy, until they are', a
   expect((await init('--yes')).out).not.toContain('services of');
 });
 
+test('init says what it takes from CI, what CI also runs, and what it leaves out', async () => {
+  await mkdir(join(folder, '.github/workflows'), { recursive: true });
+  const steps =
+    '[{ run: npm ci }, { run: npm run lint }, { run: npm test }, { run: "npm run test:live ${{ secrets.KEY }}" }]';
+  const ci = `on: pull_request\njobs:\n  unit:\n    runs-on: ubuntu-latest\n    steps: ${steps}\n`;
+  await writeFile(join(folder, '.github/workflows/ci.yml'), ci);
+  const { out } = await init('--yes', '--agent', 'codex');
+  expect(out).toContain('  set-up and verify as in .github/workflows/ci.yml (unit)\n');
+  expect(out).toContain('  not proposed: npm run test:live ${{ secrets.KEY }} (it needs a secret)\n');
+  expect(out).toContain('add the ones that must pass to verify:\n  npm run lint\n');
+  expect(out).toContain('Add the secret OPENAI_API_KEY.');
+  expect(out).toContain('ralph doctor --verify');
+  const { project } = JSON.parse((await init('--json')).out) as { project: { ci: object } };
+  expect(project.ci).toEqual({
+    from: ['.github/workflows/ci.yml (unit)'],
+    offered: ['npm run lint'],
+    unread: [{ what: 'npm run test:live ${{ secrets.KEY }}', why: 'it needs a secret' }],
+  });
+  await init('--yes', '--remove');
+  expect((await files()).split('\n').filter((path) => /ralph/.test(path))).toEqual([]);
+});
+
 test('a file that git ignores is to be added by force', async () => {
   await writeFile(join(folder, '.gitignore'), '.ralph/\n');
   expect((await init('--yes')).out).toContain(
@@ -237,7 +259,7 @@ test.skipIf(process.getuid?.() === 0).each<[string, string]>([
 
 describe('a person who gives up', () => {
   const found: Choices = {
-    ...{ shape: 'single', verify: ['npm test'], key: 'api-key', action: null, prompt: false },
+    ...{ shape: 'single', verify: ['npm test'], agent: 'claude', key: 'api-key', action: null, prompt: false },
     ...{ label: 'ralph', leftTo: null },
   };
   /** Types each text once something new is shown. */
@@ -245,7 +267,8 @@ describe('a person who gives up', () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const left = [...keys];
     output.on('data', (shown: Buffer) => {
-      if (!/[◆]/u.test(shown.toString())) return;
+      // A question that is drawn again after a key has no mark of its own in what changes.
+      if (!/[◆◻◼●]/u.test(shown.toString())) return;
       const key = left.shift();
       if (key !== undefined) setImmediate(() => input.write(key));
     });
@@ -253,17 +276,33 @@ describe('a person who gives up', () => {
   }
 
   test.each(['\u0003', '\u0004'])('at any question, with %j', async (key) => {
-    const enters = ['\r', '\r', '\r', '\r'];
-    expect(await answer(enters, (person) => person.choose(found))).toEqual(found);
-    for (const before of [0, 1, 2, 3])
-      expect(await answer([...enters.slice(0, before), key], (person) => person.choose(found))).toBeNull();
+    const enters = ['\r', '\r', '\r', '\r', '\r', '\r'];
+    const choose = (person: Person): Promise<Choices | null> => person.choose(found, ['npm run lint']);
+    expect(await answer(enters, choose)).toEqual(found);
+    for (const before of [0, 1, 2, 3, 4, 5]) expect(await answer([...enters.slice(0, before), key], choose)).toBeNull();
     expect(await answer([key], (person) => person.confirm('Write?'))).toBe(false);
+    expect(await answer([key], (person) => person.review('Write?', () => undefined))).toBe(false);
+  });
+
+  test('or not: what CI also runs is added, another agent has one kind of key, and a key shows the diff', async () => {
+    const chosen = await answer(['\r', '\r', ' ', '\r', '\u001B[B', '\r', '\r'], (person) =>
+      person.choose(found, ['npm run lint', 'npm run types']),
+    );
+    expect(chosen).toEqual({ ...found, verify: ['npm test', 'npm run lint'], agent: 'codex' });
+    let shown = 0;
+    const isAgreed = await answer(['d', 'y'], (person) =>
+      person.review('Write?', () => {
+        shown += 1;
+      }),
+    );
+    expect({ isAgreed, shown }).toEqual({ isAgreed: true, shown: 1 });
   });
 });
 
 test.each<[string, readonly string[], string]>([
   ['no terminal', [], 'there is no terminal'],
   ['a kind of key that is none', ['--yes', '--key', 'x'], '--key: expected'],
+  ['an agent that is none', ['--yes', '--agent', 'x'], '--agent: expected'],
   ['an expression as command', ['--yes', '--verify', '${{ secrets.X }}'], 'GitHub would evaluate'],
 ])('%s ends with 2', async (_, args, why) => {
   const { code, error } = await init(...args);

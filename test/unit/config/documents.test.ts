@@ -102,6 +102,8 @@ const OTHER_WORDS = [
   // An iteration that changes nothing but tests.
   'test-only',
   'copilot-instructions',
+  // An action of GitHub's.
+  'github-script',
   // Of actions/checkout.
   'fetch-depth',
   'persist-credentials',

@@ -18,6 +18,7 @@ describe('the name of a workflow that checks pull requests', () => {
     ['before a map', 'name: CI\non:\n  # of people\n  pull_request:\n    branches: [main]\n', 'CI'],
     ['before a push to every branch', 'name: CI\non:\n  push:\n    paths: [src/**]\n', 'CI'],
     ['with the key in quotes', 'name: CI\n"on":\n    pull_request:\n', 'CI'],
+    ['on the next line', 'name: >-\n  CI\non: pull_request\n', 'CI'],
     ['of Windows', 'name: CI\r\non:\r\n  pull_request:\r\n', 'CI'],
   ])('%s', (_what, text, name) => {
     expect(checkName(PATH, text + STEPS)).toEqual([name]);
@@ -31,7 +32,8 @@ describe('the name of a workflow that checks pull requests', () => {
     ['when another one ends', 'name: After\non:\n  workflow_run:\n    workflows: [pull_request]\n'],
     ['never', 'name: CI\n'],
     ['under a name that is an expression', 'name: ${{ github.ref }}\non: pull_request\n'],
-    ['under a name on the next lines', 'name: >-\n  CI\non: pull_request\n'],
+    ['under a name of several lines', 'name: |\n  CI\n  too\non: pull_request\n'],
+    ['of text that is not YAML', 'name: CI\non: [pull_request\n'],
   ])('none is watched that runs %s', (_when, text) => {
     expect(checkName(PATH, text + STEPS)).toEqual([]);
   });

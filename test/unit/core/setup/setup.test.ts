@@ -8,7 +8,7 @@ import { cmake, languages, make } from '../../../../src/core/setup/languages.ts'
 import { filesOf, type Choices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { removing, writing } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
-import { verifyOfStacks } from '../../../../src/core/setup/workflow.ts';
+import { proposedVerify } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
@@ -36,8 +36,11 @@ function projectOf(files: Files) {
 }
 
 function choicesFor(files: Files): Choices {
-  const verify = verifyOfStacks(projectOf(files).stacks);
-  return { shape: 'single', verify, key: 'api-key', action: null, prompt: false, label: 'ralph', leftTo: null };
+  const verify = proposedVerify(projectOf(files));
+  return {
+    ...{ shape: 'single', verify, agent: 'claude', key: 'api-key' },
+    ...{ action: null, prompt: false, label: 'ralph', leftTo: null },
+  };
 }
 
 function workflowOf(files: Files, choices = choicesFor(files)): string {
@@ -420,6 +423,105 @@ test('several modules of Go are set up once, with the newest version that one of
   expect(stepsOf(workflowOf(files)).slice(1, -1)).toEqual([
     { uses: 'actions/setup-go@v6', with: { 'go-version-file': 'b/go.mod', 'cache-dependency-path': '**/go.sum' } },
   ]);
+});
+
+test.each<[string, Files, object]>([
+  ['a recent one', { 'go.mod': 'module x\n\ngo 1.24\n' }, { 'go-version-file': 'go.mod' }],
+  ['one that fetches no newer tools', { 'go.mod': 'module x\n\ngo 1.15\n' }, { 'go-version': 'stable' }],
+  [
+    'an older one than another workflow',
+    { 'go.mod': 'module x\n\ngo 1.22\n', '.github/workflows/ci.yml': 'go-version: "1.25"\n' },
+    { 'go-version': '1.25' },
+  ],
+  [
+    'a newer one than another workflow',
+    { 'go.mod': 'module x\n\ngo 1.25\n', '.github/workflows/ci.yml': 'go-version: "1.22"\n' },
+    { 'go-version-file': 'go.mod' },
+  ],
+])('the Go of go.mod is %s', (_, files, given) => {
+  expect(stepsOf(workflowOf(files))[1]?.with).toEqual(given);
+});
+
+const WITH_SERVICES = `on: pull_request
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    strategy: { matrix: { db: [17, 18] } }
+    services:
+      db:
+        image: postgres:\${{ matrix.db }}
+        env: { POSTGRES_PASSWORD: local }
+        options: >-
+          --health-cmd pg_isready
+          --health-retries 5
+        ports: ['5432:5432', 80:80]
+    steps:
+      - uses: actions/checkout@v5
+        with: { submodules: true }
+      - uses: actions/setup-node@v5
+        with: { node-version: 24 }
+      - run: npm ci
+      - run: "npm test # all: of them"
+`;
+
+test('what CI starts, checks out and runs stands in the workflow, in a form that GitHub takes', async () => {
+  const files = { 'package.json': node(), '.gitmodules': '', '.github/workflows/ci.yml': WITH_SERVICES };
+  const text = workflowOf(files);
+  expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
+  const { services } = (parse(text) as { jobs: { ralph: { services: object } } }).jobs.ralph;
+  expect(services).toEqual({
+    db: {
+      image: 'postgres:18',
+      env: { POSTGRES_PASSWORD: 'local' },
+      options: '--health-cmd pg_isready --health-retries 5',
+      ports: ['5432:5432', '80:80'],
+    },
+  });
+  const steps = stepsOf(text);
+  expect(steps[0]?.with).toMatchObject({ submodules: true });
+  expect(steps.slice(1, -1)).toEqual([
+    { uses: 'actions/setup-node@v5', with: { 'node-version': '24' } },
+    { run: 'npm ci' },
+  ]);
+  expect(steps.at(-1)?.with).toMatchObject({
+    verify: 'npm ci\nnpm test # all: of them\n',
+    'allowed-hosts': 'localhost:5432',
+  });
+  const [, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
+  const action = setUp?.kind === 'whole' ? setUp.text : '';
+  expect(await problemsOfAction(action)).toEqual([]);
+  expect(action).toContain('- run: git submodule update --init\n');
+});
+
+test('services that only CI can start are left to a person', () => {
+  const text = WITH_SERVICES.replace('matrix.db }}', 'needs.plan.outputs.db }}');
+  const written = workflowOf({ 'package.json': node(), '.github/workflows/ci.yml': text });
+  expect(written).not.toMatch(/services:|allowed-hosts/);
+});
+
+test.each<[Choices['agent'], Choices['key'], string]>([
+  ['claude', 'api-key', 'anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}'],
+  ['claude', 'subscription', 'claude-code-oauth-token: ${{ secrets.CLAUDE_CODE_OAUTH_TOKEN }}'],
+  ['codex', 'subscription', 'openai-api-key: ${{ secrets.OPENAI_API_KEY }}'],
+  ['copilot', 'api-key', 'copilot-github-token: ${{ secrets.COPILOT_GITHUB_TOKEN }}'],
+])('the agent %s with %s needs %s', (agent, key, line) => {
+  for (const shape of ['single', 'three-jobs'] as const) {
+    const text = workflowOf({}, { ...choicesFor({}), agent, key, shape });
+    const [input = '', secret = ''] = line.split(': ');
+    expect(text).toContain(shape === 'single' ? `${line}\n` : `    secrets: { ${input}: '${secret}' }\n`);
+    expect(/^ +agent: (\S+)$/m.exec(text)?.[1]).toBe(agent === 'claude' ? undefined : agent);
+  }
+});
+
+test('the packages of a workspace stand in AGENT.md', () => {
+  const files = {
+    'package.json': node({ workspaces: ['packages/*'] }),
+    'packages/a/package.json': '{"name":"@x/a","scripts":{"test":"x"}}',
+  };
+  const notes = filesOf(projectOf(files), choicesFor(files), templates).find(({ path }) => path === '.ralph/AGENT.md');
+  expect(notes?.kind === 'whole' ? notes.text : '').toContain(
+    '- `packages/a/` (`@x/a`): test `npm run test -w @x/a`\n',
+  );
 });
 
 test("pnpm's version is in the manifest of its folder", () => {

@@ -1,0 +1,68 @@
+import { presentWorkflow, stepsByHand } from '../../core/setup/by-hand.ts';
+import type { Choices } from '../../core/setup/files.ts';
+import type { FileChange } from '../../core/setup/ownership.ts';
+import type { Project } from '../../core/setup/project.ts';
+import type { LeftToFile } from './left-to-file.ts';
+import type { SetupReport } from './setup-schema.ts';
+import type { Checkout } from './setup-world.ts';
+
+/** What init found, and what it does or would do. */
+export function setupReport(
+  facts: {
+    readonly project: Project;
+    readonly checkout: Extract<Checkout, { kind: 'open' }>;
+    readonly maxCostUsd: SetupReport['maxCostUsd'];
+    readonly left: LeftToFile | null;
+  },
+  choices: Choices,
+  { changes, workflow }: { readonly changes: readonly FileChange[]; readonly workflow: string },
+): SetupReport {
+  const { project, checkout, maxCostUsd, left } = facts;
+  const { home, defaultBranch, ignored } = checkout;
+  const steps = stepsByHand({
+    choices,
+    defaultBranch,
+    ignored: ignored.filter((path) => changes.some((change) => change.path === path)),
+    project,
+    settingProblems: left?.problems ?? [],
+    workflow: presentWorkflow(workflow),
+  });
+  return {
+    written: false,
+    project: {
+      stacks: project.stacks.map(
+        ({ language, folder, packageManager, frameworks, install, build, test, lint }) =>
+          ({ language, folder, packageManager, frameworks: [...frameworks], install, build, test, lint }) as const,
+      ),
+      layout: project.layout.kind,
+      defaultBranch,
+      taskFiles: [...project.taskFiles],
+      ralphWorkflow: project.ralphWorkflow,
+      workflows: [...project.workflows],
+      otherRalphs: [...project.otherRalphs],
+      ci: {
+        from: [...(project.learned?.from ?? [])],
+        offered: offeredChecks(project, choices.verify),
+        unread: [...project.unread],
+      },
+      packages: project.packages.map(({ folder, name }) => ({ folder, name })),
+    },
+    leftToFile: choices.leftTo === null ? null : { path: choices.leftTo.path, inputs: [...choices.leftTo.inputs] },
+    files: changes.map((change) => ({ path: change.path, change: change.kind, text: textAfter(change) })),
+    byHand: steps.map(({ what, path }) => ({
+      what,
+      url: path === null || home === null ? null : `${home.server}/${home.repository}${path}`,
+    })),
+    maxCostUsd,
+  };
+}
+
+/** Checks of CI that the commands do not contain. */
+export function offeredChecks({ learned }: Project, verify: readonly string[]): string[] {
+  return (learned?.offered ?? []).filter((line) => !verify.includes(line));
+}
+
+function textAfter(change: FileChange): string | null {
+  if ('after' in change) return change.after;
+  return change.kind === 'left' ? change.wanted : null;
+}

@@ -1,0 +1,111 @@
+/**
+ * The purpose of a command of CI. `tool` changes the machine, `install` brings the project's packages, `before` is
+ * anything else that tests may need, `slow` a test that needs more than a clean clone, `change` a command that changes
+ * the project itself, and `aside` one that proves nothing.
+ */
+export type Purpose = 'tool' | 'install' | 'build' | 'test' | 'slow' | 'check' | 'before' | 'change' | 'aside';
+
+/** A script of a step as separate commands; null: it is a program in shell, which no line of `verify` can repeat. */
+export function commandsOfScript(script: string): readonly string[] | null {
+  const lines = script
+    .replaceAll('\r', '')
+    .replaceAll(/\s*\\\n\s*/g, ' ')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#') && !/^set [-+]\w+( \w+)?$/.test(line));
+  if (lines.some((line) => PROGRAM.test(line) || hasOpenQuote(line))) return null;
+  // Folders and variables hold for the lines that follow.
+  if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
+    return [lines.join(' && ')];
+  return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));
+}
+
+const PROGRAM =
+  /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|function|select|\{|\}|\))(?:\s|;|$)|<<|;;|^\w+\s*\(\)|[|&(\\]$/;
+
+function hasOpenQuote(line: string): boolean {
+  const bare = line.replaceAll(/\\./g, '').replaceAll(/'[^']*'|"[^"]*"/g, '');
+  return /['"]/.test(bare);
+}
+
+const MANAGER = String.raw`(?:npm|pnpm|yarn|bun|poetry|composer|uv|cargo|bundle|deno|mix|pip)`;
+
+/** In order: the first pattern that a command matches tells its purpose. */
+const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
+  ['aside', /GITHUB_(?:OUTPUT|STEP_SUMMARY)/],
+  ['tool', /GITHUB_(?:ENV|PATH)/],
+  [
+    'aside',
+    /\b(?:publish|deploy|release|upload|codecov|coveralls|semantic-release|pkg-pr-new|changeset version|docker (?:push|login)|twine|goveralls)\b|^(?:gh|aws|gcloud|az|netlify|vercel|fly|heroku|terraform|kubectl|helm)\s/,
+  ],
+  [
+    'aside',
+    /^(?:echo|printf|uname|lscpu|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)/,
+  ],
+  [
+    'tool',
+    /\bsudo\b|\b(?:apt|apt-get|brew|rustup|corepack|pipx|pyenv|rbenv|sdkmanager|snap|dnf|apk)\s|^docker(?:-compose)?\s|^(?:psql|mysql|createdb|createuser|git config|git submodule|poetry (?:config|env|self)|mix local\.|gem install|go install|cargo (?:install|binstall)|dotnet tool install|yarn set version|uv (?:python|tool) install|chmod)\b|\b(?:npm|pnpm|yarn|bun) (?:install|i|add|global add) (?:-g|--global)\b|\b(?:pip|pip3|uv pip) install (?:-U |--upgrade )?(?:pip|setuptools|wheel|tox|nox|poetry|hatch|uv|pdm|pipenv|tox-uv|virtualenv)\b|^(?:npx|pnpm(?: exec)?|yarn|bunx) playwright install/,
+  ],
+  [
+    'change',
+    new RegExp(
+      `(?:[:-]fix|--fix|--write)\\b|^(?:${MANAGER}(?: pip)? (?:add|remove|rm|uninstall|require|upgrade|update|version)|bun update|sed -i|rm|mv|git (?:apply|checkout|commit|reset|clean|push|switch|merge|rebase|tag))\\b|^npm (?:i|install) (?!-|\\.)\\S`,
+    ),
+  ],
+  [
+    'install',
+    /^(?:python3? -m )?(?:npm (?:ci|install|i)|pnpm (?:install|i)|yarn(?: install)?(?: --\S+)*$|yarn install|bun (?:install|i)|(?:pip|pip3|uv pip) install|uv sync|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|hatch env create|bundle install|bundle config|composer (?:install|update)|mix deps\.get|go (?:mod (?:download|verify)|get)|cargo fetch|dotnet (?:restore|tool restore)|deno install|make (?:install|deps|install[-_]deps|setup|bootstrap)|lerna bootstrap|conan install|vcpkg install)\b/,
+  ],
+  [
+    'check',
+    /\b(?:lint\w*|eslint|oxlint|biome|editorconfig-checker|prettier|fmt|format(?:ting)?|mypy|pyright|pyrefly|ty check|type-?check\w*|typing|types?:check|check[-:]types|tsc|vue-tsc|clippy|vet|staticcheck|golangci-lint|ruff|black|isort|flake8|pylint|bandit|pre-commit|rubocop|standardrb|phpstan|psalm|phpcs|php-cs-fixer|credo|dialyzer|knip|spellcheck|cspell|codespell|typos|audit|licen[sc]e\w*|shellcheck|actionlint|hadolint|markdownlint|attw|publint|size-limit|manypkg|dedupe|check-unused|check-formatted|check-locked|dprint|ktlint\w*|detekt|spotless\w*|checkstyle\w*)\b/,
+  ],
+  [
+    'slow',
+    /\b(?:e2e|end-to-end|integration|playwright|cypress|browser|browserstack|smoke|bench(?:mark)?s?|fuzz\w*|mutation|infection|stryker)\b/,
+  ],
+  [
+    'test',
+    /\b(?:tests?|spec|specs|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck$)|^(?:npm|pnpm|yarn|bun) (?:run )?(?:ci|verify)$/,
+  ],
+  ['check', /\bcheck\b/],
+  ['aside', /\b(?:docs?|documentation|rdoc|yard|rustdoc|mkdocs|sphinx-build|jekyll)\b/],
+  [
+    'build',
+    /\b(?:build|compile|generate|codegen|assemble|package|prepare|bundle|transpile|dist)\b|^cmake\b|^make$|^(?:\.\/)?configure\b|^\.\/autogen\.sh\b|^ninja\b|^meson\b|\bprotoc\b/,
+  ],
+  ['aside', /version/i],
+];
+
+/** The purpose of a command; of several in one line, the one that comes first in this order. */
+export function purposeOf(command: string): Purpose {
+  const parts = command
+    .split(/ && | ; /)
+    .map((part) => part.trim().replace(VARIABLES, ''))
+    .filter((part) => !/^(?:cd|export|source|\.|pushd|popd)(?:\s|$)/.test(part));
+  const purposes = parts.map((part) => {
+    // An option may name a check that it turns off.
+    const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');
+    const isMet = ([purpose, pattern]: (typeof PURPOSES)[number]): boolean =>
+      pattern.test(purpose === 'check' || purpose === 'slow' ? bare : part);
+    return PURPOSES.find(isMet)?.[0] ?? 'before';
+  });
+  const order: readonly Purpose[] = ['aside', 'change', 'test', 'slow', 'check', 'build', 'install', 'tool'];
+  return order.find((purpose) => purposes.includes(purpose)) ?? 'before';
+}
+
+const VARIABLES = /^(?:[A-Za-z_]\w*=(?:'[^']*'|"[^"]*"|\S*)\s+)+/;
+
+/** Programs that the commands start and that an agent may need, by the names that a rule for tools can have. */
+export function programsOf(commands: readonly string[]): readonly string[] {
+  const words = commands.flatMap((command) =>
+    command
+      .split(/&&|\|\||[;|()]/)
+      .map((part) => part.trim().replace(VARIABLES, ''))
+      .flatMap((part) => /^(\.?[\w./-]+)(?:\s|$)/.exec(part)?.[1] ?? []),
+  );
+  return [...new Set(words)].filter((word) => !NO_PROGRAM.test(word));
+}
+
+const NO_PROGRAM =
+  /^(?:sudo|sh|bash|zsh|eval|exec|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|test|set|true|git|npx|bunx)$/;

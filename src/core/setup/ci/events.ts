@@ -1,0 +1,31 @@
+import { isRecord, type YamlMap } from './yaml-data.ts';
+
+/** The event of a workflow whose runs check changes; null: it checks none. */
+export type CheckingEvent = 'pull_request' | 'push';
+
+/** The event by which a workflow checks changes, of branches that are not the main one where it can choose. */
+export function checkingEvent(workflow: YamlMap): CheckingEvent | null {
+  const events = eventsOf(workflow);
+  if (events.has('pull_request') || events.has('merge_group')) return 'pull_request';
+  const push = events.get('push');
+  if (push === undefined) return null;
+  return isRecord(push) && 'tags' in push && !('branches' in push) ? null : 'push';
+}
+
+/** True for a workflow that runs for pull requests, or for pushes to every branch. */
+export function checksPullRequests(workflow: YamlMap): boolean {
+  const events = eventsOf(workflow);
+  const push = events.get('push');
+  const isEverywhere = events.has('push') && !(isRecord(push) && Object.keys(push).some((key) => FILTER.test(key)));
+  return events.has('pull_request') || isEverywhere;
+}
+
+/** Filters that keep pushes to most branches out. */
+const FILTER = /^(?:branches|tags)/;
+
+/** Events with their filters. */
+function eventsOf({ on }: YamlMap): ReadonlyMap<string, unknown> {
+  if (typeof on === 'string') return new Map([[on, null]]);
+  if (Array.isArray(on)) return new Map(on.map((event) => [String(event), null]));
+  return new Map(isRecord(on) ? Object.entries(on) : []);
+}

@@ -1,0 +1,279 @@
+import { oneLine } from '../../text/phrase.ts';
+import { commandsOfScript } from './commands.ts';
+import { checkingEvent } from './events.ts';
+import { mayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
+import { likeliestCombination } from './matrix.ts';
+import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, scalarText, textIn, type YamlMap } from './yaml-data.ts';
+
+/** Names and values, such as variables or inputs. */
+export type Pairs = readonly (readonly [string, string])[];
+
+/** A command of a job with what it needs; `folder`: `''` at the root. */
+export interface CiCommand {
+  readonly text: string;
+  readonly env: Pairs;
+  readonly folder: string;
+}
+
+/** A part of a job as init reads it; `steps` are those of a composite action of the repository. */
+export type CiStep =
+  | { readonly kind: 'run'; readonly command: CiCommand }
+  | { readonly kind: 'use'; readonly action: string; readonly inputs: Pairs; readonly env: Pairs }
+  | { readonly kind: 'local'; readonly action: string; readonly inputs: Pairs; readonly steps: readonly CiStep[] }
+  | { readonly kind: 'checkout'; readonly submodules: string; readonly isForeign: boolean }
+  | { readonly kind: 'download' }
+  /** An action or a line that init cannot take over. */
+  | { readonly kind: 'unread'; readonly what: string; readonly why: string; readonly isSetUp: boolean };
+
+/** A job that checks changes on Linux, with the values of one combination of its matrix. */
+export interface CiJob {
+  readonly path: string;
+  readonly id: string;
+  readonly name: string;
+  readonly needs: readonly string[];
+  readonly services: YamlMap;
+  readonly hasContainer: boolean;
+  readonly steps: readonly CiStep[];
+}
+
+const MAX_JOBS = 60;
+const MAX_STEPS = 100;
+const MAX_COMMAND_CHARS = 1000;
+const MAX_DEPTH = 3;
+
+/** Names that mean the same in a shell and in YAML as they look. */
+export const PLAIN_FOLDER = /^(?:[A-Za-z0-9_][\w.-]*)(?:\/[A-Za-z0-9_][\w.-]*)*$/;
+
+/** Reads the jobs of workflows that check changes. `texts` also has the actions of the repository. */
+export function checkingJobs(workflows: readonly string[], texts: ReadonlyMap<string, string>): readonly CiJob[] {
+  const found = workflows.flatMap((path) => {
+    const workflow = parseYamlMap(texts.get(path) ?? '');
+    const event = workflow === null ? null : checkingEvent(workflow);
+    if (workflow === null || event === null) return [];
+    const ref = event === 'push' ? 'refs/heads/main' : 'refs/pull/1/merge';
+    const github = { event_name: event, ref, workspace: '.', [OPEN]: null };
+    return jobsIn({ path, workflow, texts, contexts: { github, inputs: {} }, depth: 0 });
+  });
+  return found.slice(0, MAX_JOBS);
+}
+
+interface Place {
+  readonly path: string;
+  readonly workflow: YamlMap;
+  readonly texts: ReadonlyMap<string, string>;
+  readonly contexts: Contexts;
+  readonly depth: number;
+}
+
+function jobsIn(place: Place): readonly CiJob[] {
+  return entriesOf(mapIn(place.workflow, 'jobs')).flatMap(([id, job]) => (isRecord(job) ? jobOf(id, job, place) : []));
+}
+
+function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
+  const { path, workflow, texts, depth } = place;
+  const base: Contexts = { ...place.contexts, runner: { os: 'Linux', arch: 'X64', [OPEN]: null } };
+  const matrix = likeliestCombination(mapIn(job, 'strategy')['matrix'], base);
+  const contexts = matrix === null ? base : { ...base, matrix };
+  if (!mayHold(job['if'], contexts)) return [];
+  const called = textIn(job, 'uses');
+  if (called !== '') return depth < MAX_DEPTH ? calledJobs(called, job, { ...place, contexts }) : [];
+  const machine = Array.isArray(job['runs-on'])
+    ? job['runs-on'].map((label) => resolveValue(label, contexts))
+    : resolveValue(job['runs-on'], contexts);
+  if (/windows|macos/i.test(JSON.stringify(machine ?? ''))) return [];
+  const env = envOf([mapIn(workflow, 'env'), mapIn(job, 'env')], { contexts, known: [], missing: [] });
+  const needs = job['needs'];
+  return [
+    {
+      path,
+      id,
+      name: oneLine(textIn(job, 'name') || id, 80),
+      needs: typeof needs === 'string' ? [needs] : Array.isArray(needs) ? needs.map(String) : [],
+      services: resolvedMap(mapIn(job, 'services'), contexts),
+      hasContainer: job['container'] !== undefined,
+      steps: stepsOf(listIn(job, 'steps'), {
+        texts,
+        env,
+        defaults: [mapIn(mapIn(job, 'defaults'), 'run'), mapIn(mapIn(workflow, 'defaults'), 'run')],
+        depth: 0,
+      }),
+    },
+  ];
+}
+
+/** A mapping with its expressions resolved; those that are not known stay, as text. */
+function resolvedMap(map: YamlMap, contexts: Contexts): YamlMap {
+  return Object.fromEntries(
+    entriesOf(map).map(([key, value]) => {
+      if (isRecord(value)) return [key, resolvedMap(value, contexts)];
+      const list = Array.isArray(value) ? value.map((item: unknown) => resolveValue(item, contexts) ?? item) : null;
+      return [key, list ?? resolveValue(value, contexts) ?? value];
+    }),
+  );
+}
+
+/** The jobs of a reusable workflow of the repository; one of another repository is not read. */
+function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[] {
+  const path = localPath(called);
+  const workflow = parseYamlMap(place.texts.get(path ?? '') ?? '');
+  if (workflow === null || path === null) {
+    const step = {
+      kind: 'unread',
+      what: called,
+      why: 'it is a workflow of another repository',
+      isSetUp: false,
+    } as const;
+    return [
+      { path: place.path, id: 'uses', name: called, needs: [], services: {}, hasContainer: false, steps: [step] },
+    ];
+  }
+  const declared = mapIn(mapIn(mapIn(workflow, 'on'), 'workflow_call'), 'inputs');
+  const inputs = inputsOf(declared, mapIn(job, 'with'), place.contexts);
+  return jobsIn({ ...place, path, workflow, contexts: { ...place.contexts, inputs }, depth: place.depth + 1 });
+}
+
+/** Inputs as they are given, or by their defaults; one whose value is not known has none here, and so is unknown. */
+function inputsOf(declared: YamlMap, given: YamlMap, contexts: Contexts): YamlMap {
+  const names = [...new Set([...Object.keys(declared), ...Object.keys(given)])];
+  const values = names.flatMap((name) => {
+    const value = Object.hasOwn(given, name) ? resolveValue(given[name], contexts) : mapIn(declared, name)['default'];
+    return value === null ? [] : [[name, value ?? ''] as const];
+  });
+  return { ...Object.fromEntries(values), ...(values.length < names.length ? { [OPEN]: null } : {}) };
+}
+
+/** The path in the repository that a local `uses:` names; null: it names something elsewhere. */
+function localPath(uses: string): string | null {
+  return /^[.$]\/(.+?)\/?$/.exec(uses)?.[1] ?? null;
+}
+
+interface Env {
+  readonly contexts: Contexts;
+  readonly known: Pairs;
+  /** Variables without a value that is known, and the reason. */
+  readonly missing: Pairs;
+}
+
+function envOf(maps: readonly YamlMap[], { contexts, known, missing }: Env): Env {
+  const values = new Map(known);
+  const without = new Map(missing);
+  const current = (): Contexts => ({ ...contexts, env: { ...Object.fromEntries(values), [OPEN]: null } });
+  for (const [name, value] of maps.flatMap(entriesOf)) {
+    if (!/^[A-Za-z_]\w*$/.test(name) || isRecord(value) || Array.isArray(value)) continue;
+    const resolved = resolveText(scalarText(value), current());
+    if (resolved.kind === 'text' && !/\p{Cc}/u.test(resolved.text)) {
+      values.set(name, resolved.text);
+      without.delete(name);
+    } else {
+      values.delete(name);
+      without.set(name, resolved.kind === 'text' ? 'it has several lines' : resolved.why);
+    }
+  }
+  return { contexts: current(), known: [...values], missing: [...without] };
+}
+
+interface StepPlace {
+  readonly texts: ReadonlyMap<string, string>;
+  readonly env: Env;
+  readonly defaults: readonly YamlMap[];
+  readonly depth: number;
+}
+
+function stepsOf(steps: readonly unknown[], place: StepPlace): readonly CiStep[] {
+  return steps.slice(0, MAX_STEPS).flatMap((step) => {
+    // Before a run no step has an output: a cache misses.
+    const open = { ...place.env.contexts, steps: {} };
+    if (!isRecord(step) || !mayHold(step['if'], open) || step['continue-on-error'] === true) return [];
+    const env = envOf([mapIn(step, 'env')], place.env);
+    const uses = textIn(step, 'uses');
+    return uses === '' ? runSteps(step, { ...place, env }) : usedSteps(uses, step, { ...place, env });
+  });
+}
+
+function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiStep[] {
+  const { env, texts, depth } = place;
+  const given = mapIn(step, 'with');
+  const name = (/^[^@]+/.exec(uses)?.[0] ?? '').toLowerCase();
+  if (name === 'actions/checkout') {
+    const submodules = resolveValue(given['submodules'], env.contexts);
+    const isForeign = textIn(given, 'repository') !== '' && textIn(given, 'path') === '';
+    return [{ kind: 'checkout', submodules: scalarText(submodules), isForeign }];
+  }
+  if (name === 'actions/download-artifact') return [{ kind: 'download' }];
+  if (NO_SET_UP.test(name)) return [];
+  const local = localPath(uses);
+  const unread = (why: string): readonly CiStep[] => [{ kind: 'unread', what: oneLine(uses, 100), why, isSetUp: true }];
+  if (local === null && !(IS_SET_UP.test(name) && PLAIN_ACTION.test(uses))) return [];
+  const inputs: (readonly [string, string])[] = [];
+  for (const [key, value] of entriesOf(given)) {
+    if (!/^[A-Za-z][\w-]*$/.test(key) || NO_INPUT.test(key)) continue;
+    const resolved = resolveText(scalarText(value), env.contexts);
+    if (resolved.kind === 'unknown') return unread(resolved.why);
+    inputs.push([key, resolved.text]);
+  }
+  if (local === null) return [{ kind: 'use', action: withVersion(uses, texts), inputs, env: [] }];
+  const text = texts.get(`${local}/action.yml`) ?? texts.get(`${local}/action.yaml`);
+  const action = parseYamlMap(text ?? '');
+  if (action === null || !PLAIN_LOCAL.test(local)) return unread('its action.yml cannot be read');
+  const runs = mapIn(action, 'runs');
+  if (runs['using'] !== 'composite')
+    return IS_SET_UP.test(local) ? [{ kind: 'use', action: `./${local}`, inputs, env: [] }] : [];
+  if (depth >= MAX_DEPTH) return [];
+  const known = entriesOf(inputsOf(mapIn(action, 'inputs'), given, env.contexts));
+  // The inputs of an action are texts, whatever they look like.
+  const asTexts = Object.fromEntries(known.map(([key, value]) => [key, scalarText(value)]));
+  const contexts = { ...env.contexts, inputs: asTexts };
+  const steps = stepsOf(listIn(runs, 'steps'), { ...place, env: { ...env, contexts }, defaults: [], depth: depth + 1 });
+  return [{ kind: 'local', action: `./${local}`, inputs, steps }];
+}
+
+const PLAIN_ACTION = /^[\w.-]+(?:\/[\w.-]+)+@[\w./-]+$/;
+const PLAIN_LOCAL = /^[\w.-]+(?:\/[\w.-]+)*$/;
+const IS_SET_UP = /setup|set-up|install|toolchain|rust-cache/;
+const NO_SET_UP =
+  /^(?:actions\/(?:cache|upload-artifact|github-script|labeler|stale|deploy-pages|configure-pages)|docker\/|github\/codeql-action)/;
+/** Inputs that hold credentials, or that make an action install into the work tree. */
+const NO_INPUT = /token|^registry-url$|^bundler-cache$|^scope$/;
+
+/** An action that is pinned by a commit, with the version that its line names in a comment. */
+function withVersion(uses: string, texts: ReadonlyMap<string, string>): string {
+  if (!/@[0-9a-f]{40}$/.test(uses)) return uses;
+  for (const text of texts.values()) {
+    const at = text.indexOf(uses);
+    const version =
+      at < 0
+        ? undefined
+        : /^["']?[ \t]+#[ \t]*(v?\d[\w.]{0,20})/.exec(text.slice(at + uses.length, at + uses.length + 60))?.[1];
+    if (version !== undefined) return `${uses} # ${version}`;
+  }
+  return uses;
+}
+
+function runSteps(step: YamlMap, { env, defaults }: StepPlace): readonly CiStep[] {
+  const script = textIn(step, 'run');
+  const commands = commandsOfScript(script);
+  const unread = (what: string, why: string): CiStep => ({
+    kind: 'unread',
+    what: oneLine(what, 100),
+    why,
+    isSetUp: false,
+  });
+  const first = script.trim().split('\n')[0] ?? '';
+  const shell = [step, ...defaults].map((map) => textIn(map, 'shell')).find((text) => text !== '') ?? 'bash';
+  if (!/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${oneLine(shell, 20)}`)];
+  const written = [step, ...defaults].map((map) => textIn(map, 'working-directory')).find((text) => text !== '') ?? '';
+  const place = resolveText(written, env.contexts);
+  if (place.kind === 'unknown') return [unread(first, place.why)];
+  const folder = place.text.replaceAll(/^(?:\.\/)+|\/+$|^\.$/g, '');
+  if (folder !== '' && !PLAIN_FOLDER.test(folder)) return [unread(first, 'its folder is outside of the repository')];
+  if (commands === null) return [unread(first, 'it is a script, not a command')];
+  return commands.flatMap((command): readonly CiStep[] => {
+    const resolved = resolveText(command, env.contexts);
+    if (resolved.kind === 'unknown') return [unread(command, resolved.why)];
+    const text = (folder === '' ? resolved.text.replaceAll(/\$\{?GITHUB_WORKSPACE\}?/g, '$PWD') : resolved.text).trim();
+    const without = env.missing.find(([name]) => new RegExp(`\\$\\{?${name}\\b`).test(text));
+    if (without !== undefined) return [unread(text, `of the variable ${without[0]}: ${without[1]}`)];
+    if (/\p{Cc}/u.test(text) || text.length > MAX_COMMAND_CHARS) return [unread(text, 'it is longer than one line')];
+    return text === '' ? [] : [{ kind: 'run', command: { text, env: env.known, folder } }];
+  });
+}

@@ -1,0 +1,79 @@
+import { resolveValue, type Contexts } from './expressions.ts';
+import { entriesOf, isRecord, listIn, scalarText } from './yaml-data.ts';
+
+/** Values of a matrix for one job. */
+type Combination = Readonly<Record<string, unknown>>;
+
+const MAX_COMBINATIONS = 300;
+
+/** The combination of a matrix that is like a current machine with Linux; null: GitHub alone knows the matrix. */
+export function likeliestCombination(matrix: unknown, contexts: Contexts): Combination | null {
+  if (matrix === undefined || matrix === null) return {};
+  const known = resolveValue(matrix, contexts);
+  if (!isRecord(known)) return null;
+  const combinations = combinationsOf(known, contexts);
+  if (combinations === null) return null;
+  const allowed = combinations.filter((one) => !entriesOf(one).some(([, value]) => isElsewhere(value)));
+  const candidates = allowed.length > 0 ? allowed : combinations;
+  const score = (one: Combination): number =>
+    entriesOf(one).reduce(
+      (sum, [key, value]) => sum + rankOf(value, { key, others: candidates.map((other) => other[key]) }),
+      0,
+    );
+  return candidates.toSorted((a, b) => score(b) - score(a))[0] ?? {};
+}
+
+function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combination[] | null {
+  let found: readonly Combination[] = [{}];
+  const names = Object.keys(matrix).filter((name) => name !== 'include' && name !== 'exclude');
+  for (const name of names) {
+    const values = resolveValue(matrix[name], contexts);
+    if (!Array.isArray(values)) return null;
+    const known = values.map((value) => resolveValue(value, contexts));
+    found = found.flatMap((one) => known.map((value) => ({ ...one, [name]: value }))).slice(0, MAX_COMBINATIONS);
+  }
+  const fits = (one: Combination, part: Combination): boolean =>
+    entriesOf(part).every(([key, value]) => JSON.stringify(one[key]) === JSON.stringify(value));
+  const excluded = listIn(matrix, 'exclude').filter(isRecord);
+  found = found.filter((one) => !excluded.some((part) => fits(one, part)));
+  const extra: Combination[] = [];
+  for (const part of listIn(matrix, 'include').filter(isRecord)) {
+    const own = Object.fromEntries(entriesOf(part).filter(([key]) => names.includes(key)));
+    const isExtension = names.length > 0 && found.some((one) => fits(one, own));
+    if (!isExtension) extra.push(part);
+    else found = found.map((one) => (fits(one, own) ? { ...part, ...one } : one));
+  }
+  const all = [...(names.length === 0 && extra.length > 0 ? [] : found), ...extra];
+  return all.map((one) =>
+    Object.fromEntries(entriesOf(one).map(([key, value]) => [key, resolveValue(value, contexts)])),
+  );
+}
+
+/** True for a value that names another system than Linux, directly or below it. */
+function isElsewhere(value: unknown): boolean {
+  if (typeof value === 'string') return /\b(?:windows|macos|darwin|mingw|msvc|freebsd)/i.test(value);
+  return isRecord(value) && Object.values(value).some(isElsewhere);
+}
+
+/** The place of a value among those of its key: newer versions, and what is not an experiment, come first. */
+function rankOf(
+  value: unknown,
+  { key, others }: { readonly key: string; readonly others: readonly unknown[] },
+): number {
+  if (value === undefined) return 0;
+  if (typeof value === 'boolean') return value && /experiment|allow|continue|optional|fail/i.test(key) ? -2 : 0;
+  const version = versionOf(value);
+  if (version === null) return UNSETTLED.test(scalarText(value)) ? -2 : 0;
+  const versions = [...new Set(others.flatMap((other) => versionOf(other) ?? []))].sort((a, b) => a - b);
+  return 1 + versions.indexOf(version) / versions.length;
+}
+
+const UNSETTLED =
+  /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|bench|docs?\b|lint|\dt$/i;
+
+/** A version as a number that grows with it; null: it is not a plain version. */
+function versionOf(value: unknown): number | null {
+  const [, major, minor = '0', patch = '0'] = /^v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$/.exec(scalarText(value)) ?? [];
+  const part = (text: string): number => (text === 'x' ? 999 : Number(text));
+  return major === undefined ? null : (Number(major) * 1000 + part(minor)) * 1000 + part(patch);
+}

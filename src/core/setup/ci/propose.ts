@@ -1,0 +1,281 @@
+import type { CiProposal, Stack, Unread } from '../project.ts';
+import { programsOf, purposeOf, type Purpose } from './commands.ts';
+import type { CiCommand, CiJob, CiStep } from './jobs.ts';
+import { renderCommand, renderCommands, renderSetUp, renderSetUpCommand } from './render.ts';
+import type { YamlMap } from './yaml-data.ts';
+
+const MAX_OFFERED = 12;
+const MAX_OFFER_CHARS = 200;
+const MAX_UNREAD = 8;
+
+/** What the jobs of CI propose; null: none of them has a test that init can repeat. */
+export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]): CiProposal | null {
+  const read = jobs.map((job) => ({ job, plan: planOf(job) }));
+  const candidates = read
+    .filter(({ plan }) => plan.verify.some(({ purpose }) => isTest(purpose)))
+    .toSorted((a, b) => scoreOf(b, stacks) - scoreOf(a, stacks));
+  const [first] = candidates;
+  if (first === undefined || scoreOf(first, stacks) < MIN_SCORE) return null;
+  // Services in folders of their own are often tested by a job each.
+  const chosen = [first];
+  for (const { folder } of stacks) {
+    const covers = ({ plan }: typeof first): boolean => folder === '' || foldersOf(plan).has(folder);
+    const next = chosen.some(covers) ? undefined : candidates.find(covers);
+    if (next !== undefined) chosen.push(next);
+  }
+  const parts = chosen.map(({ job, plan }) => completed(plan, { job, jobs, stacks }));
+  const verify = unique(parts.flatMap(({ commands }) => renderCommands(commands.map(({ command }) => command))));
+  const others = read.filter((one) => !chosen.includes(one) && !NO_CHECK.test(`${one.job.path} ${one.job.id}`));
+  const actions = new Set(parts.flatMap(({ setUp }) => setUp.flatMap((step) => actionsOf(step))));
+  const texts = parts.flatMap(({ commands }) => commands.map(({ command }) => command.text));
+  const offered = unique([
+    ...chosen.flatMap(({ plan }) => plan.offered.map(({ command }) => renderCommand(command))),
+    ...others.flatMap(({ plan }) =>
+      offersOf(plan, { actions, texts, hasBuilds: parts.some(({ hasBuilds }) => hasBuilds) }),
+    ),
+  ]).filter((line) => !verify.includes(line) && line.length <= MAX_OFFER_CHARS);
+  return {
+    from: chosen.map(({ job }) => `${job.path} (${job.id})`),
+    setup: uniqueSteps(parts.flatMap(({ lines }) => lines)).flat(),
+    verify,
+    offered: offered.slice(0, MAX_OFFERED),
+    programs: programsOf(texts),
+    unread: unique(
+      chosen.flatMap(({ plan }) => plan.unread),
+      ({ what }) => what,
+    ).slice(0, MAX_UNREAD),
+    services: Object.assign({}, ...chosen.map(({ job }) => job.services)) as YamlMap,
+    submodules: submodulesOf(chosen.flatMap(({ job }) => flatten(job.steps))),
+    byFolder: commandsByFolder(
+      parts.flatMap(({ commands }) => commands),
+      offered,
+    ),
+  };
+}
+
+/** Lines of CI that could have been tests, had their values been known. */
+export function unreadTests(jobs: readonly CiJob[]): readonly Unread[] {
+  const found = jobs
+    .flatMap(({ steps }) => flatten(steps))
+    .flatMap((step) =>
+      step.kind === 'unread' && (step.isSetUp || ['test', 'slow', 'build'].includes(purposeOf(step.what)))
+        ? [step]
+        : [],
+    );
+  return unique(
+    found.map(({ what, why }) => ({ what, why })),
+    ({ what }) => what,
+  ).slice(0, MAX_UNREAD);
+}
+
+interface Purposeful {
+  readonly command: CiCommand;
+  readonly purpose: Purpose;
+}
+
+/** A job, sorted by what its steps are for. */
+interface Plan {
+  readonly setUp: readonly CiStep[];
+  readonly verify: readonly Purposeful[];
+  readonly offered: readonly Purposeful[];
+  readonly unread: readonly Unread[];
+  readonly isForeign: boolean;
+  readonly takesArtifacts: boolean;
+  /** True where an action that brings a tool cannot be taken over. */
+  readonly lacksTools: boolean;
+}
+
+function planOf({ steps }: CiJob): Plan {
+  const flat = flatten(steps);
+  const all = flat.flatMap((step) =>
+    step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],
+  );
+  // What follows a change of the project's packages tests something else.
+  const change = all.findIndex(
+    ({ purpose }, at) => purpose === 'change' && all.slice(0, at).some((one) => isTest(one.purpose)),
+  );
+  const before = change < 0 ? all : all.slice(0, change);
+  const hasTest = before.some(({ purpose }) => purpose === 'test');
+  const isProof = ({ purpose }: Purposeful): boolean => purpose === 'test' || (!hasTest && purpose === 'slow');
+  const last = before.findLastIndex(isProof);
+  const isNeeded = (one: Purposeful, at: number): boolean =>
+    at <= last &&
+    (isProof(one) ||
+      ['install', 'build', 'before'].includes(one.purpose) ||
+      // A tool in the home folder is not there in the agent's own.
+      (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b/.test(one.command.text)));
+  const unread = flat.flatMap((step) => (step.kind === 'unread' ? [step] : []));
+  const changes = before.flatMap(({ command, purpose }) =>
+    purpose === 'change' ? [{ what: command.text, why: 'it changes the files of the project' }] : [],
+  );
+  return {
+    setUp: steps,
+    verify: before.filter(isNeeded),
+    offered: before.filter((one) => one.purpose === 'check' || (one.purpose === 'slow' && !isProof(one))),
+    unread: [...unread.map(({ what, why }) => ({ what, why })), ...changes],
+    isForeign: flat.some((step) => step.kind === 'checkout' && step.isForeign),
+    takesArtifacts: flat.some(({ kind }) => kind === 'download'),
+    lacksTools: unread.some(({ isSetUp }) => isSetUp),
+  };
+}
+
+function flatten(steps: readonly CiStep[]): readonly CiStep[] {
+  return steps.flatMap((step) => (step.kind === 'local' ? flatten(step.steps) : [step]));
+}
+
+function isTest(purpose: Purpose): boolean {
+  return purpose === 'test' || purpose === 'slow';
+}
+
+const MIN_SCORE = 0;
+const IS_TEST_NAME = /\b(?:tests?|unit|specs?)\b/i;
+const IS_CI_NAME = /\b(?:ci|build|check|main|verify)\b/i;
+const IS_SPECIAL =
+  /e2e|integration|external|bench|fuzz|coverage|nightly|\bdocs?\b|example|compat|\bmin|msrv|publish|types?\b|typing|smoke|lint|release|deploy|canary|windows|macos|\bmac\b|wasm|cross|downstream|sanitiz|memcheck|valgrind/i;
+const NO_CHECK = /release|publish|deploy|pages|nightly|stale|label|codeql|depend|security|bench/i;
+
+function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, stacks: readonly Stack[]): number {
+  const names = `${job.path.replace(/^.*\//, '')} ${job.id} ${job.name}`.replaceAll('_', ' ');
+  const commands = plan.verify.map(({ command }) => command.text).join('\n');
+  const [main] = stacks;
+  const points: readonly (readonly [boolean, number])[] = [
+    [plan.verify.some(({ purpose }) => purpose === 'test'), 30],
+    [IS_TEST_NAME.test(names), 10],
+    [IS_CI_NAME.test(names), 5],
+    [IS_SPECIAL.test(names), -20],
+    [plan.isForeign, -100],
+    [plan.takesArtifacts, -3],
+    [plan.lacksTools, -5],
+    [job.hasContainer, -10],
+    [plan.unread.some(({ what }) => isTest(purposeOf(what))), -5],
+    [main !== undefined && toolPattern(main.packageManager).test(commands), 5],
+  ];
+  return points.reduce((sum, [holds, value]) => (holds ? sum + value : sum), 0);
+}
+
+function toolPattern(tool: string): RegExp {
+  const names: Readonly<Record<string, string>> = {
+    maven: 'mvn',
+    gradle: 'gradle',
+    bundler: 'bundle|rake|rspec',
+    pip: 'python|pytest|pip|tox|nox',
+  };
+  return new RegExp(`\\b(?:${names[tool] ?? tool})`);
+}
+
+function foldersOf({ verify }: Plan): ReadonlySet<string> {
+  return new Set(
+    verify.flatMap(({ command }) => [command.folder, /(?:^|&& )cd ([\w./-]+)/.exec(command.text)?.[1] ?? '']),
+  );
+}
+
+interface Completed {
+  readonly commands: readonly Purposeful[];
+  readonly setUp: readonly CiStep[];
+  /** True where other jobs build what this one tests. */
+  readonly hasBuilds: boolean;
+  /** The steps that set up, each as lines of YAML. */
+  readonly lines: readonly (readonly string[])[];
+}
+
+/** A plan with what its job takes from other jobs or from actions: builds, and the packages. */
+function completed(
+  plan: Plan,
+  { job, jobs, stacks }: { readonly job: CiJob; readonly jobs: readonly CiJob[]; readonly stacks: readonly Stack[] },
+): Completed {
+  const needed = plan.takesArtifacts ? jobs.filter(({ path, id }) => path === job.path && job.needs.includes(id)) : [];
+  const builds = needed.flatMap((one) =>
+    flatten(one.steps).flatMap((step): readonly Purposeful[] =>
+      step.kind === 'run' && purposeOf(step.command.text) === 'build'
+        ? [{ command: step.command, purpose: 'build' }]
+        : [],
+    ),
+  );
+  // Without the package that another job built, the tool builds it.
+  const verify = plan.verify.map((one) =>
+    plan.takesArtifacts && builds.length === 0
+      ? { ...one, command: { ...one.command, text: one.command.text.replace(/ --installpkg[ =]\S+/, '') } }
+      : one,
+  );
+  const installs = verify.filter(({ purpose }) => purpose === 'install');
+  const rest = verify.filter(({ purpose }) => purpose !== 'install');
+  const folders = new Set(rest.map(({ command }) => command.folder));
+  const bringsItself = rest.every(
+    ({ command, purpose }) => !isTest(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text),
+  );
+  const missing = stacks.flatMap((stack): readonly Purposeful[] =>
+    stack.install === null || bringsItself || !folders.has(stack.folder) || installs.length > 0
+      ? []
+      : [{ command: { text: stack.install, env: [], folder: stack.folder }, purpose: 'install' }],
+  );
+  const commands = builds.length === 0 ? [...missing, ...verify] : [...missing, ...installs, ...builds, ...rest];
+  const own = plan.setUp.flatMap(renderSetUp);
+  const hasTools = !plan.lacksTools && flatten(plan.setUp).some(({ kind }) => kind === 'use');
+  const tools = hasTools
+    ? []
+    : stacks.filter(({ folder, setup }) => folders.has(folder) && setup.length > 0).map(({ setup }) => setup);
+  const isInstalled = own.some(([line = '']) => /uses: \S*\/\S*install/.test(line));
+  return {
+    commands,
+    setUp: plan.setUp,
+    hasBuilds: builds.length > 0,
+    lines: [...tools, ...own, ...(isInstalled ? [] : missing.map(({ command }) => renderSetUpCommand(command)))],
+  };
+}
+
+function actionsOf(step: CiStep): readonly string[] {
+  if (step.kind === 'local') return [step.action, ...step.steps.flatMap(actionsOf)];
+  return step.kind === 'use' ? [step.action.replace(/@.*$/s, '')] : [];
+}
+
+/** The checks of another job that need no other tools than the set-up brings, with what they install first. */
+function offersOf(
+  plan: Plan,
+  given: { readonly actions: ReadonlySet<string>; readonly texts: readonly string[]; readonly hasBuilds: boolean },
+): readonly string[] {
+  const isSetUp = plan.setUp.flatMap(actionsOf).every((action) => given.actions.has(action));
+  const all = flatten(plan.setUp).flatMap((step) => (step.kind === 'run' ? [step.command] : []));
+  const isChanged = all.some(({ text }) => purposeOf(text) === 'change');
+  if (!isSetUp || isChanged || plan.isForeign || plan.lacksTools || (plan.takesArtifacts && !given.hasBuilds))
+    return [];
+  const installs = all
+    .filter(({ text }) => purposeOf(text) === 'install' && !given.texts.includes(text))
+    .map(renderCommand);
+  const checks = all
+    .filter(({ text }) => ['check', 'test', 'slow'].includes(purposeOf(text)) && !given.texts.includes(text))
+    .map(renderCommand);
+  return checks.map((check) => [...installs, check].join(' && '));
+}
+
+function commandsByFolder(commands: readonly Purposeful[], offered: readonly string[]): CiProposal['byFolder'] {
+  const folders = [...new Set(commands.map(({ command }) => command.folder))];
+  return new Map(
+    folders.map((folder) => {
+      const joined = (...purposes: readonly Purpose[]): string | null =>
+        unique(
+          commands
+            .filter((one) => one.command.folder === folder && purposes.includes(one.purpose))
+            .map(({ command }) => renderCommand({ ...command, folder: '' })),
+        ).join(' && ') || null;
+      const lint =
+        folder === '' ? (offered.find((line) => /lint|clippy|\bvet\b|credo|rubocop/.test(line)) ?? null) : null;
+      return [
+        folder,
+        { install: joined('install'), build: joined('build'), test: joined('test', 'slow'), lint },
+      ] as const;
+    }),
+  );
+}
+
+function submodulesOf(steps: readonly CiStep[]): CiProposal['submodules'] {
+  const given = steps.map((step) => (step.kind === 'checkout' ? step.submodules : ''));
+  return given.includes('recursive') ? 'recursive' : given.includes('true') ? 'true' : null;
+}
+
+function uniqueSteps(steps: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  return unique(steps, (lines) => (lines[0]?.startsWith('- uses: ') === true ? lines[0] : lines.join('\n')));
+}
+
+function unique<T>(list: readonly T[], keyOf: (item: T) => unknown = (item) => item): readonly T[] {
+  return [...new Map(list.map((item) => [keyOf(item), item])).values()];
+}

@@ -1,0 +1,83 @@
+import { purposeOf } from './commands.ts';
+import type { CiCommand, CiStep, Pairs } from './jobs.ts';
+
+/** A command as one line of `verify`, which starts at the root. */
+export function renderCommand({ text, env, folder }: CiCommand): string {
+  const pairs = telling(env).map(([name, value]) => `${name}=${shellText(value)}`);
+  const isSimple = !/&&|\|\||[;|()`]|^(?:cd|export|source)\s/.test(text);
+  const line =
+    pairs.length === 0 ? text : isSimple ? `${pairs.join(' ')} ${text}` : `export ${pairs.join(' ')} && ${text}`;
+  return folder === '' ? line : `(cd ${folder} && ${line})`;
+}
+
+/** Commands as lines of `verify`; those that share many variables in one line, which names them once. */
+export function renderCommands(commands: readonly CiCommand[]): readonly string[] {
+  const [first] = commands;
+  const shared = telling(first?.env ?? []).filter((pair) =>
+    commands.every(
+      ({ env, folder }) => folder === first?.folder && env.some((one) => one.join('=') === pair.join('=')),
+    ),
+  );
+  if (first === undefined || commands.length < 2 || shared.length < MANY) return commands.map(renderCommand);
+  const names = new Set(shared.map(([name]) => name));
+  const texts = commands.map(({ text, env }) =>
+    renderCommand({ text, env: env.filter(([name]) => !names.has(name)), folder: '' }),
+  );
+  return [renderCommand({ text: texts.join(' && '), env: shared, folder: first.folder })];
+}
+
+const MANY = 3;
+
+/** The steps that a step of CI becomes, each as lines of YAML; empty: it sets nothing up. */
+export function renderSetUp(step: CiStep): readonly (readonly string[])[] {
+  if (step.kind === 'use') return [usesLines(step.action, step.inputs)];
+  if (step.kind === 'run')
+    return ['tool', 'install'].includes(purposeOf(step.command.text)) ? [renderSetUpCommand(step.command)] : [];
+  if (step.kind !== 'local') return [];
+  // What checks out, builds or tests is taken apart: the job of the agent has its own checkout.
+  return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(renderSetUp);
+}
+
+function isSetUpOnly(step: CiStep): boolean {
+  if (step.kind === 'local') return step.steps.every(isSetUpOnly);
+  return (
+    step.kind === 'use' || (step.kind === 'run' && ['tool', 'install', 'aside'].includes(purposeOf(step.command.text)))
+  );
+}
+
+/** A command as a step of the set-up, as lines of YAML. */
+export function renderSetUpCommand({ text, env, folder }: CiCommand): readonly string[] {
+  const pairs = telling(env);
+  return [
+    `- run: ${PLAIN_COMMAND.test(text) ? text : JSON.stringify(text)}`,
+    ...(folder === '' ? [] : [`  working-directory: ${folder}`]),
+    ...(pairs.length === 0 ? [] : ['  env:', ...pairs.map(([name, value]) => `    ${name}: ${JSON.stringify(value)}`)]),
+  ];
+}
+
+/** Commands that YAML reads as they are written. */
+export const PLAIN_COMMAND = /^[A-Za-z./][\w ./&=-]*$/;
+
+function usesLines(action: string, inputs: Pairs): readonly string[] {
+  const given = inputs.filter(([, value]) => value !== '').map(([name, value]) => `    ${name}: ${inputText(value)}`);
+  return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];
+}
+
+/** YAML for a text: inputs are texts, so that only what looks like something else needs quotes. */
+function inputText(value: string): string {
+  return /^[A-Za-z][\w./-]*$/.test(value) && !/^(?:null|yes|no|on|off|y|n)$/i.test(value)
+    ? value
+    : JSON.stringify(value);
+}
+
+/** Variables that change what a command does, rather than how CI shows or stores it. */
+function telling(env: Pairs): Pairs {
+  return env.filter(([name, value]) => value !== '' && !NOISE.test(name));
+}
+
+const NOISE =
+  /^(?:CI|OS|PYTHON|NODE|JAVA|RUBY|PHP|CONTEXT|HUSKY|COVERAGE_FILE|RUST_BACKTRACE|UV_(?:NO_PROGRESS|PYTHON_PREFERENCE|PYTHON)|(?:ACTIONS|GITHUB|PIP|MINVER|CODECOV|CICD)_?\w*|\w*_?VERSION|\w*(?:COLORS?|TELEMETRY\w*|NOLOGO|CACHE\w*))$/;
+
+function shellText(value: string): string {
+  return /^[\w./:=,@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,361 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { purposeOf, commandsOfScript, programsOf } from '../../../../src/core/setup/ci/commands.ts';
+import { mayHold, resolveText } from '../../../../src/core/setup/ci/expressions.ts';
+import { likeliestCombination } from '../../../../src/core/setup/ci/matrix.ts';
+import { detectProject } from '../../../../src/core/setup/detect.ts';
+import type { Project } from '../../../../src/core/setup/project.ts';
+
+const CI = '.github/workflows/ci.yml';
+
+type Files = Readonly<Record<string, string>>;
+
+const NODE: Files = { 'package.json': '{"scripts":{"test":"x"}}', 'package-lock.json': '' };
+
+/** What init learns of a repository with this workflow and these other files. */
+function learn(workflow: string, files: Files = {}, root = NODE): Project {
+  const all = { ...root, [CI]: workflow, ...files };
+  return detectProject({ paths: Object.keys(all), texts: new Map(Object.entries(all)), executable: [] });
+}
+
+/** A workflow for pull requests with one job; `more` stands beside its steps. */
+const oneJob = (steps: string, more = ''): string =>
+  `on: [push, pull_request]\njobs:\n  test:\n    runs-on: ubuntu-latest\n${more}    steps:\n${steps}`;
+
+const stepsIn = (project: Project): unknown => parse((project.learned?.setup ?? []).join('\n')) as unknown;
+
+describe('a job that tests', () => {
+  test('says what verify is: install, what tests need, and the tests; the rest is offered or left out', () => {
+    const { learned, stacks } = learn(
+      oneJob(`      - uses: actions/checkout@v5
+      - uses: actions/setup-node@v5
+        with: { node-version: 24, cache: npm, token: x }
+      - run: npm ci
+      - run: npm run lint
+      - run: npm run generate
+      - run: npm test
+      - run: npm run e2e
+      - uses: codecov/codecov-action@v5
+      - run: npx semantic-release publish
+`),
+    );
+    expect(learned).toMatchObject({
+      from: [`${CI} (test)`],
+      verify: ['npm ci', 'npm run generate', 'npm test'],
+      offered: ['npm run lint', 'npm run e2e'],
+    });
+    expect(parse((learned?.setup ?? []).join('\n'))).toEqual([
+      { uses: 'actions/setup-node@v5', with: { 'node-version': '24', cache: 'npm' } },
+      { run: 'npm ci' },
+    ]);
+    expect(stacks[0]).toMatchObject({
+      install: 'npm ci',
+      build: 'npm run generate',
+      test: 'npm test',
+      lint: 'npm run lint',
+    });
+  });
+
+  test('is the one for Linux with the newest versions, whatever the order of the matrix', () => {
+    const more = `    strategy:
+      matrix:
+        os: [windows-latest, ubuntu-latest]
+        node: [20.x, 24.x, 22.x]
+        include:
+          - { os: ubuntu-latest, node: 26.x, experimental: true }
+          - { os: macos-latest, node: 26.x }
+`;
+    const steps =
+      '      - uses: actions/setup-node@v5\n        with:\n          node-version: ${{ matrix.node }}\n      - run: npm test\n';
+    const workflow = oneJob(steps, more).replace('runs-on: ubuntu-latest', 'runs-on: ${{ matrix.os }}');
+    expect(stepsIn(learn(workflow))).toMatchObject([{ with: { 'node-version': '24.x' } }, { run: 'npm ci' }]);
+  });
+
+  test('takes the conditions of its steps into account', () => {
+    const steps = `      - run: npm run a-test
+        if: matrix.coverage
+      - run: npm run b-test
+        if: \${{ !matrix.coverage }}
+      - run: npm run c-test
+        if: failure()
+      - run: npm run d-test
+        if: github.event_name == 'push' && github.ref == 'refs/heads/main'
+      - run: npm ci
+        if: steps.cache.outputs.cache-hit != 'true'
+      - run: npm run f-test
+        if: needs.changes.outputs.code == 'true'
+`;
+    expect(learn(oneJob(steps)).learned?.verify).toEqual(['npm run b-test', 'npm ci', 'npm run f-test']);
+  });
+
+  test('runs where and as it says: folder, variables and shell', () => {
+    const steps = `      - run: npm test
+        env: { LABEL: "it's me" }
+      - run: npm run test:shape
+        shell: pwsh
+`;
+    const more = '    env: { DB: sqlite, FORCE_COLOR: 1 }\n    defaults: { run: { working-directory: ./web } }\n';
+    const project = learn(oneJob(steps, more), { 'web/package.json': '{}' });
+    expect(project.learned?.verify).toEqual([`(cd web && DB=sqlite LABEL='it'\\''s me' npm test)`]);
+    expect(project.unread).toEqual([{ what: 'npm run test:shape', why: 'its shell is pwsh' }]);
+  });
+
+  test('whose values only CI knows is not proposed, and init says so', () => {
+    const steps = `      - run: npm test
+        env: { KEY: "\${{ secrets.KEY }}" }
+      - run: npm run live-test -- $KEY
+        env: { KEY: "\${{ secrets.KEY }}" }
+      - run: npm run tests -- \${{ needs.plan.outputs.shard }}
+      - run: |
+          if [ -f x ]; then npm test; fi
+`;
+    const { learned, unread } = learn(oneJob(steps));
+    expect(learned?.verify).toEqual(['npm ci', 'npm test']);
+    expect(unread).toEqual([
+      { what: 'npm run live-test -- $KEY', why: 'of the variable KEY: it needs a secret' },
+      {
+        what: 'npm run tests -- ${{ needs.plan.outputs.shard }}',
+        why: 'only a run of CI knows needs.plan.outputs.shard',
+      },
+      { what: 'if [ -f x ]; then npm test; fi', why: 'it is a script, not a command' },
+    ]);
+  });
+
+  test.each([
+    ['on Windows', 'runs-on: windows-latest'],
+    ['on a schedule alone', 'runs-on: ubuntu-latest', 'on: { schedule: [{ cron: "1 * * * *" }] }'],
+    ['for tags alone', 'runs-on: ubuntu-latest', 'on: { push: { tags: [v*] } }'],
+  ])('%s says nothing', (_, machine, on = 'on: pull_request') => {
+    const workflow = `${on}\njobs:\n  test:\n    ${machine}\n    steps:\n      - run: npm run special-test\n`;
+    expect(learn(workflow).learned).toBeNull();
+  });
+
+  test('builds what it takes from another job as an artifact', () => {
+    const workflow = `on: pull_request
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    steps: [{ run: npm ci }, { run: npm run build }, { uses: actions/upload-artifact@v5 }]
+  test:
+    needs: build
+    runs-on: ubuntu-latest
+    steps: [{ uses: actions/download-artifact@v5 }, { run: npm ci }, { run: npm test }]
+  lint:
+    runs-on: ubuntu-latest
+    steps: [{ run: npm ci }, { run: npm run lint }]
+`;
+    expect(learn(workflow).learned).toMatchObject({
+      verify: ['npm ci', 'npm run build', 'npm test'],
+      offered: ['npm run lint'],
+    });
+  });
+
+  test('of a whole service in its folder is proposed beside the others, and its packages are installed', () => {
+    const job = (name: string, run: string): string =>
+      `  ${name}:\n    runs-on: ubuntu-latest\n    defaults: { run: { working-directory: ${name} } }\n    steps: [{ run: ${run} }]\n`;
+    const files = { 'web/package.json': '{}', 'web/package-lock.json': '', 'api/go.mod': '' };
+    const project = learn(
+      `on: pull_request\njobs:\n${job('web', 'npm test')}${job('api', 'go test ./...')}`,
+      files,
+      {},
+    );
+    expect(project.learned?.verify).toEqual(
+      expect.arrayContaining(['(cd web && npm ci)', '(cd web && npm test)', '(cd api && go test ./...)']),
+    );
+  });
+
+  test('has variables in common: one line names them once', () => {
+    const more = '    env: { A: 1, B: two words, C: 3 }\n';
+    expect(learn(oneJob('      - run: npm ci\n      - run: npm test\n', more)).learned?.verify).toEqual([
+      "export A=1 B='two words' C=3 && npm ci && npm test",
+    ]);
+  });
+});
+
+describe('actions and workflows of the repository', () => {
+  const composite = (steps: string): string =>
+    `inputs: { version: { default: 22 } }\nruns:\n  using: composite\n  steps:\n${steps}`;
+  const uses = oneJob(
+    '      - uses: actions/checkout@v5\n      - uses: ./.github/actions/prepare\n        with: { version: 24 }\n      - run: npm test\n',
+  );
+  const node =
+    '    - uses: actions/setup-node@v5\n      with: { node-version: "${{ inputs.version }}" }\n    - run: npm ci\n      shell: bash\n';
+
+  test('that set up stay as they are', () => {
+    const project = learn(uses, { '.github/actions/prepare/action.yml': composite(node) });
+    expect(stepsIn(project)).toEqual([{ uses: './.github/actions/prepare', with: { version: '24' } }]);
+    expect(project.learned?.verify).toEqual(['npm ci', 'npm test']);
+  });
+
+  test('that check out are taken apart', () => {
+    const steps = `    - uses: actions/checkout@v5\n${node}    - run: npm run build\n      shell: bash\n`;
+    const project = learn(uses, { '.github/actions/prepare/action.yaml': composite(steps) });
+    expect(stepsIn(project)).toEqual([
+      { uses: 'actions/setup-node@v5', with: { 'node-version': '24' } },
+      { run: 'npm ci' },
+    ]);
+    expect(project.learned?.verify).toEqual(['npm ci', 'npm run build', 'npm test']);
+  });
+
+  test('that are called are read, with their inputs; those of others are not', () => {
+    const caller =
+      'on: pull_request\njobs:\n  unit:\n    uses: ./.github/workflows/unit.yml\n    with: { script: "test:unit" }\n';
+    const called = oneJob('      - run: npm run ${{ inputs.script }}\n').replace(
+      'on: [push, pull_request]',
+      'on:\n  workflow_call:\n    inputs: { script: { type: string } }',
+    );
+    expect(learn(caller, { '.github/workflows/unit.yml': called }).learned?.verify).toEqual([
+      'npm ci',
+      'npm run test:unit',
+    ]);
+    expect(learn(caller.replace('./.github', 'acme/ci/.github').replace('unit.yml', 'unit.yml@v1')).learned).toBeNull();
+  });
+
+  test('with an input that only CI knows are replaced by the set-up of the language', () => {
+    const steps =
+      '      - uses: actions/setup-node@v5\n        with: { node-version: "${{ vars.NODE }}" }\n      - run: npm test\n';
+    const project = learn(oneJob(steps));
+    expect(stepsIn(project)).toMatchObject([{ with: { 'node-version': 'lts/*' } }, { run: 'npm ci' }]);
+    expect(project.unread).toEqual([{ what: 'actions/setup-node@v5', why: 'only a run of CI knows vars.NODE' }]);
+  });
+});
+
+test.each<[string, string, Files, string | null]>([
+  [
+    'CI takes them',
+    '      - uses: actions/checkout@v5\n        with: { submodules: recursive }\n      - run: npm test\n',
+    { '.gitmodules': '' },
+    'recursive',
+  ],
+  ['CI leaves them out', '      - uses: actions/checkout@v5\n      - run: npm test\n', { '.gitmodules': '' }, null],
+  ['CI says nothing', '      - run: make deploy\n', { '.gitmodules': '' }, 'recursive'],
+  ['there are none', '      - run: npm test\n', {}, null],
+])('submodules where %s', (_, steps, files, submodules) => {
+  expect(learn(oneJob(steps), files).submodules).toBe(submodules);
+});
+
+test('packages of a workspace are named with the commands of their own', () => {
+  const files = {
+    'package.json': '{"workspaces":["packages/*"],"scripts":{"test":"x"}}',
+    'packages/a/package.json': '{"name":"@x/a","scripts":{"test":"x","build":"y"}}',
+    'packages/b/package.json': '{"name":"b; id"}',
+    'packages/c/package.json': '{"name":"c"}',
+  };
+  expect(learn('', files).packages).toEqual([
+    {
+      folder: 'packages/a',
+      name: '@x/a',
+      commands: [
+        ['Build', 'npm run build -w @x/a'],
+        ['Test', 'npm run test -w @x/a'],
+      ],
+    },
+    { folder: 'packages/c', name: 'c', commands: [] },
+  ]);
+});
+
+test.each([
+  ['npm ci', 'install'],
+  ['python -m pip install -e .[dev]', 'install'],
+  ['pip install tox', 'tool'],
+  ['sudo apt-get install -y libpq-dev', 'tool'],
+  ['composer remove phpstan/phpstan --dev', 'change'],
+  ['yarn lint:fix', 'change'],
+  ['mix format --check-formatted', 'check'],
+  ['mix deps.unlock --check-unused', 'check'],
+  ['tox run -e typing', 'check'],
+  ['cargo clippy --all-targets', 'check'],
+  ['mvn -B verify -Dcheckstyle.skip', 'test'],
+  ['./gradlew build -x checkstyleMain', 'test'],
+  ['RICHGO_FORCE_COLOR=1 PATH=$HOME/go/bin:$PATH make richtest', 'test'],
+  ['cd build && ctest', 'test'],
+  ['bundle exec rake', 'test'],
+  ['npm run e2e', 'slow'],
+  ['pnpm -r build', 'build'],
+  ['node scripts/set-version.mjs 1', 'aside'],
+  ['make docs', 'aside'],
+  ['echo "npm test"', 'aside'],
+  ['go install example.org/x@latest', 'tool'],
+  ['node scripts/seed.js', 'before'],
+])('%s is for: %s', (command, purpose) => {
+  expect(purposeOf(command)).toBe(purpose);
+});
+
+test.each<[string, readonly string[] | null]>([
+  ['a\n# b\n\nset -ex\nmkdir out \\\n  -p\n', ['a', 'mkdir -p out -p']],
+  ['cd x\nmake test\n', ['cd x && make test']],
+  ['for f in *; do\n  x\ndone\n', null],
+  ['cat <<E\nx\nE\n', null],
+  ["echo 'a\nb'\n", null],
+])('the script %j is the commands %j', (script, commands) => {
+  expect(commandsOfScript(script)).toEqual(commands);
+});
+
+test('programs are what starts, without variables, shells and what is not a program', () => {
+  expect(programsOf(['A=1 uv run x && cd y && make test', 'sudo rm x', 'export B=2 && ./build'])).toEqual([
+    'uv',
+    'make',
+    './build',
+  ]);
+});
+
+test.each<[string, string | null]>([
+  ['${{ matrix.a }}-x', '1-x'],
+  ["${{ matrix.none || format('py{0}', matrix.a) }}", 'py1'],
+  ["${{ matrix.b.c == 'D' && 'yes' || 'no' }}", 'yes'],
+  ["${{ contains(fromJSON('[\"a\"]'), 'A') }}", 'true'],
+  ['${{ secrets.X }}', null],
+  ['${{ matrix.a', null],
+  ['${{ 1 + 1 }}', null],
+])('the text %j is %j', (text, resolved) => {
+  const found = resolveText(text, { matrix: { a: 1, b: { c: 'd' } } });
+  expect(found.kind === 'text' ? found.text : null).toBe(resolved);
+});
+
+test('no text makes an expression or a workflow throw, and nothing of it becomes more than one line or an expression', () => {
+  const word = fc.constantFrom(
+    '${{',
+    '}}',
+    'matrix',
+    '.',
+    "'",
+    '(',
+    ')',
+    '&&',
+    '||',
+    '!',
+    '==',
+    'a',
+    '[',
+    ']',
+    '\n',
+    'npm test',
+    '"',
+    '`$(id)`',
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.array(word).map((words) => words.join(' ')),
+      ),
+      (text) => {
+        mayHold(text, { matrix: {} });
+        resolveText(text, { matrix: {} });
+        likeliestCombination(text, {});
+        const steps = [
+          { run: `npm test ${text}` },
+          { uses: `a/setup-x@${text}`, with: { x: text } },
+          { run: 'npm ci', env: { A: text } },
+        ];
+        const { learned } = learn(JSON.stringify({ on: 'push', jobs: { test: { steps } } }));
+        for (const line of [...(learned?.verify ?? []), ...(learned?.setup ?? [])])
+          expect(line).not.toMatch(/\p{Cc}|\$\{\{/u);
+        const parsed = parse((learned?.setup ?? []).join('\n')) as readonly object[] | null;
+        for (const step of parsed ?? [])
+          expect(['uses', 'with', 'run', 'env']).toEqual(expect.arrayContaining(Object.keys(step)));
+      },
+    ),
+  );
+});
