@@ -81,6 +81,11 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
   }
 }
 
+/** Keeps of the orders about a thing the newest one, which is the one that holds. */
+export function holdingOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
+  return orders.filter((order, at) => orders.findLastIndex((one) => subjectOf(one) === subjectOf(order)) === at);
+}
+
 /** The tasks that a retry gives their attempts again; of what was asked of the pull request its rounds, if that is named. */
 export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];

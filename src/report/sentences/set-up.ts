@@ -36,7 +36,11 @@ export function setUpLines(findings: readonly Finding[]): readonly string[] {
 export function renderSetUp(findings: readonly Finding[]): string {
   const several = namesPlaces(findings);
   const items = (...kinds: readonly Finding['kind'][]): readonly string[] =>
-    kinds.flatMap((wanted) => foldUnseen(findings).filter(({ kind }) => kind === wanted).map((found) => item(found, several)));
+    kinds.flatMap((wanted) =>
+      foldUnseen(findings)
+        .filter(({ kind }) => kind === wanted)
+        .map((found) => item(found, several)),
+    );
   const good = items('ok');
   const others = items('problem', 'warning', 'unchecked');
   return [
