@@ -5,7 +5,7 @@ import { overflowing } from '../core/local/committed-files.ts';
 import { logInstant } from '../core/local/status-document.ts';
 import { terminalLine } from '../core/text/phrase.ts';
 import { messageOf } from '../errors.ts';
-import type { Log } from '../ports/machine.ts';
+import type { Log, Tone } from '../ports/machine.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
 /**
@@ -111,9 +111,9 @@ export function createTerminalLog({
     files.line(level, lines.join('\n'));
   };
   return {
-    info: (text) => {
+    info: (text, tone) => {
       if (isInGroup) heard(terminalLine(redact(text), 200));
-      say('INFO', text, (line) => (isInGroup ? painted('2', line) : line));
+      say('INFO', text, (line) => (tone === undefined ? line : painted(TONES[tone], line)));
     },
     warning: (text) => {
       say('WARN', text, (line) => painted('33', `! ${line}`));
@@ -138,3 +138,6 @@ export function createTerminalLog({
 }
 
 const MAX_LINE_CHARS = 2_000;
+
+/** SGR codes: a verdict has a colour and weight, an agent's words are dim. */
+const TONES: Readonly<Record<Tone, string>> = { good: '1;32', bad: '1;31', heading: '1', words: '2' };

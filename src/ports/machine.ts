@@ -6,9 +6,12 @@ export interface Clock {
 /** Waits for `ms`; settles early when the signal is aborted, and never rejects. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
+/** How a line stands out where there are colours; `words` are the agent's, which stand back. */
+export type Tone = 'good' | 'bad' | 'heading' | 'words';
+
 /** The job log. The adapter cleans text of workflow commands and redacts it. */
 export interface Log {
-  info(text: string): void;
+  info(text: string, tone?: Tone): void;
   warning(text: string): void;
   error(text: string): void;
   /** Runs `body` in one collapsible group; groups do not nest. */

@@ -50,7 +50,7 @@ async function runCommands(options: VerifierOptions, { timeoutMs, signal }: Boun
     if (end.kind === 'cancelled') return { kind: 'not-run' };
     if (end.kind !== 'exited' || end.code !== 0)
       return failure(command, end, { tail, durationMs: elapsed(), log: options.log });
-    options.log.info(`verify passed: ${logLine(command, 200)}`);
+    options.log.info(`verify passed: ${logLine(command, 200)}`, 'good');
   }
   return { kind: 'passed', durationMs: elapsed() };
 }
@@ -62,7 +62,7 @@ function failure(
   end: ShellEnd,
   { tail, durationMs, log }: { readonly tail: string; readonly durationMs: number; readonly log: Log },
 ): Verification {
-  log.info(`verify failed: ${logLine(command, 200)} ${describeEnd(end)}`);
+  log.info(`verify failed: ${logLine(command, 200)} ${describeEnd(end)}`, 'bad');
   for (const line of tail.split('\n').slice(-20)) log.info(`  ${logLine(line, 300)}`);
   return {
     kind: 'failed',

@@ -1,8 +1,9 @@
+import type { JournalEntry } from '../core/journal/journal.ts';
 import { countTasks } from '../core/tasks/queue.ts';
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import { loop } from '../loop/loop.ts';
-import type { Log } from '../ports/machine.ts';
+import type { Log, Tone } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
 import { handOverLine } from '../report/sentences/lane-status.ts';
 import { agentNamesOf, sha256 } from './agents.ts';
@@ -75,7 +76,12 @@ function narrateTo(log: Log): LoopDeps['narrate'] {
   return (entry, { tasks, state, journal }) => {
     const { done, all } = countTasks(tasks, state.tasks);
     for (const line of handOverLine(entry, journal.at(-2) ?? null)) log.info(line);
-    log.info(renderIterationEnd(entry));
+    log.info(renderIterationEnd(entry), toneOf(entry));
     log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
   };
+}
+
+function toneOf({ verdict }: JournalEntry): Tone {
+  if (verdict.taskDone) return 'good';
+  return verdict.progress ? 'heading' : 'bad';
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { renderSpokenText } from '../../core/analysis/spoken-text.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import { logLine } from '../../processes/log-line.ts';
 import type { CallEvent } from '../cli/stall-watch.ts';
@@ -119,7 +120,7 @@ export function callEventOf(event: StreamEvent): CallEvent {
 function describe(event: StreamEvent): string {
   switch (event.kind) {
     case 'text':
-      return `${event.nested ? 'subagent: ' : ''}${event.text}`;
+      return `${event.nested ? 'subagent: ' : ''}${renderSpokenText(event.text)}`;
     case 'tool-use':
       return `${event.nested ? 'subagent: ' : ''}→ ${event.name} ${event.input}`;
     case 'tool-result':

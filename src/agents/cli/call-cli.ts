@@ -88,7 +88,7 @@ export async function callCli(
       watch.see(event);
       linger.see(event);
       if (event.kind === 'servers') event.failed.forEach((name) => failedServers.add(name));
-      if (event.line !== '' && !isSaid) options.log.info(event.line);
+      if (event.line !== '' && !isSaid) options.log.info(event.line, 'words');
     },
   });
   const stderr = createTail(8 * 1024);

@@ -1,3 +1,4 @@
+import { renderSpokenText } from '../../core/analysis/spoken-text.ts';
 import { logLine } from '../../processes/log-line.ts';
 import type { AgentEvent, Dialect, Failure } from '../reading/agent-event.ts';
 import { classifyFailure, resetOf, usageLimitOf } from '../reading/failure.ts';
@@ -53,7 +54,7 @@ function callEventOf(event: AgentEvent): CallEvent {
 function describe(event: AgentEvent): string {
   switch (event.kind) {
     case 'text':
-      return event.text;
+      return renderSpokenText(event.text);
     case 'tool-use':
       return `→ ${event.tool} ${event.command ?? ''}`;
     case 'tool-result':

@@ -55,7 +55,14 @@ const lane = z.object({
     .object({ id: z.string(), startedAt: instant, lastUsedAt: instant, taskId: z.string().nullable() })
     .nullable(),
   currentTask: z.string().nullable(),
-  tasks: z.array(z.object({ id: z.string(), state: z.enum(taskStates), attempts: count })),
+  tasks: z.array(
+    z.object({
+      id: z.string(),
+      title: z.string().nullable().describe('null: the state does not have it.'),
+      state: z.enum(taskStates),
+      attempts: count,
+    }),
+  ),
   lastRun: z
     .object({
       outcome: z.string(),

@@ -1,10 +1,15 @@
 import { openedBy } from '../../core/others/left-circuit.ts';
 import { renderSettings } from '../../core/settings/effective.ts';
-import { isLaneId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
+import { holdingOrders } from '../../core/sharing/orders.ts';
+import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
+import { isLaneId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
+import { tasksDone } from '../../core/tasks/queue.ts';
+import { nameOfTask } from '../../core/tasks/task.ts';
 import { andMore, cut } from '../../core/text/phrase.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import { renderContinuation } from '../../report/next/step.ts';
+import { progressBar } from '../../report/pages/progress-bar.ts';
 import { feedbackWords } from '../../report/sentences/feedback.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
 import { UsageError } from '../command.ts';
@@ -47,15 +52,22 @@ const MAX_TASKS = 30;
 /** More than any limit: what counters that could not be read count for. */
 const USED_UP = 1e15;
 
-/** A lane as a person reads it, place by place; what could not be read is left to the caller. `sameLane`: the options that name it again. */
-export function renderLane({ lane, at, places, settings }: LaneReport, sameLane: string): string {
+/** A task of the checkout's files. */
+export type ListedTask = Pick<FileTask, 'task' | 'state'>;
+
+/** A lane as a person reads it, place by place; what could not be read is left to the caller. `sameLane`: the options that name it again; `files`: the tasks of the checkout that are this lane's. */
+export function renderLane(
+  { lane, at, places, settings }: LaneReport,
+  sameLane: string,
+  files: readonly ListedTask[],
+): string {
   const known = places.filter((place) => place.kind === 'lane');
   const cooldown = cooldownOf(settings ?? []);
   return [
     ...(places.length === 0 && settings !== undefined
       ? ['No state yet: there is no remote "origin", and no folder .ralph/state.\n']
       : []),
-    ...known.map((place) => renderPlace(place, { lane, sameLane, cooldown, now: Date.parse(at) })),
+    ...known.map((place) => renderPlace(place, { lane, sameLane, cooldown, files, now: Date.parse(at) })),
     ...(settings ?? []).map(settingsOf),
   ].join('\n');
 }
@@ -66,12 +78,16 @@ function settingsOf({ workflow, settings, problems }: NonNullable<LaneReport['se
 }
 
 interface Place {
+  readonly files: readonly ListedTask[];
   readonly sameLane: string;
   readonly cooldown: Cooldown;
   readonly now: number;
 }
 
-function renderPlace(place: KnownLane, { lane, sameLane, cooldown, now }: Place & { readonly lane: string }): string {
+function renderPlace(
+  place: KnownLane,
+  { lane, files, sameLane, cooldown, now }: Place & { readonly lane: string },
+): string {
   const { saved, working, pause, park, session, lastRun, usage } = place;
   const facts: readonly (readonly [string, string])[] = [
     [
@@ -92,7 +108,7 @@ function renderPlace(place: KnownLane, { lane, sameLane, cooldown, now }: Place 
         ? 'none'
         : `by ${pause.by}, since ${formatIso(pause.at)}; to continue: ${renderContinuation('pause', 'terminal')}${sameLane}`,
     ],
-    ['circuit', describeCircuit(place, { sameLane, cooldown, now })],
+    ['circuit', describeCircuit(place, { files, sameLane, cooldown, now })],
     ['parked', park === null ? 'no' : `${park.reason}, continues from ${formatIsoFrom(park.resumeAt, now)}`],
     [
       'session',
@@ -102,7 +118,7 @@ function renderPlace(place: KnownLane, { lane, sameLane, cooldown, now }: Place 
     ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
     ...(place.feedback.length === 0 ? [] : [['feedback', describeFeedback(place)] as const]),
-    ...place.ordersWaiting.map(
+    ...holdingOrders(place.ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
       ({ order, task, by, from, at }) =>
         [
           'waits',
@@ -113,8 +129,8 @@ function renderPlace(place: KnownLane, { lane, sameLane, cooldown, now }: Place 
   ];
   return [
     `${lane} (${place.place})`,
+    ...describeTasks(place, files).map((line) => `  ${line}`),
     ...facts.map(([name, value]) => `  ${`${name}:`.padEnd(14)}${value}`),
-    ...listed('Tasks', describeTasks(place)),
     ...listed(
       'Last changes',
       place.transitions.map(
@@ -199,14 +215,30 @@ function describeFeedback({ feedback }: KnownLane): string {
   );
 }
 
-function describeTasks({ tasks, currentTask }: KnownLane): readonly string[] {
-  const shown = tasks
-    .slice(0, MAX_TASKS)
-    .map(
-      ({ id, state, attempts }) =>
-        `${id}: ${state}, ${count(attempts, 'iteration')}${id === currentTask ? ' (current)' : ''}`,
-    );
-  return tasks.length > MAX_TASKS ? [...shown, andMore(tasks.length - MAX_TASKS).trim()] : shown;
+/** A bar of all tasks, and those that are open with their names and titles; a person who ticks one off in the file is believed. */
+function describeTasks({ tasks, currentTask }: KnownLane, files: readonly ListedTask[]): readonly string[] {
+  const known = [
+    ...files.map(({ task, state }) => {
+      const worked = tasks.find(({ id }) => id === task.id);
+      const now = state === 'done' ? state : (worked?.state ?? state);
+      return { id: task.id, name: nameOfTask(task), title: task.title, state: now, attempts: worked?.attempts ?? 0 };
+    }),
+    ...tasks
+      .filter(({ id }) => !files.some(({ task }) => task.id === id))
+      .map((task) => ({ ...task, name: nameOfTaskId(task.id) })),
+  ];
+  if (known.length === 0) return [];
+  const open = known.filter(({ state }) => state !== 'done');
+  const shown = open.slice(0, MAX_TASKS).map(({ id, name, title, state, attempts }) => {
+    const worked = attempts === 0 ? '' : `, ${count(attempts, 'iteration')}`;
+    return `  ${name}  ${title === null ? '' : `${plainLine(title)}: `}${state}${worked}${id === currentTask ? ' (current)' : ''}`;
+  });
+  const done = known.length - open.length;
+  return [
+    `${progressBar(done, known.length)} ${tasksDone(done, known.length)}`,
+    ...shown,
+    ...(open.length > MAX_TASKS ? [andMore(open.length - MAX_TASKS).trim()] : []),
+  ];
 }
 
 function listed(heading: string, lines: readonly string[]): readonly string[] {

@@ -13,7 +13,7 @@ import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { LANE_OPTIONS_HELP, type LaneArguments, readLaneArguments, renderLane, type Subject } from './lane-text.ts';
 import { laneAt, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
-import { printLane, renderLaneJson } from './status.ts';
+import { printLane, readTasksOf, renderLaneJson } from './status.ts';
 
 /** `ralph pause`, `resume`, `stop`, `retry` and `reset`: orders to a lane. */
 export function createOrderCommands(open: OpenPlaces): readonly Command[] {
@@ -113,11 +113,16 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
   if (places.length < kept.length) {
     // Why is said above, place by place. A program gets all of them, a person sees the lane where the order holds.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
-    terminal.out(json ? renderLaneJson(report) : `${receipt(words, lane, places)}${renderLane(report, sameLane)}`);
+    terminal.out(
+      json
+        ? renderLaneJson(report)
+        : `${receipt(words, lane, places)}${renderLane(report, sameLane, await readTasksOf(lane, opened.folder))}`,
+    );
     return 'failed';
   }
   if (!json) terminal.out(receipt(words, lane, places));
-  return printLane(words, { report: await readLane(lane, places, terminal.now()), json, sameLane }, terminal);
+  const [report, files] = await Promise.all([readLane(lane, places, terminal.now()), readTasksOf(lane, opened.folder)]);
+  return printLane(words, { report, json, sameLane, files }, terminal);
 }
 
 function whyNotKept(updated: Updated<string | null>): string | null {

@@ -140,7 +140,12 @@ function reportOf(
     currentTask: state.currentTask,
     tasks: Object.entries(state.tasks)
       .filter(([, task]) => isBegun(task))
-      .map(([id, task]) => ({ id, state: shownProgress(task).state, attempts: task.attempts })),
+      .map(([id, task]) => ({
+        id,
+        title: Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.title ?? null) : null,
+        state: shownProgress(task).state,
+        attempts: task.attempts,
+      })),
     lastRun:
       lastRun === null
         ? null

@@ -1,8 +1,11 @@
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { type LookAtGitHub, printedSettings } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal } from '../command.ts';
+import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
+import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import type { LaneReport } from './lane-schema.ts';
-import { LANE_OPTIONS_HELP, readLaneArguments, renderLane } from './lane-text.ts';
+import { LANE_OPTIONS_HELP, type ListedTask, readLaneArguments, renderLane } from './lane-text.ts';
 import { type OpenPlaces, readLane } from './read-lane.ts';
 
 /** The settings with which the runs of a checkout's workflows work, or `ralph run` where there are none. `folder`: its top. */
@@ -53,15 +56,23 @@ async function status(
     const { showAll } = await import('../overview/show-all.ts');
     return showAll({ ...opened, remote, json, look }, terminal);
   }
-  const [report, settings] = await Promise.all([
+  const [report, settings, files] = await Promise.all([
     readLane(lane, opened.places, terminal.now()),
     readEffective(opened.folder),
+    readTasksOf(lane, opened.folder),
   ]);
   return printLane(
     'status',
-    { report: { ...report, settings: settings.map(printedSettings) }, json, sameLane },
+    { report: { ...report, settings: settings.map(printedSettings) }, json, sameLane, files },
     terminal,
   );
+}
+
+/** The tasks of the checkout's files that are this lane's. */
+export async function readTasksOf(lane: LaneId, folder: string): Promise<readonly ListedTask[]> {
+  if (lane !== QUEUE) return [];
+  const optionalSections = DEFAULT_OPTIONAL_SECTIONS.split(',');
+  return (await readCheckoutTasks(folder, { sources: fileSources, optionalSections })).tasks;
 }
 
 /** A checkout of which nothing is kept yet has settings all the same. */
@@ -77,10 +88,20 @@ function orNone(open: OpenPlaces): OpenPlaces {
 /** Prints the report of the command `name`; what is wrong with a place goes to the error output. */
 export function printLane(
   name: string,
-  { report, json, sameLane }: { readonly report: LaneReport; readonly json: boolean; readonly sameLane: string },
+  {
+    report,
+    json,
+    sameLane,
+    files,
+  }: {
+    readonly report: LaneReport;
+    readonly json: boolean;
+    readonly sameLane: string;
+    readonly files: readonly ListedTask[];
+  },
   terminal: Terminal,
 ): CommandEnd {
-  terminal.out(json ? renderLaneJson(report) : renderLane(report, sameLane));
+  terminal.out(json ? renderLaneJson(report) : renderLane(report, sameLane, files));
   const problems = report.places.filter((place) => place.kind !== 'lane');
   for (const { why } of problems) terminal.error(`ralph ${name}: ${why}\n`);
   return problems.length === 0 ? 'done' : 'failed';

@@ -23,13 +23,14 @@ export async function printChanges(
     const time = new Date(now).toISOString().slice('2026-11-21T'.length, -'.000Z'.length);
     for (const [name, text] of facts) if (before.get(name) !== text) terminal.out(`${time}  ${name}: ${text}\n`);
     before = facts;
-    if (picture.local !== null && isOver(picture.local.run)) return;
+    if (picture.local !== null && isOver(picture.local)) return;
     await world.pause(POLL_MS);
   }
 }
 
-/** Another Ralph says that it is over by a reason, and nobody knows its process. */
-function isOver(run: LocalPicture['run']): boolean {
+/** Tells whether there is nothing more to follow: another Ralph gives a reason; where nothing has run yet, the first run is waited for. */
+function isOver({ run, state, output }: LocalPicture): boolean {
+  if (run.kind === 'none' && state === null && output === null) return false;
   return run.kind === 'other' ? run.status.exitReason !== null : !isGoingOn(run);
 }
 

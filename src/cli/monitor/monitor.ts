@@ -21,7 +21,7 @@ resume, stop and retry: in the view of the local run to .ralph/state alone, in t
 where the chosen branch is kept.
 
 Where there is no terminal (a pipe, TERM=dumb, CI), it prints a line for each thing that changes, until the local run
-is over.
+is over. In a checkout without a remote where nothing has run yet, it waits for the first run.
 
   --all          all branches, not the local run
   --once         prints one picture as text
@@ -67,12 +67,15 @@ async function monitor(args: readonly string[], { open, look, world, terminal }:
     throw new UsageError([`${JSON.stringify(folder)} ${there === null ? 'does not exist' : 'is not a folder'}.`]);
   const { createSource } = await import('./source.ts');
   const source = createSource({ folder, remote, open, look, world });
-  const shows = given.has('all') ? 'all' : await viewOf(await source.local(terminal.now()), source.open, folder);
+  const isOnce = given.has('once') || given.has('json');
+  const shows = given.has('all')
+    ? 'all'
+    : await viewOf(await source.local(terminal.now()), source.open, { folder, isOnce });
   if (shows === 'all') {
     const opened = await source.open({ folder, remote });
     if (opened.kind === 'missing') throw new UsageError([opened.why]);
   }
-  if (given.has('once') || given.has('json')) {
+  if (isOnce) {
     const now = terminal.now();
     const picture = await (shows === 'all' ? source.allNow(now) : source.local(now));
     return print(picture, { json: given.has('json'), columns: world.columns() }, terminal);
@@ -88,12 +91,18 @@ async function monitor(args: readonly string[], { open, look, world, terminal }:
   return 'done';
 }
 
-/** What to show when nobody said it: the local run if there is or was one, else all branches where there is a remote. */
-async function viewOf({ local }: Picture, open: OpenPlaces, folder: string): Promise<Picture['shows']> {
+/** What to show when nobody said it: the local run if there is or was one, else all branches where there is a remote, else the first run, once it begins. */
+async function viewOf(
+  { local }: Picture,
+  open: OpenPlaces,
+  { folder, isOnce }: { readonly folder: string; readonly isOnce: boolean },
+): Promise<Picture['shows']> {
   if (local !== null && local.run.kind !== 'none') return 'local';
   const opened = await open({ folder, remote: null });
   if (opened.kind === 'open' && opened.places.some(({ name }) => name === 'ref')) return 'all';
   if (local !== null && (local.state !== null || local.output !== null)) return 'local';
+  const isCheckout = opened.kind === 'open' || opened.folder !== null;
+  if (isCheckout && !isOnce) return 'local';
   throw new UsageError([
     `There is nothing to show: ${JSON.stringify(folder)} has neither a .ralph/status.json nor a remote.${opened.kind === 'missing' ? ` (${opened.why})` : ''}`,
   ]);

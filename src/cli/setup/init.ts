@@ -62,7 +62,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const { yes, json, remove } = { yes: given.has('yes'), json: given.has('json'), remove: given.has('remove') };
   if (!yes && !json && world.person === null)
     throw new UsageError([
-      'there is no terminal to ask in. Use --yes to write the files, or --json to see what would be written.',
+      `there is no terminal to ask in. Use --yes to ${remove ? 'remove' : 'write'} the files, or --json to see what would be ${remove ? 'removed' : 'written'}.`,
     ]);
   const checkout = await world.openCheckout({
     folder: given.values('dir')[0] ?? '.',
@@ -120,7 +120,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const unwritten = isAgreed ? await changeFiles(changes, before) : [];
   if (json) terminal.out(`${JSON.stringify({ ...report, written: isAgreed && unwritten.length === 0 })}\n`);
   if (unwritten.length > 0) return failed(terminal, unwritten);
-  if (isNeeded && !isAgreed && !json) return failed(terminal, ['nothing was written.']);
+  if (isNeeded && !isAgreed && !json) return failed(terminal, [`nothing was ${remove ? 'removed' : 'written'}.`]);
   if (json || remove) return 'done';
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
     terminal.out(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));

@@ -81,6 +81,11 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
   }
 }
 
+/** Returns the orders that hold: of those about one thing, the newest. */
+export function holdingOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
+  return orders.filter((order, at) => orders.findLastIndex((one) => subjectOf(one) === subjectOf(order)) === at);
+}
+
 /** Returns the tasks that a retry gives their attempts again; for feedback its rounds, if it is named. */
 export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];

@@ -1,4 +1,5 @@
-import { MARKS, type Finding } from '../../core/doctor/finding.ts';
+import { type Finding, MARKS } from '../../core/doctor/finding.ts';
+import { grouped } from '../../core/grouped.ts';
 import { flatten } from '../../core/text/phrase.ts';
 import { count } from '../format.ts';
 import { code, codeElement, link, prose } from '../markdown.ts';
@@ -20,7 +21,7 @@ export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string 
 /** Renders plain lines: each finding, with its cure below. */
 export function setUpLines(findings: readonly Finding[]): readonly string[] {
   const several = namesPlaces(findings);
-  return findings.flatMap((found) => [
+  return foldUnseen(findings).flatMap((found) => [
     `${MARKS[found.kind]} ${placeOf(found, several)}${found.says}`,
     ...(found.cure === null
       ? []
@@ -35,7 +36,11 @@ export function setUpLines(findings: readonly Finding[]): readonly string[] {
 export function renderSetUp(findings: readonly Finding[]): string {
   const several = namesPlaces(findings);
   const items = (...kinds: readonly Finding['kind'][]): readonly string[] =>
-    kinds.flatMap((wanted) => findings.filter(({ kind }) => kind === wanted).map((found) => item(found, several)));
+    kinds.flatMap((wanted) =>
+      foldUnseen(findings)
+        .filter(({ kind }) => kind === wanted)
+        .map((found) => item(found, several)),
+    );
   const good = items('ok');
   const others = items('problem', 'warning', 'unchecked');
   return [
@@ -48,6 +53,30 @@ export function renderSetUp(findings: readonly Finding[]): string {
       ? ['<sub>`ralph doctor` on your own machine sees what the token of a run cannot.</sub>']
       : []),
   ].join('\n\n');
+}
+
+/** Folds what could not be checked for the same reason into one finding, behind the others. */
+function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
+  const byReason = grouped(findings, (found) => unseenParts(found)?.why ?? '');
+  const shared = [...byReason].filter(([why, alike]) => why !== '' && alike.length > 1);
+  const folded = shared.flatMap(([why, alike]) => {
+    const subjects = new Set(alike.map((found) => withFirst(unseenParts(found)?.what ?? '', 'lower')));
+    const says = `Not checked: ${[...subjects].join('; ')}.`;
+    const cure = { text: withFirst(why, 'upper'), paste: null, link: null };
+    return alike.slice(0, 1).map((found) => ({ ...found, where: null, says, cure }));
+  });
+  return [...findings.filter((found) => !shared.some(([, alike]) => alike.includes(found))), ...folded];
+}
+
+/** Splits the sentence of an unchecked finding into what it is about and the reason; null where there is none. */
+function unseenParts({ kind, says }: Finding): { readonly what: string; readonly why: string } | null {
+  const { what, why } = /^(?<what>.*?),? could not be checked: (?<why>.*)$/s.exec(says)?.groups ?? {};
+  return kind !== 'unchecked' || what === undefined || why === undefined ? null : { what, why };
+}
+
+function withFirst(text: string, letter: 'upper' | 'lower'): string {
+  const first = text.charAt(0);
+  return `${letter === 'upper' ? first.toUpperCase() : first.toLowerCase()}${text.slice(1)}`;
 }
 
 function item(found: Finding, several: boolean): string {

@@ -68,7 +68,8 @@ export async function showWhatWouldRun(
       { config, checkout, place, environment, leaveOut, signal },
       { info: () => undefined, warning: log.warning },
     );
-    const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run') });
+    for (const missing of setting.loginProblems) log.warning(`A real run would end here: ${missing}`);
+    const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run'), loginProblems: [] });
     const kept = checkoutFiles(checkout.top);
     const wired = connect(world, { patience: null, isolated: nothingToIsolate });
     const connections = homeConnections({ kept, top: checkout.top, place, gate }, wired);

@@ -32,6 +32,7 @@ import { checkoutFiles } from './checkout-state.ts';
 import { cleanUpAfter } from './killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
+import { hasColours } from '../../cli/terminal-text.ts';
 import { countdownOn } from './countdown.ts';
 import { issuesOf, noForge } from './forge.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
@@ -40,7 +41,7 @@ import { placeOfHome, type Place } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, push } from './push.ts';
-import { readHomeSettings } from './settings.ts';
+import { readHomeSettings, readWorkflowInputs, type WorkflowInputs } from './settings.ts';
 import { ignoredFiles, uncommittedWords } from './uncommitted.ts';
 
 /** The loop's code is the action's, which GitHub runs on Node 24. */
@@ -64,8 +65,10 @@ export function runHere(packageRoot: URL): RunHere {
       checkState(checkout.top);
       if (asked.push) await checkRemote(checkout);
       const place = placeOfHome(checkout.top, environment);
-      const config = await settingsOf(asked, { checkout, place, environment });
-      return await begin({ asked, terminal, packageRoot, environment, checkout, place, config });
+      const shared = await readWorkflowInputs(checkout.top, asked.inputs);
+      const given = { ...shared.inputs, ...asked.inputs };
+      const config = await settingsOf(given, { checkout, place, environment });
+      return await begin({ asked, terminal, packageRoot, environment, checkout, place, config, shared });
     } catch (error) {
       // Nothing has begun: like wrong arguments, it is said and nothing else.
       if (error instanceof UserError) throw new UsageError(error.message.split('\n'), 'none');
@@ -82,15 +85,16 @@ interface Beginning {
   readonly checkout: PersonCheckout;
   readonly place: Place;
   readonly config: Config;
+  readonly shared: WorkflowInputs;
 }
 
 /** The settings, with what this checkout makes of them; throws a UserError for what cannot be. */
 async function settingsOf(
-  { inputs }: AskedRun,
+  given: AskedRun['inputs'],
   { checkout, place, environment }: Pick<Beginning, 'checkout' | 'place' | 'environment'>,
 ): Promise<Config> {
   const { top, branch } = checkout;
-  const config = await readHomeSettings({ given: inputs, temp: place.temp, environment, top, branch });
+  const config = await readHomeSettings({ given, temp: place.temp, environment, top, branch });
   const baseBranch = config.baseBranch ?? checkout.branch;
   if (baseBranch === null)
     throw new UserError(
@@ -165,11 +169,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const files = asked.dryRun ? null : createLogFiles(worked, { now: systemClock.now, warn });
   const status = asked.dryRun ? null : createStatusFiles(worked, { now: systemClock.now, warn });
   const log = createTerminalLog({
-    ...{
-      redact: secrets.redact,
-      print,
-      colours: !asked.json && process.stdout.isTTY && (environment.NO_COLOR ?? '') === '',
-    },
+    ...{ redact: secrets.redact, print, colours: !asked.json && hasColours(environment) },
     files: files ?? { line: () => undefined, iterationBegins: () => undefined, iterationEnds: () => undefined },
     heard: (line) => status?.heard(line),
   });
@@ -177,6 +177,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const sayFirst = (): void => {
     if (found?.kind === 'none') log.info(`Labelled issues are not read: ${found.why}. Tasks come from files.`);
     if (login.note !== null) log.warning(login.note);
+    if (begun.shared.note !== null) log.info(begun.shared.note);
     const lines = uncommittedWords({ ...checkout, ignored: leaveOut }, config.workingDirectory);
     for (const line of lines) log.warning(line);
   };
@@ -221,9 +222,12 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       before: await lastStatus(worked),
     });
     print('\n');
-    log.info(renderEndAtHome(report));
+    const isFailure = conclude(report.outcome, config.failOn) === 'failure';
+    const [title = '', ...rest] = renderEndAtHome(report).split('\n');
+    log.info(title, isFailure ? 'bad' : report.outcome.kind === 'complete' ? 'good' : 'heading');
+    log.info(rest.join('\n'));
     const pushed = asked.push ? await push(checkout, report, log) : null;
-    const failed = conclude(report.outcome, config.failOn) === 'failure' || pushed === false;
+    const failed = isFailure || pushed === false;
     return { ended: endedRun(report, pushed), failed };
   } finally {
     await endAgent(runTag).catch(() => undefined);

@@ -4,7 +4,11 @@ import { workingFolderOf } from '../../config/fields.ts';
 import { readRunSettings, textsWith } from '../../config/settings/run-texts.ts';
 import { NO_NAMED_SETTINGS } from '../../config/settings/settings-input.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
+import type { WorkflowFile } from '../../core/doctor/facts.ts';
+import { isExpression } from '../../core/doctor/workflow.ts';
+import { cut } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
+import { workflowFiles } from '../doctor/workflow-files.ts';
 import { readSettingsFiles } from '../settings/run-settings.ts';
 
 /** Stands for a token where there is none: nobody is asked anything with it. */
@@ -45,4 +49,49 @@ export async function readHomeSettings({
     maxOpenPrs: 0,
     stateStore: 'auto',
   };
+}
+
+/** Inputs of the checkout's workflow that a run at home works with as well. */
+const SHARED = ['verify', 'allowed-tools'] as const;
+
+const MAX_VERIFY_CHARS = 120;
+
+export interface WorkflowInputs {
+  readonly inputs: Readonly<Record<string, string>>;
+  /** Which inputs count and where they stand, in one line; null: none does. */
+  readonly note: string | null;
+}
+
+/** Reads what the checkout's workflow and a run at home have in common, apart from what is given on the command line. */
+export async function readWorkflowInputs(
+  top: string,
+  given: Readonly<Record<string, string>>,
+): Promise<WorkflowInputs> {
+  return sharedInputs(await workflowFiles(top), given);
+}
+
+/** Picks the shared inputs of the workflow that works in the same folder. */
+export function sharedInputs(files: readonly WorkflowFile[], given: Readonly<Record<string, string>>): WorkflowInputs {
+  const folder = workingFolderOf(given);
+  const steps = files.flatMap((file) =>
+    file.kind === 'workflow' ? file.workflow.uses.slice(0, 1).map(({ inputs }) => ({ ...file.workflow, inputs })) : [],
+  );
+  const workflow = steps.find(({ inputs }) => workingFolderOf(inputs) === folder);
+  if (workflow === undefined) return { inputs: {}, note: null };
+  const wanted = SHARED.filter((name) => !Object.hasOwn(given, name) && (workflow.inputs[name] ?? '').trim() !== '');
+  const unknown = wanted.filter((name) => isExpression(workflow.inputs[name] ?? ''));
+  const known = wanted.filter((name) => !unknown.includes(name));
+  const inputs = Object.fromEntries(known.map((name) => [name, workflow.inputs[name] ?? '']));
+  const named = known.map((name) => (name === 'verify' ? `verify (${verifyWords(inputs)})` : name));
+  const sentences = [
+    ...(known.length === 0 ? [] : [`Uses ${named.join(' and ')} of ${workflow.path} in this checkout.`]),
+    ...(unknown.length === 0
+      ? []
+      : [`The value of ${unknown.join(' and ')} in ${workflow.path} is known only on GitHub; to set it, use --input.`]),
+  ];
+  return { inputs, note: sentences.length === 0 ? null : sentences.join(' ') };
+}
+
+function verifyWords({ verify = '' }: WorkflowInputs['inputs']): string {
+  return cut(verify.trim().split('\n').join('; '), MAX_VERIFY_CHARS);
 }

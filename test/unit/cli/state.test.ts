@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
+import type { OpenedPlaces, OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState } from '../../../src/core/lane/state/state.ts';
@@ -22,6 +22,8 @@ describe('ralph status', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out.split('\n')).toEqual([
       'queue (ref)',
+      '  [███░░░] 1 of 2 tasks done',
+      '    #13  in-progress, 2 iterations (current)',
       '  state:        restored #41 (ref), saved 2026-11-21 11:00 UTC',
       '  works now:    https://github.com/acme/shop/actions/runs/98, until 2026-11-21 12:50 UTC (in 50 min) at the latest',
       '  pause:        by octo [2Jcat, since 2026-11-21 11:55 UTC; to continue: ralph resume',
@@ -34,9 +36,6 @@ describe('ralph status', () => {
       '  last run:     parked (usage_limit), 2026-11-21 11:00 UTC',
       '  pull request: https://github.com/acme/shop/pull/7',
       '  feedback:     1 review thread is open',
-      '  Tasks:',
-      '    issue-12: done, 1 iteration',
-      '    issue-13: in-progress, 2 iterations (current)',
       '  Last changes:',
       ...Array.from(
         { length: 10 },
@@ -70,13 +69,43 @@ describe('ralph status', () => {
     expect(out).toContain('pause: paused → working (by octocat (comment))');
   });
 
+  test('of orders about one thing shows the newest, which is what holds', async () => {
+    const order = { task: null, run: null, by: 'octocat', from: 'comment', at: noon - MINUTE } as const;
+    const { out } = await status(
+      placeWith(richState, {
+        orders: [
+          { ...order, number: noon, kind: 'stop' },
+          { ...order, number: noon + 1, kind: 'pause', by: 'ann' },
+          { ...order, number: noon + 2, kind: 'resume' },
+          { ...order, number: noon + 3, kind: 'reset-session' },
+        ],
+      }),
+    );
+    expect(out.match(/^ {2}waits: +[\w ]+, by \w+/gm)?.map((line) => line.replace(/ {2,}/g, ' '))).toEqual([
+      ' waits: resume, by octocat',
+      ' waits: reset session, by octocat',
+    ]);
+    expect(out).toMatch(/^ {2}pause: +none$/m);
+  });
+
+  test('shows the open tasks of the files with their titles, whether a run began them or not', async () => {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-status-')));
+    await writeFile(join(folder, '@fix_plan.md'), '- [x] Add a cart\n- [ ] Add a receipt\n');
+    await writeFile(join(folder, 'PROMPT.md'), 'Work.');
+    const open: OpenPlaces = async (checkout) =>
+      ({ ...(await at(createPlace('ref'))(checkout)), folder }) as OpenedPlaces;
+    const { out } = await ralph(['status'], '', open);
+    await rm(folder, { recursive: true });
+    expect(out).toContain('queue (ref)\n  [███░░░] 1 of 2 tasks done\n    @fix_plan.md:2  Add a receipt: todo\n');
+  });
+
   test('and what waits for a person on another branch', async () => {
     const progress = { ...untouched, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
     const answer = { lane: 'issue-7', task: 'issue-7', progress, notice: null, at: noon };
     const place = placeWith(richState, {}, richBudget);
     await place.at.store.update((known) => ({ snapshot: withWaiting(known, [answer]), message: '', answer: null }));
     const { out } = await status(place);
-    expect(out).toContain('    issue-7: blocked, 2 iterations\n');
+    expect(out).toContain('    #7  blocked, 2 iterations\n');
   });
 
   test('an order that was obeyed does not wait', async () => {

@@ -44,3 +44,24 @@ test('text from outside is text: no markup, no mention, no second line', () => {
   expect(page).not.toMatch(/@octo|<img|(?<!\\)\]\(https|#1\b/);
   expect(page.split('\n').filter((line) => line.startsWith('- ✓'))).toEqual(['- ✓ Fine.']);
 });
+
+test('what could not be checked for one reason is one line with a list, behind the others', () => {
+  const why = 'there is no token. Set GITHUB_TOKEN.';
+  const see = cure('Look there.', { link: 'https://github.com/acme/shop/settings' });
+  const findings = [
+    { ...unchecked('label', `Whether the label \`ralph\` exists could not be checked: ${why}`, see), where: 'a.yml' },
+    unchecked('push-rules', `Rulesets for all pushes, could not be checked: ${why}`, see),
+    unchecked('key', 'Whether the key is accepted could not be checked: GitHub never shows secrets.', see),
+    { ...good, where: 'a.yml' },
+  ];
+
+  expect(setUpLines(findings)).toEqual([
+    '⚠ Whether the key is accepted could not be checked: GitHub never shows secrets.',
+    '    Look there. https://github.com/acme/shop/settings',
+    '✓ Fine.',
+    '⚠ Not checked: whether the label `ralph` exists; rulesets for all pushes.',
+    '    There is no token. Set GITHUB_TOKEN.',
+  ]);
+  expect(renderSetUp(findings).match(/^- ⚠/gm)).toHaveLength(2);
+  expect(setUpResult(findings)).toBe('⚠ 3 not checked');
+});

@@ -1,4 +1,5 @@
 import { sentence } from '../../../core/text/phrase.ts';
+import { holdingOrders } from '../../../core/sharing/orders.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
@@ -38,7 +39,9 @@ export function localFacts(local: LocalPicture, now: number): readonly Fact[] {
       return [sentenceFact('run', 0, local.run.why, 'bad'), ...laneFacts(lane, local.run, now)];
     case 'none':
       return [
-        fact('run', 0, [piece(lane?.saved == null ? 'There is no local run.' : 'There is no local run now.', 'faint')]),
+        lane?.saved == null
+          ? sentenceFact('run', 0, 'No local run yet: "ralph run" starts one, and it shows here.', 'faint')
+          : fact('run', 0, [piece('There is no local run now.', 'faint')]),
         ...laneFacts(lane, local.run, now),
       ];
   }
@@ -204,7 +207,7 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
     ...(pause === null
       ? []
       : [fact('paused', 3, [piece(`by ${pause.by}, ${formatInstant(Date.parse(pause.at))}`, 'warning')])]),
-    ...ordersWaiting.map(({ order, task, by }) =>
+    ...holdingOrders(ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(({ order, task, by }) =>
       fact('order', 4, [piece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
     ),
     ...warnings.map((warning) => sentenceFact('warning', 7, sentence(warning), 'warning')),

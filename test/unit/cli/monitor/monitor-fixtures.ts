@@ -39,9 +39,9 @@ export const knownLane: KnownLane = {
   session: null,
   currentTask: 'issue-12',
   tasks: [
-    { id: 'issue-9', state: 'blocked', attempts: 2 },
-    { id: 'issue-11', state: 'failed', attempts: 5 },
-    { id: 'issue-12', state: 'in-progress', attempts: 1 },
+    { id: 'issue-9', title: null, state: 'blocked', attempts: 2 },
+    { id: 'issue-11', title: null, state: 'failed', attempts: 5 },
+    { id: 'issue-12', title: null, state: 'in-progress', attempts: 1 },
   ],
   lastRun: null,
   usage: null,

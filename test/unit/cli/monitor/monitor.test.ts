@@ -348,6 +348,26 @@ describe('without a terminal', () => {
     expect(changes).toEqual([]);
   });
 
+  test('in a checkout where nothing has run yet, the first run is waited for', async () => {
+    const empty: OpenPlaces = () => Promise.resolve({ kind: 'missing', folder, why: 'there is no remote.' });
+    let now = noon;
+    const ended = { ...runStatus, doing: 'ended', outcome: { kind: 'complete', reason: 'plan_complete' } };
+    const changes = [() => Promise.resolve(), () => put('.ralph/status.json', { run: ended })];
+    const pause = async (ms: number): Promise<void> => {
+      now += 2 * ms;
+      await changes.shift()?.();
+    };
+    const { code, out } = await ralph(['monitor', '--dir', folder], '', empty, {
+      monitor: { ...noTerminal, pause },
+      now: () => now,
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^12:00:00 {2}run: No local run yet: [^\n]+\n12:00:04 {2}run: ended: complete/);
+    expect(changes).toEqual([]);
+    await rm(join(folder, '.ralph'), { recursive: true });
+    expect(await monitor(['--once'], empty)).toMatchObject({ code: 2, out: '' });
+  });
+
   test('a run that is gone is said, and is the end', async () => {
     await put('.ralph/status.json', { run: { ...runStatus, pid: 1 } });
     expect(await monitor([])).toMatchObject({ code: 0, out: expect.stringContaining('The run of PID 1 is gone') });

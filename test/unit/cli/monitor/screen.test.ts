@@ -212,7 +212,11 @@ describe('every state of a local run', () => {
       { ...none, state: stateOf({ lastRun: { outcome: 'limit', reason: 'cost', at: iso(noon), pullRequest: null } }) },
       ['run      There is no local run now.', 'last run limit (cost), 2026-11-21 12:00 UTC'],
     ],
-    ['nothing at all', { ...none, state: null }, ['run      There is no local run.']],
+    [
+      'nothing at all',
+      { ...none, state: null },
+      ['run      No local run yet: "ralph run" starts one, and it shows here.'],
+    ],
     [
       'another Ralph',
       other({}),

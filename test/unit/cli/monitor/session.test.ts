@@ -63,8 +63,8 @@ describe('r asks first', () => {
         ...localRun,
         state: stateOf({
           tasks: [
-            { id: 'issue-12', state: 'stuck', attempts: 1 },
-            { id: 'issue-13', state: 'failed', attempts: 1 },
+            { id: 'issue-12', title: null, state: 'stuck', attempts: 1 },
+            { id: 'issue-13', title: null, state: 'failed', attempts: 1 },
           ],
         }),
       }),
