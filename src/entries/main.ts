@@ -13,7 +13,7 @@ import { withKeyInputs } from '../config/agent-inputs.ts';
 import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { nextSteps } from '../report/next/for-run.ts';
 import { renderSteps } from '../report/next/step.ts';
-import { describeOutcome } from '../report/sentences/outcome-text.ts';
+import { describeOutcome, renderHeadline } from '../report/sentences/outcome-text.ts';
 import { renderOutputs } from '../report/pages/outputs.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
@@ -190,8 +190,8 @@ export async function runMain(): Promise<void> {
         });
       });
     log.info(renderClosingBlock(end));
-    const { title, what } = describeOutcome(end);
-    if (failed) fail(redact(`${title}. ${sentence(what)} ${renderSteps(nextSteps(end), 'log')}`));
+    const { what } = describeOutcome(end);
+    if (failed) fail(redact(`${renderHeadline(end, 'log')}. ${sentence(what)} ${renderSteps(nextSteps(end), 'log')}`));
     // Sockets of a service that hangs must not keep the job alive.
     process.exit(failed ? 1 : 0);
   }

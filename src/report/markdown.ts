@@ -1,5 +1,5 @@
 import { nameOfTask, type Task } from '../core/tasks/task.ts';
-import { ANSI_SEQUENCE, breakReferences, oneLine, ZERO_WIDTH_SPACE } from '../core/text/phrase.ts';
+import { ANSI_SEQUENCE, breakReferences, hasSkipWords, oneLine, ZERO_WIDTH_SPACE } from '../core/text/phrase.ts';
 
 // These functions put foreign text (titles, agent prose, file names, command output) into Markdown as plain text: it
 // cannot mark up, link, ping a person, mention or close an issue, neither on GitHub's page nor in a commit message that
@@ -36,19 +36,30 @@ export function proseLines(message: string, maxChars: number): string {
   ].join('\n');
 }
 
-/** Renders inline code: backticks where they suffice, else a `<code>` element, which tables allow to hold pipes and backticks. */
+/** Renders inline code: backticks, or a `<code>` element for text that backticks or a table cell cannot hold, or that the raw text must not show. */
 export function code(foreign: string, maxChars: number): string {
   const line = oneLine(foreign, maxChars);
-  return /^[\w ./:=+,()-]+$/.test(line) && !/:\/\/|gh-\d|www\./i.test(line)
-    ? `\`${line}\``
-    : codeElement(line, maxChars);
+  return line === '' || NOT_IN_BACKTICKS.test(line) || hasSkipWords(line) ? codeElement(line, maxChars) : `\`${line}\``;
 }
 
-/** Renders inline code for an HTML block, where Markdown is not read: every ASCII mark is an entity. */
+/** Matches what ends a code span or a table cell, comments, and references: a squash merge takes them raw into a commit message, where backticks protect nothing. */
+const NOT_IN_BACKTICKS = /[`|@]|#\d|gh-\d|:\/\/|www\.|<!--|-->/i;
+
+/** Renders inline code that also holds in an HTML block, where Markdown is not read. Marks of HTML, Markdown and references are entities. */
 export function codeElement(foreign: string, maxChars: number): string {
   const line = oneLine(foreign, maxChars);
-  return `<code>${line.replace(/[!-.:-@[-`{-~]/g, (char) => `&#x${char.charCodeAt(0).toString(16)};`)}</code>`;
+  return `<code>${line.replace(MARKS_IN_CODE, (char) => ENTITIES[char] ?? char)}</code>`;
 }
+
+const MARKS_IN_CODE =
+  /[&<>"`|@*_~[\]\\$!]|#(?=\d)|:(?=\/\/)|(?<=gh)-(?=\d)|(?<=www)\.|(?<=\b(?:skip|request))-(?=checks\s*:)/gi;
+
+/** No decimal numbers: `&#64;` would read like an issue in a commit message. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '`': '&#x60;', '|': '&vert;', '@': '&#x40;' },
+  ...{ '*': '&ast;', _: '&#x5f;', '~': '&#x7e;', '[': '&lsqb;', ']': '&rsqb;', '\\': '&bsol;', $: '&#x24;' },
+  ...{ '!': '&excl;', '#': '&num;', ':': '&#x3a;', '-': '&#x2d;', '.': '&#x2e;' },
+};
 
 /** Renders a fenced block with the last `maxChars` characters of some output. */
 export function fence(foreign: string, maxChars: number): string {
@@ -105,12 +116,13 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-
+/** Escapes what Markdown would read where it stands in the line, and nothing else, so that the raw text reads like the page. */
 function escapeText(line: string): string {
   return breakReferences(line)
-    .replace(/[&<>]/g, (char) => ENTITIES[char] ?? char)
-    .replace(/[\\`*_~[\]|$]/g, '\\$&')
-    .replace(/^[-+=#]/, '\\$&')
-    .replace(/^(\d+)([.)])/, '$1\\$2');
+    .replace(/&(?=#?\w+;)/g, '&amp;')
+    .replace(/<(?=[a-z/!?])/gi, '&lt;')
+    .replace(/(?<=--)>/g, '&gt;')
+    .replace(/[\\`*~[\]|$]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\$&')
+    .replace(/^(?:[=>]|[-+](?=[\s-]|$)|#(?=#*(?:\s|$)))/, '\\$&')
+    .replace(/^(\d{1,9})([.)])(?=\s|$)/, '$1\\$2');
 }

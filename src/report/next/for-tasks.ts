@@ -6,7 +6,7 @@ import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, isQueue, iterationsOn, laneOf, lastVerification } from '../facts.ts';
 import { awaitedOutside, sourcesOf } from '../sentences/waiting.ts';
 import { withheldFrom } from '../sentences/ends/withheld.ts';
-import { command, type NextStep, nextStepsForFeedback, step, whereToWrite } from './step.ts';
+import { command, type NextStep, nextStepsForFeedback, replyOn, step, whereToWrite } from './step.ts';
 
 /** Maximum number of protected paths that are named; the summary lists the others. */
 const SHOWN_PATHS = 5;
@@ -18,16 +18,59 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
   if (task.source.kind === 'feedback' && advice !== 'push_refused')
     return [...verificationSteps(one, report), ...stepsForSubject(one)];
   const threads = threadsOf(task, report);
-  const retry = command(`retry ${String(issueOfTask(task) ?? task.id)}`, threads, threads.length === 0);
+  const retry = command(readableRetry(task), threads, threads.length === 0);
   if (markedIn(task, progress) !== null) return [{ ...retry, lead: 'to have it tried, ' }];
-  const done = task.source.kind === 'issue' ? step('close', ['', task]) : step('finish', ['', task]);
   const raise = step('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
+  const more: NextStep = { ...raise, lead: 'if it only needs more iterations, ' };
+  const before = verificationSteps(one, report);
+  if (task.source.kind === 'issue')
+    return [...before, ...replySteps(one, advice, report), ...(advice === 'failed' ? [more] : [])];
   return [
-    ...verificationSteps(one, report),
-    ...(advice === 'withheld' ? withheldSteps(one, report) : adviceSteps(advice, whereToWrite(task), done)),
-    ...(advice === 'failed' ? [{ ...raise, lead: 'if it only needs more iterations, ' }] : []),
+    ...before,
+    ...(advice === 'withheld'
+      ? withheldSteps(one, report)
+      : adviceSteps(advice, whereToWrite(task), step('finish', ['', task]))),
+    ...(advice === 'failed' ? [more] : []),
     ...[{ ...retry, lead: 'then ' }, step('note', 'the task gets all its iterations again', ': ')],
   ];
+}
+
+/** Returns the steps for an issue, on which one comment is the command and the answer. */
+function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonly NextStep[] {
+  const { task } = one;
+  const reply = (words: string): NextStep => replyOn(task, words);
+  const otherwise = (words: string, lead: string): NextStep => ({ ...replyOn(task, words, '; '), lead });
+  const retry: NextStep = { ...command('retry', ['the issue']), joint: ' and ' };
+  switch (advice) {
+    case 'blocked':
+      return [reply('your answer below')];
+    case 'nothing_to_do':
+      return [
+        { ...step('close', ['', task]), lead: 'if nothing is missing, ' },
+        otherwise('below it what is missing', 'otherwise '),
+      ];
+    case 'withheld': {
+      const [allow, ...others] = withheldSteps(one, report);
+      // Without protected paths alone to blame, nothing can be allowed.
+      if (allow === undefined || others.length === 0) return [reply('below it how to do without them')];
+      return [allow, retry, otherwise('below it how to do without them', 'if not, ')];
+    }
+    case 'push_refused':
+      return [step('follow', 'the git server asks for'), retry, otherwise('below it how to do without', 'or ')];
+    case 'stuck':
+      return [reply('below it what the agent should do differently')];
+    case 'failed':
+      return [
+        step('simplify', 'the task smaller or clearer'),
+        replyOn(task, 'below it what the agent should know', ', then '),
+      ];
+  }
+}
+
+/** Returns the command that retries a task by a name that people can read; where the id is a hash, the one that retries all that failed or is blocked. */
+function readableRetry(task: Task): 'retry' | `retry ${string}` {
+  const name = issueOfTask(task) ?? (isListed(task) && !/-[0-9a-f]{8,}$/.test(task.id) ? task.id : null);
+  return name === null ? 'retry' : `retry ${String(name)}`;
 }
 
 /** Returns what a person can do when no open task of the run can be worked on. */
@@ -41,7 +84,7 @@ export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
     if (outside.length > 0) return [...dependencySteps(outside, report), lookAgain(report)];
   }
   const [one, ...others] = stuck;
-  if (one?.task.source.kind === 'feedback' && others.length === 0) return stepsForSubject(one);
+  if (one !== undefined && others.length === 0) return nextStepsForTask(one, report);
   const worked = stuck.filter(({ task, progress }) => isListed(task) && markedIn(task, progress) === null);
   const isAsked = stuck.some(({ task }) => !isListed(task));
   const threads = threadsOfAll(stuck, report);
@@ -134,9 +177,9 @@ function verificationSteps({ task }: TaskReport, report: RunReport): readonly Ne
   ];
 }
 
-function stepsForSubject({ task: { id, source }, progress }: TaskReport): readonly NextStep[] {
+function stepsForSubject({ task: { source }, progress }: TaskReport): readonly NextStep[] {
   if (source.kind !== 'feedback') return [];
-  return nextStepsForFeedback(id, source.on.kind, progress.reason === 'feedback_rounds' ? 'used-up' : 'unknown');
+  return nextStepsForFeedback(source.on.kind, progress.reason === 'feedback_rounds' ? 'used-up' : 'unknown');
 }
 
 /** Returns the threads in which a task can be retried; empty when it can only be retried by hand. */

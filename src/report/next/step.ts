@@ -1,7 +1,6 @@
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { CommandWords } from '../../core/people/command.ts';
-import type { TaskId } from '../../core/tasks/ids.ts';
 import { issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { flatten } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
@@ -25,7 +24,7 @@ type Deed =
   | { readonly kind: 'command'; readonly command: Command; readonly on: readonly string[]; readonly byHand: boolean };
 
 /** Words of a sentence with code in `backticks`; a task among them is linked where it has a page. */
-type Words = readonly (string | Task)[];
+export type Words = readonly (string | Task)[];
 
 /** A command as people write it; `retry` carries the task that is meant. */
 type Command = CommandWords | `retry ${string}`;
@@ -43,6 +42,7 @@ export const KINDS = {
   push: 'push ',
   answer: 'answer the agent',
   reply: 'reply in ',
+  comment: 'reply on ',
   say: 'say ',
   simplify: 'make ',
   close: 'close ',
@@ -101,11 +101,14 @@ function renderSentence(steps: readonly NextStep[], target: Target): string {
     one.lead ?? '',
     ...clauseOf(one, target),
   ]);
-  const line = [...parts, '.']
-    .map((part) => (typeof part === 'string' ? writeWords(part, target) : nameFor(part, target)))
-    .join('');
+  const line = renderWords([...parts, '.'], target);
   // A terminal prints the line behind `Next: `.
   return target === 'terminal' ? line : `${line.charAt(0).toUpperCase()}${line.slice(1)}`;
+}
+
+/** Renders words where they are read. */
+export function renderWords(words: Words, target: Target): string {
+  return words.map((part) => (typeof part === 'string' ? writeWords(part, target) : nameFor(part, target))).join('');
 }
 
 /** Writes our own words and keeps the blanks around them. */
@@ -135,6 +138,11 @@ function clauseOf(one: NextStep, target: Target): Words {
     : [`${atHand} (for all that failed or is blocked), or \`ralph ${given}\` in a checkout (for this one)`];
 }
 
+/** Creates the step that answers on a task's issue: one comment that is the command and the words for the agent. */
+export function replyOn(issue: Task, words: string, joint?: string): NextStep {
+  return step('comment', [issue, ` with one comment: first line \`/ralph retry\`, ${words}`], joint);
+}
+
 /** Returns where a person writes what a task asks for, to be put behind other words. An item of the plan is identified by its title. */
 export function whereToWrite(task: Task): Words {
   switch (task.source.kind) {
@@ -157,12 +165,8 @@ const REVIEW_PLACES = {
 } as const;
 
 /** Returns how a person continues with what was asked of the pull request. `rounds` is `unknown` where nothing says that no more are allowed. */
-export function nextStepsForFeedback(
-  id: TaskId,
-  kind: FeedbackItem['kind'],
-  rounds: 'used-up' | 'unknown',
-): readonly NextStep[] {
-  const retry = command(`retry ${id}`, ['the pull request']);
+export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): readonly NextStep[] {
+  const retry = command('retry', ['the pull request']);
   const push = step('push', 'a fix yourself (Ralph counts its rounds from there)');
   const orRetry: NextStep = { ...retry, joint: '; or ' };
   switch (kind) {
@@ -190,8 +194,8 @@ export function nextStepsForFeedback(
 }
 
 /** Returns the steps for a feedback task once no more rounds are allowed. `stands` is set when the last answer was not taken back, and may be enough. */
-export function nextStepsAfterRounds(id: TaskId, kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
-  const steps = nextStepsForFeedback(id, kind, 'used-up');
+export function nextStepsAfterRounds(kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
+  const steps = nextStepsForFeedback(kind, 'used-up');
   if (!stands) return steps;
   return [step('nothing', ENOUGH_IF[kind]), ...steps.map((one, at) => (at === 0 ? { ...one, lead: 'if not, ' } : one))];
 }

@@ -22,7 +22,7 @@ export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: 
     answerLine(item, repositoryUrl),
     ...quoted(item),
     ...(item.answer?.kind === 'given-up'
-      ? [`**Next:** ${renderSteps(nextStepsForFeedback(id, item.kind, 'unknown'), 'markdown')}`]
+      ? [`**Next:** ${renderSteps(nextStepsForFeedback(item.kind, 'unknown'), 'markdown')}`]
       : []),
   ].join('\n\n');
 }

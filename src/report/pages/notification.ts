@@ -28,7 +28,9 @@ import { withheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './status-comment.ts';
 import { itemOf, pageOf, stillAgainst } from '../sentences/feedback.ts';
 import { nextStepsForTask } from '../next/for-tasks.ts';
-import { AFTER_DISARMING, nextStepsAfterRounds, nextStepsWhenReady, renderSteps } from '../next/step.ts';
+import { AFTER_DISARMING, nextStepsAfterRounds, nextStepsWhenReady, renderSteps, renderWords } from '../next/step.ts';
+import { taskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
+import { renderHeadline } from '../sentences/outcome-text.ts';
 import { passedWords } from '../sentences/alarms.ts';
 import { answerWords } from './feedback-section.ts';
 import { commitLink, headline, verificationWord } from './sections.ts';
@@ -148,7 +150,10 @@ function stopWords(notification: NotificationText): readonly string[] {
   return stoppedOn(notification).flatMap((id) => {
     const task = allTasksOf(report).find((one) => one.task.id === id)?.task;
     return [
-      ...(task === undefined ? [] : [`It stopped on ${taskLink(task)} “${text(task.title, 120)}”.`]),
+      // The headline may name it.
+      ...(task === undefined || renderHeadline(report, 'markdown').includes(taskLink(task))
+        ? []
+        : [`It stopped on ${taskLink(task)} “${text(task.title, 120)}”.`]),
       ...ownWords(shareOf(change, id)),
     ];
   });
@@ -178,55 +183,34 @@ function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {
 
 function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: NotificationText): string {
   const { task } = one;
+  // A task of a file is called by its title already.
+  const named = task.source.kind === 'issue' ? `“${text(task.title, 120)}”.` : '';
   return [
-    `**${titleOf(kind, one)}** ${whyOf(kind, one, report)}`,
+    `**${upperFirst(renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
     ...ownWords(isListed(task) ? shareOf(change, task.id) : one.share),
     `**Next:** ${renderSteps(nextStepsForTask(one, report), 'markdown')}`,
   ].join('\n\n');
-}
-
-function titleOf(kind: Need['kind'], { task, progress }: TaskReport): string {
-  const name = `${taskLink(task)} “${text(task.title, 120)}”`;
-  switch (kind) {
-    case 'blocked':
-      return `Ralph cannot continue with ${name}.`;
-    case 'withheld':
-      return `${name} needs a decision: Ralph does not publish files that it is about.`;
-    case 'push_refused':
-      return `The git server does not take the work on ${name}.`;
-    case 'nothing_to_do':
-      return `There seems to be nothing to do for ${name}.`;
-    case 'failed':
-      return markedIn(task, progress) === null ? `Ralph gave up ${name}.` : `An earlier Ralph failed ${name}.`;
-    default:
-      return `Ralph is stuck on ${name}.`;
-  }
 }
 
 function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   const { task, progress } = one;
   const file = markedIn(task, progress);
   if (file !== null) return `It is marked as ${progress.state} in ${code(file, 80)}, and nothing was tried here yet.`;
-  const iterations = count(progress.attempts, 'iteration');
   switch (kind) {
     case 'blocked':
-      return 'The agent says that it needs a person.';
+      return '';
     case 'withheld':
       return prose(`Left out: ${withheldFiles(one, report)}. The rest of its work is on the branch.`, 600);
     case 'push_refused':
       return refusedWords(progress);
     case 'nothing_to_do':
-      return 'The agent says that it is done, and nothing has changed.';
+      return 'The agent says so, and changed nothing.';
     case 'failed':
-      return `It was not done after ${iterations} (\`${policyInputs.maxIterationsPerTask.name}\`).`;
+      return `\`${policyInputs.maxIterationsPerTask.name}\` allows no more.`;
     default: {
       const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
       const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
-      const what =
-        progress.reason === 'output_decline'
-          ? "The agent's answers shrank without any progress"
-          : 'Its last iterations changed nothing';
-      return `${what} (${iterations} so far), so other tasks come first.${again}`;
+      return `${progress.reason === 'output_decline' ? "The agent's answers shrank. " : ''}Other tasks go first.${again}`;
     }
   }
 }
@@ -265,7 +249,7 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
     ...(earlier.length === 0 ? [] : [`Answered before, the oldest first:\n\n${earlier.join('\n')}`]),
     ...(came === '' ? [] : [`${upperFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
-    `**Next:** ${renderSteps(nextStepsAfterRounds(id, item.kind, stands), 'markdown')}`,
+    `**Next:** ${renderSteps(nextStepsAfterRounds(item.kind, stands), 'markdown')}`,
   ].join('\n\n');
 }
 

@@ -11,7 +11,7 @@ import { nextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
-import { describeOutcome } from '../sentences/outcome-text.ts';
+import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { setUpLines } from '../sentences/set-up.ts';
 import { costNoun } from '../sentences/spend.ts';
 import { progressBar } from './progress-bar.ts';
@@ -67,13 +67,13 @@ export function iterationResult({ verdict, evidence, analysis }: JournalEntry): 
 
 /** Renders the last block of the job log in plain lines: outcome, numbers, links, and what to do next. */
 export function renderClosingBlock(report: RunReport, continued: 'here' | 'by-another-job' = 'here'): string {
-  const { title, what } = describeOutcome(report);
+  const { what } = describeOutcome(report);
   const next =
     continued === 'here'
       ? renderSteps(nextSteps(report), 'log')
       : 'The job that publishes pushes this, and says what to do.';
   const lines = [
-    `Ralph: ${title}`,
+    `Ralph: ${renderHeadline(report, 'log')}`,
     ...what.split('\n').map((line) => plain(oneLine(line, 1000))),
     ...setUpLines(findingsOf(report)).map((line) => plain(line.replace(/\S.*$/s, (words) => oneLine(words, 1000)))),
     ...(report.kind === 'answered' ? [] : [`Next: ${next}`]),

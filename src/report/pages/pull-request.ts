@@ -3,16 +3,16 @@ import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
 import { firstLines, namesOf, plainTitle } from '../../core/text/phrase.ts';
 import { isStuck, issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { allTasksOf, doneTasks, iterationsOn, publishedCheck, startedTasks, tasksOf } from '../facts.ts';
+import { allTasksOf, doneTasks, iterationsOn, startedTasks, tasksOf } from '../facts.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkPages, prose, text, taskLink } from '../markdown.ts';
+import { code, link, linkPages, prose, proseLines, text, taskLink } from '../markdown.ts';
 import { branchAlarms, testState, type TestState, testWords } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
 import { redStill, stillAgainst } from '../sentences/feedback.ts';
 import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/spend.ts';
-import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
+import { obstacleLines, onlyTrouble, stuckLines, wordsOn } from '../sentences/waiting.ts';
 import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
 import {
   baseCheckLine,
@@ -26,11 +26,11 @@ import {
   stateGlyph,
   statusTable,
   unlistedLine,
-  verifyNames,
   verifyOutputSection,
   warningSection,
   type Section,
 } from './sections.ts';
+import { renderWords } from '../next/step.ts';
 import { renderHiddenStatus } from './status-json.ts';
 
 /** GitHub refuses a body of more than 65,536 characters; the difference allows for how GitHub counts them. */
@@ -40,8 +40,10 @@ const MIN_BODY_CHARS = 10_000;
 /** Number of characters below which names and text for machines are shortened, so that what people must know fits. */
 const ENOUGH_CHARS = 35_000;
 
-/** Maximum numbers of tasks described in full, and of tasks named at all. */
-const SHOWN_TASKS = 10;
+/** Maximum number of tasks described in full: more of them get one line each. */
+const DESCRIBED_TASKS = 5;
+const UNMARKED = "it is not marked as done in this branch's file: do that after merging";
+/** Maximum number of tasks named at all. */
 const NAMED_TASKS = 60;
 const SHOWN_COMMITS = 5;
 
@@ -91,15 +93,23 @@ function headline(report: WorkedReport, tests: TestState): string {
   // Reviewers may still object to work that is done.
   const against = stillAgainst(report);
   const asked = against === '' ? '' : `; ${against}`;
+  const trouble = troubleOf(report);
+  const [glyph, stop] = trouble === '' ? [null, ''] : ['⛔', `${trouble}. `];
   switch (tests.kind) {
     case 'passed':
-      return `## ${done === all && asked === '' ? '✅' : '🚧'} ${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;
+      return `## ${glyph ?? (done === all && asked === '' ? '✅' : '🚧')} ${stop}${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;
     case 'failed':
-      return `## ❌ ${tested}${tasks === '' ? '' : `; ${tasks}`}${asked}`;
+      return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${asked}`;
     case 'not-run':
     case 'unset':
-      return `## ⚠️ ${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${asked}`;
+      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${asked}`;
   }
+}
+
+/** Renders what stops the work, as the headline of every page has it; empty for a run that nothing stopped. */
+function troubleOf(report: WorkedReport): string {
+  const isTrouble = ['halted', 'blocked', 'failed'].includes(report.outcome.kind);
+  return isTrouble ? renderWords(describeOutcomeAlone(report).title, 'markdown') : '';
 }
 
 /** Counts the tasks, except for an open-ended prompt, which has no count. */
@@ -111,10 +121,11 @@ function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: numb
 
 /** Renders the alarms, the decisions that people owe, and the one next step. */
 function toDo(report: WorkedReport, tests: TestState): string {
-  const waiting = [
-    ...stuckLines(allTasksOf(report)),
-    ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : []),
-  ];
+  const named = report.outcome.reason === 'needs_human' ? onlyTrouble(allTasksOf(report)) : null;
+  const waiting =
+    named === null
+      ? [...stuckLines(allTasksOf(report)), ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : [])]
+      : [];
   // The reader is on the pull request, even if it is only about to be opened.
   const read = { ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } };
   const check = [
@@ -127,11 +138,11 @@ function toDo(report: WorkedReport, tests: TestState): string {
   ];
   return [
     ...check,
-    ...[baseCheckLine(report)].filter((line) => line !== ''),
-    // A stop without a task to blame is explained nowhere else.
-    ...(report.outcome.kind === 'halted' || report.outcome.kind === 'failed'
-      ? [prose(describeOutcomeAlone(report).what, 500)]
-      : []),
+    ...(report.outcome.reason === 'base_is_red' ? [] : [baseCheckLine(report)]),
+    // The end of the last run is explained nowhere else on this page; tasks that need a person are listed below.
+    ...(report.outcome.kind === 'complete' || report.outcome.reason === 'needs_human'
+      ? []
+      : [linkPages(proseLines(describeOutcomeAlone(report).what, 500), report.repositoryUrl)]),
     ...branchAlarms(report).map((line) => prose(line, 500)),
     ...redStill(report)
       .slice(0, 5)
@@ -143,8 +154,11 @@ function toDo(report: WorkedReport, tests: TestState): string {
             .map((line) => `- ${linkPages(prose(line, 500), report.repositoryUrl)}`)
             .join('\n'),
         ]),
+    ...(named === null ? [] : [linkPages(prose(wordsOn(named), 1000), report.repositoryUrl)]),
     linkPages(nextLine(read), report.repositoryUrl),
-  ].join('\n\n');
+  ]
+    .filter((block) => block !== '')
+    .join('\n\n');
 }
 
 /** Returns the tasks that the branch has work of, which the pull request is about. */
@@ -160,12 +174,13 @@ function branchTasks(report: WorkedReport): readonly TaskReport[] {
 function taskSection(report: WorkedReport, tests: TestState): string {
   const begun = startedTasks(report);
   const waiting = report.tasks.filter((task) => !begun.includes(task)).map(({ task }) => taskName(task));
-  const items = begun.map((task) => taskItem(task, report, tests));
-  const more = begun.slice(SHOWN_TASKS).map((one) => `${stateGlyph(one.progress.state)} ${taskName(one.task)}`);
+  const described =
+    begun.length > DESCRIBED_TASKS
+      ? bulletList(begun.map((task) => taskLine(task, report, tests)))
+      : begun.map((task) => taskItem(task, report, tests)).join('\n\n');
   const gone = unlistedLine(report);
   const blocks = [
-    ...(items.length > 0 ? [items.slice(0, SHOWN_TASKS).join('\n\n')] : []),
-    ...folded(count(more.length, 'more task'), more),
+    ...(begun.length > 0 ? [described] : []),
     ...folded(`${count(waiting.length, 'task')} not started`, waiting),
     ...(gone === '' ? [] : [gone]),
   ];
@@ -177,22 +192,39 @@ function taskName(task: TaskReport['task']): string {
   return `${taskLink(task)} ${text(task.title, 120)}`;
 }
 
-/** Renders a folded list; empty when there are no lines. */
-function folded(summary: string, lines: readonly string[]): readonly string[] {
-  if (lines.length === 0) return [];
-  const items = firstLines(lines, NAMED_TASKS)
+function bulletList(lines: readonly string[]): string {
+  return firstLines(lines, NAMED_TASKS)
     .map((line) => `- ${line}`)
     .join('\n');
-  return [`<details>\n<summary>${summary}</summary>\n\n${items}\n\n</details>`];
+}
+
+/** Renders a folded list; empty when there are no lines. */
+function folded(summary: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`<details>\n<summary>${summary}</summary>\n\n${bulletList(lines)}\n\n</details>`];
+}
+
+/** Renders one of many tasks on one line: its state, its size and its newest commit, or why it is not done. */
+function taskLine(one: TaskReport, report: WorkedReport, tests: TestState): string {
+  const { task, progress, share } = one;
+  const commit = share.commits.at(-1) ?? progress.doneCommit;
+  const facts = [
+    ...(progress.state === 'done' ? [] : [stateWords(progress.state)]),
+    ...sizeWords(share, one, report),
+    ...(commit === null ? [] : [commitLink(commit, report)]),
+    ...verificationWords(one, tests),
+    ...(progress.unmarked ? [UNMARKED] : []),
+    // A failing verification would have to correct the words.
+    ...(share.summary === null || tests.kind === 'failed' ? [] : [`“${text(share.summary, 100)}”`]),
+  ];
+  return `${stateGlyph(progress.state)} ${taskName(task)}${facts.length === 0 ? '' : `: ${facts.join(', ')}`}`;
 }
 
 function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): string {
   const { task, progress, share } = one;
-  const unmarked = progress.unmarked ? ["It is not marked as done in this branch's file: do that after merging."] : [];
   const facts = [
     ...sizeWords(share, one, report),
     ...commitWords(share, one, report),
-    ...verificationWords(one, report),
+    ...verificationWords(one, tests),
     ...(share.iterations > 0 ? [count(share.iterations, 'iteration')] : []),
     ...(share.costUsd > 0 ? [formatCost(share.costUsd)] : []),
     ...(agentsOfChange(report.change).length > 1 && share.agents.length > 0 ? [`by ${namesOf(share.agents)}`] : []),
@@ -203,7 +235,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...words.map((line) => `  ${line}`),
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
-    ...unmarked.map((line) => `\n  ${line}`),
+    ...(progress.unmarked ? [`\n  ${upperFirst(UNMARKED)}.`] : []),
   ].join('\n');
 }
 
@@ -216,7 +248,7 @@ function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, t
   const recommended = iterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
   const said = share.summary ?? share.recommendation ?? recommended;
   if (said === null || (isStuck(progress) && progress.state !== 'failed')) return [];
-  const contradicted = tests.kind === 'failed' ? ['>', `> ⚠️ The agent says so. ${upperFirst(testWords(tests))}.`] : [];
+  const contradicted = tests.kind === 'failed' ? ['>', '> ⚠️ The agent says so; `verify` says otherwise.'] : [];
   return [`> “${text(said, 500)}”`, ...contradicted];
 }
 
@@ -247,11 +279,9 @@ function commitWords(
   ];
 }
 
-/** Returns the verification of a task. A clean clone of the branch proves nothing about a task that is not done. */
-function verificationWords({ progress, share }: TaskReport, report: WorkedReport): readonly string[] {
-  if (share.verification === 'not-run') return [];
-  if (progress.state === 'done' && publishedCheck(report)?.verification.kind === 'passed')
-    return ['`verify` passed in a clean clone'];
+/** Returns the verification of a task where the headline does not say it. */
+function verificationWords({ share }: TaskReport, tests: TestState): readonly string[] {
+  if (share.verification === 'not-run' || share.verification === tests.kind) return [];
   return [share.verification === 'failed' ? '`verify` **failed**' : '`verify` passed'];
 }
 
@@ -281,17 +311,17 @@ function issueLine(report: WorkedReport): string {
 }
 
 function details(report: WorkedReport): string {
+  const { verifyCommands, headCheck } = report;
+  const isProven = headCheck?.verification.kind === 'passed';
+  const named = isProven ? 'It' : '`verify`';
   const commands =
-    report.verifyCommands.length === 0
+    verifyCommands.length === 0
       ? []
-      : [
-          `${verifyNames(report)} ran after each iteration that changed something, in the work tree and not by the agent.`,
-        ];
-  const check = report.headCheck?.verification.kind === 'passed' ? [headCheckLine(report.headCheck, report)] : [];
+      : [`${named} ran after each iteration that changed something, in the work tree and not by the agent.`];
+  const evidence = [...(isProven ? [headCheckLine(headCheck, report)] : []), ...commands].join('\n\n');
   return [
     `<details>\n<summary>Evidence, and the state of the last run</summary>`,
-    ...check,
-    ...commands,
+    ...(evidence === '' ? [] : [evidence]),
     statusTable(report),
     ...isolationBlocks(report),
     '</details>',

@@ -1,12 +1,13 @@
 import type { Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
+import { issueOfId, type TaskId } from '../../core/tasks/ids.ts';
 import type { TaskState } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, codeElement, commitPage, fence, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { code, codeElement, commitPage, fence, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { calledAgents } from '../sentences/lane-status.ts';
 import { nextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
-import { describeOutcome } from '../sentences/outcome-text.ts';
+import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
   iterationsOf,
@@ -53,8 +54,8 @@ export function fitSections(sections: readonly Section[], maxChars: number): str
 
 /** Renders the outcome and the next steps, which a reader sees first. */
 export function headline(report: RunReport): string {
-  const { title, what } = describeOutcome(report);
-  return linkPages(`**${title}.** ${proseLines(what, 1000)}\n\n${nextLine(report)}`, report.repositoryUrl);
+  const what = proseLines(describeOutcome(report).what, 1000);
+  return linkPages(`**${renderHeadline(report, 'markdown')}.** ${what}\n\n${nextLine(report)}`, report.repositoryUrl);
 }
 
 /** Renders what a person can do next, as Markdown. */
@@ -193,12 +194,14 @@ export function waitingSection(report: RunReport): string {
 
 /** Reports tasks that the branch has work of but that are no longer listed; empty when there are none. */
 export function unlistedLine(report: RunReport): string {
-  const unlisted = workOf(report)?.unlisted ?? [];
+  const { unlisted, change } = workOf(report) ?? { unlisted: [], change: null };
   if (unlisted.length === 0) return '';
-  const names = firstLines(
-    unlisted.map((id) => code(id, 80)),
-    10,
-  ).join(', ');
+  const nameOf = (id: TaskId): string => {
+    const [issue, title] = [issueOfId(id), change?.tasks[id]?.title ?? null];
+    if (issue !== null) return link(`#${String(issue)}`, `${report.repositoryUrl}/issues/${String(issue)}`);
+    return title === null ? code(id, 80) : `“${text(title, 80)}”`;
+  };
+  const names = firstLines(unlisted.map(nameOf), 10).join(', ');
   return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} no longer in the queue, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
@@ -268,7 +271,7 @@ const MAX_FOUND = 40;
 export function verifyOutputSection(report: RunReport): string {
   const verification = lastVerification(report);
   if (verification.kind !== 'failed' || verification.tail.trim() === '') return '';
-  return `<details>\n<summary>Last output of ${codeElement(verification.command, 80)}${publishedCheck(report) === null ? '' : ' in the clean clone'}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
+  return `<details>\n<summary>Last output of ${codeElement('verify', 10)}${publishedCheck(report) === null ? '' : ' in the clean clone'}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
 }
 
 /** Renders a heading and a list; empty for an empty list. */
@@ -292,11 +295,11 @@ function joinSection(heading: string, blocks: readonly string[], empty: boolean)
   return empty ? '' : [`### ${heading}`, ...blocks].join('\n\n');
 }
 
+/** Returns the state of the tests. The headline names the command. */
 function testsWord(report: LaneReport): string {
-  const verification = lastVerification(report);
+  const { kind } = lastVerification(report);
   const where = publishedCheck(report) === null ? '' : ' in a clean clone';
-  if (verification.kind === 'passed') return `passing${where}: ${verifyNames(report)}`;
-  if (verification.kind === 'failed') return `${verificationWord(verification)}${where}`;
+  if (kind !== 'not-run') return `${kind === 'passed' ? 'passing' : '**failing**'}${where}`;
   const claim = iterationsOf(report).at(-1)?.analysis.signal.testsStatus ?? null;
   const claimed = claim === null || claim === 'NOT_RUN' ? '' : `; the agent says they are ${claim.toLowerCase()}`;
   return report.verifyCommands.length === 0 ? `not run (no \`verify\` command)${claimed}` : `not run${claimed}`;

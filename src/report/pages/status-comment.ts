@@ -6,7 +6,6 @@ import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { issueOfTask } from '../../core/tasks/task.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { firstNames, oneLine, sentence } from '../../core/text/phrase.ts';
 import type { Answer } from '../../handover/intake.ts';
@@ -17,9 +16,9 @@ import { count, formatCost, formatDuration } from '../format.ts';
 import { code, link, prose, taskLink, text } from '../markdown.ts';
 import { type NextStep, renderSteps, step } from '../next/step.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
-import { describeOutcome } from '../sentences/outcome-text.ts';
+import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
-import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+import { renderStuckTask } from '../sentences/stuck.ts';
 import { costNoun, knownCost } from '../sentences/spend.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
@@ -62,36 +61,51 @@ export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 /** The text that replaces a refusal when Ralph has worked on the thread's subject since. */
 export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**No longer refused.** Ralph has worked here since then; its other comment shows the status.`;
 
-/** Renders the sticky comment on an issue (`taskId`) or on the lane's pull request (`null`). */
+/** Renders the sticky comment on an issue (`taskId`), or on the lane's pull request (`null`), whose description says the rest. */
 export function renderStatusComment(report: WorkedReport, taskId: TaskId | null): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
+  const unsaved =
+    report.saved?.kind === 'not-saved'
+      ? [
+          `State was **not saved**: ${sentence(prose(report.saved.why, 300))} The next run does not know what this one used and did.`,
+        ]
+      : [];
+  const at = `<sub>${formatInstant(report.endedAt)}</sub>`;
+  if (taskId === null)
+    return [
+      STATUS_MARKER,
+      `**${renderHeadline(report, 'markdown')}**: see the description, or the ${link('log of the run', report.logUrl)}.`,
+      ...unsaved,
+      at,
+    ].join('\n\n');
   const where = [
-    ...(report.pullRequest === null || taskId === null
+    ...(report.pullRequest === null
       ? []
       : [`pull request ${link(`#${report.pullRequest.number}`, report.pullRequest.url)}`]),
     `branch ${code(report.branch, 120)}`,
     link('log of the run', report.logUrl),
   ];
+  const stuck = task === null ? '' : renderStuckTask(task, report);
+  const counts = [count(report.iterations.length, 'iteration'), costNoun(report)];
+  const done = tasksDone(doneTasks(report).length, report.tasks.length);
   return [
     STATUS_MARKER,
     // The state of the issue, and what a person must do, come before how the run ended.
-    ...(task === null || needsPerson(report, task) ? [] : [`**This issue:** ${taskWord(task, report)}`]),
-    ...stuckIn(report, task),
+    ...(task === null || stuck !== '' ? [stuck] : [`**This issue:** ${taskWord(task, report)}`]),
     // The results that a failed run could not publish are missing on every issue that it worked on.
-    ...(isSettled(report, task) && report.outcome.kind !== 'failed'
-      ? [`The run ended: ${describeOutcome(report).title}.`]
+    ...((stuck !== '' || task?.progress.state === 'done') && report.outcome.kind !== 'failed'
+      ? []
       : [headline(report)]),
-    ...[checkSection(report)].filter((section) => section !== ''),
-    `\`${tasksBar(report.tasks)}\` ${[tasksDone(doneTasks(report).length, report.tasks.length), count(report.iterations.length, 'iteration'), costNoun(report)].join(' · ')}`,
-    ...[feedbackLine(report)].filter((line) => line !== ''),
+    checkSection(report),
+    // The count of a single task says the same once more.
+    report.tasks.length < 2 ? counts.join(' · ') : `\`${tasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
+    feedbackLine(report),
     `Where: ${where.join(' · ')}`,
-    ...(report.saved?.kind === 'not-saved'
-      ? [
-          `State was **not saved**: ${sentence(prose(report.saved.why, 300))} The next run does not know what this one used and did.`,
-        ]
-      : []),
-    `<sub>${formatInstant(report.endedAt)}</sub>`,
-  ].join('\n\n');
+    ...unsaved,
+    at,
+  ]
+    .filter((block) => block !== '')
+    .join('\n\n');
 }
 
 /** Adds an answer below the status of a status comment. `current` is null when there is no comment yet. */
@@ -141,25 +155,6 @@ export function renderAnswer(
         ...noticeOf(notice, taskLabel),
       ].join('\n\n');
   }
-}
-
-/** Tells whether an issue's comment already says all that is to be done for it, so that how the run ended concerns only other tasks. */
-function isSettled(report: WorkedReport, task: TaskReport | null): boolean {
-  return task?.progress.state === 'done' || needsPerson(report, task);
-}
-
-/** Tells whether the comment already says what a person has to do. */
-function needsPerson(report: WorkedReport, task: TaskReport | null): boolean {
-  return task !== null && renderStuckTask(task, report) !== '';
-}
-
-/** Returns the issue's own stuck task; on the pull request, the stuck tasks without an issue to report them on. */
-function stuckIn(report: WorkedReport, task: TaskReport | null): readonly string[] {
-  if (task !== null) return [renderStuckTask(task, report)].filter((rendered) => rendered !== '');
-  const others = stuckTasks(report)
-    .filter((one) => issueOfTask(one.task) === null)
-    .slice(0, 5);
-  return others.map((one) => `${taskLink(one.task)}: ${text(one.task.title, 120)}\n\n${renderStuckTask(one, report)}`);
 }
 
 function noticeOf(notice: ApprovalNotice | null, taskLabel: string): readonly string[] {

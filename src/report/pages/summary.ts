@@ -1,6 +1,7 @@
+import { isIssueTask, type TaskId } from '../../core/tasks/ids.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { resultWords } from '../../core/pipeline/step-record.ts';
-import { firstLines, moreLine, oneLine } from '../../core/text/phrase.ts';
+import { firstLines, oneLine } from '../../core/text/phrase.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
@@ -16,14 +17,15 @@ import {
   workOf,
 } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkPages, prose, proseLines, table, text, taskLink } from '../markdown.ts';
+import { code, link, linkPages, prose, proseLines, text, taskLink } from '../markdown.ts';
 import { quotedFailure } from '../agent-failures.ts';
 import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { calledAgents, handOverLines, renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { costIsUnknown, costWord } from '../sentences/spend.ts';
-import { describeOutcome } from '../sentences/outcome-text.ts';
+import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
+import { onlyTrouble } from '../sentences/waiting.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { claimWords, groupedLines, iterationResult } from './progress.ts';
@@ -80,8 +82,11 @@ export function renderSummary(report: RunReport): string {
 }
 
 function opening(report: RunReport): string {
-  const { title, what } = describeOutcome(report);
-  return linkPages(`## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n${nextLine(report)}`, report.repositoryUrl);
+  const what = proseLines(describeOutcome(report).what, 1000);
+  return linkPages(
+    `## Ralph: ${renderHeadline(report, 'markdown')}\n\n${what}\n\n${nextLine(report)}`,
+    report.repositoryUrl,
+  );
 }
 
 function setUpSection(report: RunReport): string {
@@ -106,40 +111,35 @@ function costLine(report: RunReport): string {
   return unknown === null ? line : `${line}\n\n${prose(unknown, 1000)}`;
 }
 
-/** Lists with more tasks than this are folded. */
-const SHOWN_TASKS = 10;
+/** Maximum number of tasks listed without folding. */
+const SHOWN_TASKS = 30;
 const NAMED_TASKS = 100;
 
+/** Lists the tasks, one line each. */
 function taskSection(report: RunReport): string {
   const all = tasksOf(report);
   if (all.length === 0) return '';
   const isBegun = ({ task, progress }: TaskReport): boolean =>
     progress.state !== 'todo' || progress.attempts > 0 || iterationsOn(report, task.id).length > 0;
-  const begun = all.filter(isBegun).map((one) => taskRow(one, report));
+  const begun = all.filter(isBegun).map((one) => taskLine(one, report));
   const waiting = all.filter((one) => !isBegun(one)).map(({ task }) => `- ${taskLink(task)} ${text(task.title, 120)}`);
   const gone = unlistedLine(report);
   return [
     '### Tasks',
-    ...(begun.length > 0 ? [table(TASK_HEAD, begun.slice(0, SHOWN_TASKS))] : []),
+    ...(begun.length > 0 ? [begun.slice(0, SHOWN_TASKS).join('\n')] : []),
     ...folded(count(begun.length - SHOWN_TASKS, 'more task'), [
-      table(TASK_HEAD, begun.slice(SHOWN_TASKS, NAMED_TASKS)),
-      ...moreLine(begun.length - NAMED_TASKS),
+      firstLines(begun.slice(SHOWN_TASKS), NAMED_TASKS - SHOWN_TASKS).join('\n'),
     ]),
     ...folded(`${count(waiting.length, 'task')} not started`, [firstLines(waiting, NAMED_TASKS).join('\n')]),
     ...(gone === '' ? [] : [gone]),
   ].join('\n\n');
 }
 
-const TASK_HEAD = ['Task', 'State', 'Iterations'];
-
-function taskRow({ task, progress, share }: TaskReport, report: RunReport): readonly string[] {
+function taskLine({ task, progress, share }: TaskReport, report: RunReport): string {
   const here = iterationsOn(report, task.id).length;
   const earlier = share.iterations - here;
-  return [
-    `${taskLink(task)} ${text(task.title, 120)}`,
-    unbroken(stateWord(progress.state)),
-    `${here}${earlier > 0 ? ` (and ${earlier} before)` : ''}`,
-  ];
+  const iterations = `${count(here, 'iteration')}${earlier > 0 ? ` (and ${earlier} before)` : ''}`;
+  return `- ${stateWord(progress.state)}: ${taskLink(task)} ${text(task.title, 120)}, ${iterations}`;
 }
 
 /** Folds a part of a page; empty when all blocks are empty. */
@@ -150,14 +150,13 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
     : [['<details>\n<summary>' + summary + '</summary>', ...filled, '</details>'].join('\n\n')];
 }
 
-/** Keeps a cell on one line. */
-function unbroken(words: string): string {
-  return words.replaceAll(' ', '\u00A0');
-}
-
 /** Describes what was tried for the tasks that this run gave up, and what to do. */
 function stuckSection(report: RunReport): string {
-  const stuck = stuckTasks(report).slice(0, 10);
+  // The headline and the lines below it are about a task that is the only one.
+  const named = report.outcome.reason === 'needs_human' ? onlyTrouble(allTasksOf(report)) : null;
+  const stuck = stuckTasks(report)
+    .filter((one) => one !== named)
+    .slice(0, 10);
   if (stuck.length === 0) return '';
   return [
     '### Tasks that need a person',
@@ -168,34 +167,30 @@ function stuckSection(report: RunReport): string {
   ].join('\n\n');
 }
 
+/** Lists the iterations, one line each. */
 function iterationSection(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';
   // The list of tasks above does not show what people and CI asked.
   const namesTasks =
     new Set(shown.map(({ taskId }) => taskId)).size > 1 || shown.some(({ taskId }) => isFeedback(taskId));
-  const rows = shown.map((entry) => [
-    `${entry.iteration}`,
-    ...(namesTasks ? [taskCell(entry, report)] : []),
-    iterationResult(entry),
-    verificationCell(entry, report),
-  ]);
   const earlier = iterationsOf(report).length - shown.length;
-  // A phone would hide the last columns if there were more.
-  const head = ['#', ...(namesTasks ? ['Task'] : []), 'Result', 'Tests'];
   return [
     '### Iterations',
     ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),
-    table(head, rows),
-    ...folded('Files, commits, time and cost', [shown.map((entry) => iterationLine(entry, report)).join('\n')]),
+    shown.map((entry) => iterationLine(entry, { report, namesTasks })).join('\n'),
     `The ${link('log of the run', report.logUrl)} has a group for each iteration.`,
   ].join('\n\n');
 }
 
-/** Describes the result of an iteration, its time and its cost. */
-function iterationLine(entry: JournalEntry, report: RunReport): string {
+/** Describes an iteration: its task, its result, its tests, its size, its time and its cost. */
+function iterationLine(
+  entry: JournalEntry,
+  { report, namesTasks }: { readonly report: RunReport; readonly namesTasks: boolean },
+): string {
   const { iteration, agent, evidence, commit, analysis, startedAt, endedAt } = entry;
   const took = [
+    `${iterationResult(entry)}${verificationMark(entry, report)}`,
     evidence.fileCount === 0
       ? 'no files'
       : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
@@ -204,23 +199,23 @@ function iterationLine(entry: JournalEntry, report: RunReport): string {
     ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
   ];
   const by = agent !== null && calledAgents(iterationsOf(report)).length > 1 ? ` (${agent})` : '';
-  return `- Iteration ${iteration}${by}: ${took.join(', ')}`;
+  return `- Iteration ${iteration}${namesTasks ? ` on ${taskName(entry, report)}` : ''}${by}: ${took.join(', ')}`;
 }
 
-function taskCell({ taskId, taskTitle }: JournalEntry, report: RunReport): string {
+function taskName({ taskId, taskTitle }: JournalEntry, report: RunReport): string {
   const task = allTasksOf(report).find((one) => one.task.id === taskId)?.task;
   return task === undefined ? text(taskTitle, 40) : taskLink(task);
 }
 
-/** Names the command only when there are several. */
-function verificationCell({ evidence: { verification } }: JournalEntry, report: RunReport): string {
+/** Renders how `verify` ended, behind a blank. Names the command only when there are several; empty when it did not run. */
+function verificationMark({ evidence: { verification } }: JournalEntry, report: RunReport): string {
   switch (verification.kind) {
     case 'passed':
-      return '✅';
+      return ' ✅';
     case 'failed':
-      return (settingOf(report)?.verifyCommands.length ?? 0) > 1 ? `❌ ${code(verification.command, 60)}` : '❌';
+      return (settingOf(report)?.verifyCommands.length ?? 0) > 1 ? ` ❌ ${code(verification.command, 60)}` : ' ❌';
     case 'not-run':
-      return '–';
+      return '';
   }
 }
 
@@ -229,8 +224,8 @@ function timeline(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   const lengths = shown.map(({ startedAt, endedAt }) => endedAt - startedAt);
   if (shown.length < 3 || Math.max(...lengths) < 2 * Math.max(1000, Math.min(...lengths))) return '';
-  const lines = shown.flatMap(({ iteration, taskId, startedAt, endedAt, verdict }, index) => [
-    ...(taskId === shown[index - 1]?.taskId ? [] : [`    section ${taskId.replaceAll(/[^\w.-]/g, '')}`]),
+  const lines = shown.flatMap(({ iteration, taskId, taskTitle, startedAt, endedAt, verdict }, index) => [
+    ...(taskId === shown[index - 1]?.taskId ? [] : [`    section ${sectionName(taskId, taskTitle)}`]),
     `    ${iteration} :${verdict.progress ? '' : 'crit, '}${startedAt}, ${Math.max(endedAt, startedAt + 1)}`,
   ]);
   return [
@@ -241,6 +236,11 @@ function timeline(report: RunReport): string {
       'Times are UTC. Red: nothing changed.',
     ]),
   ].join('');
+}
+
+/** Names a task in the chart, whose language knows few characters. */
+function sectionName(taskId: TaskId, title: string): string {
+  return (isIssueTask(taskId) ? taskId : title).replaceAll(/[^\w .-]/g, '').slice(0, 40) || 'task';
 }
 
 /** Lists what went wrong, each problem once with its iterations. */

@@ -2,18 +2,18 @@ import type { RunReport } from '../../handover/report.ts';
 import { count, formatTokens } from '../format.ts';
 import { doneTasks, laneOf, tasksOf, workOf } from '../facts.ts';
 import { nextStepsAtHome, renderSteps } from '../next/step.ts';
-import { describeOutcome } from './outcome-text.ts';
+import { describeOutcome, renderHeadline } from './outcome-text.ts';
 import { isolationLine } from './isolation.ts';
 import { costNoun } from './spend.ts';
 
 /** Renders the last lines of a run at home in plain text: result, cost and next steps. Warnings are printed where they arise. */
 export function renderEndAtHome(report: RunReport): string {
-  const { title, what } = describeOutcome(report);
+  const { what } = describeOutcome(report);
   const work = workOf(report);
   const branch = laneOf(report)?.branch ?? null;
   const isolation = work?.isolation ?? null;
   return [
-    `Ralph: ${title}`,
+    `Ralph: ${renderHeadline(report, 'terminal')}`,
     ...what.split('\n').map((line) => line.replaceAll('`', '')),
     ...(work === null
       ? []

@@ -14,11 +14,13 @@ import {
   tasksOf,
   workOf,
 } from '../facts.ts';
+import type { Words } from '../next/step.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
+import { YOU_ARE_NEEDED } from './trouble.ts';
 
-/** An outcome's name in a few words, and what happened. `backticks` mark code, in which values are foreign text. */
+/** An outcome's headline without a full stop, and what happened. `backticks` mark code, in which values are foreign text. */
 export interface OutcomeText {
-  readonly title: string;
+  readonly title: Words;
   readonly what: string;
 }
 
@@ -30,11 +32,11 @@ export function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: Ru
   const { needsPerson } = { needsPerson: undefined, ...outcome };
   if (needsPerson !== undefined)
     return {
-      title: 'Waiting for a limit that needs a person',
+      title: ['Waiting for a limit of the provider', YOU_ARE_NEEDED],
       what: `The provider says: \`${cut(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
     };
   return {
-    title: outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset',
+    title: [outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset'],
     what: `${whyParked(outcome, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
   };
 }
@@ -81,14 +83,14 @@ export function limited(reason: RunBound, report: RunReport): OutcomeText {
   const done = doneWords(report);
   const limits = {
     iterations: {
-      title: 'Iteration limit',
+      title: ['Iteration limit'],
       value: count(policy?.maxIterations ?? iterationsOf(report).length, 'iteration'),
     },
     minutes: {
-      title: 'Time limit',
+      title: ['Time limit'],
       value: policy ? count(Math.round(policy.maxRunMs / MINUTE_MS), 'minute') : 'its time',
     },
-    cost: { title: 'Cost limit', value: policy ? formatCost(policy.maxCostUsd) : 'its budget' },
+    cost: { title: ['Cost limit'], value: policy ? formatCost(policy.maxCostUsd) : 'its budget' },
   } as const;
   const { title, value } = limits[reason];
   return {

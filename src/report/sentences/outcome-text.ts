@@ -22,8 +22,10 @@ import {
 } from '../facts.ts';
 import { count } from '../format.ts';
 import { alarms, passedWords } from './alarms.ts';
+import { type Target, type Words, renderWords } from '../next/step.ts';
 import { doneWords, limited, type OutcomeText, parked } from './outcome-limits.ts';
-import { baseIsRed, noTasks, obstacleLines, sourcesOf, stuckLines } from './waiting.ts';
+import { blockedTitle, stopTitle, YOU_ARE_NEEDED } from './trouble.ts';
+import { baseIsRed, noTasks, obstacleLines, onlyTrouble, sourcesOf, stuckLines, wordsOn } from './waiting.ts';
 
 /** Maximum number of waiting tasks in the headline. */
 const SHOWN_WAITING = 5;
@@ -38,37 +40,60 @@ export function describeOutcome(report: RunReport): OutcomeText {
   if (outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
   // The text of this outcome already names the failing command.
   if (outcome.reason === 'base_is_red') return text;
-  return { ...text, what: [withTests(text.what, report), ...alarms(report).map((line) => `- ${line}`)].join('\n') };
+  const red = outcome.kind === 'failed' ? null : redTests(report);
+  const title = red === null ? text.title : [`❌ ${red}; `, ...lowerFirst(text.title)];
+  return { title, what: [withTests(text.what, report), ...alarms(report).map((line) => `- ${line}`)].join('\n') };
 }
 
-/** Adds the state of the tests. A red verification comes first, and missing tests are always mentioned. */
+/** Renders the headline of a run, the same on every page and in the log: trouble first, without a full stop. */
+export function renderHeadline(report: RunReport, target: Target): string {
+  return renderWords(describeOutcome(report).title, target);
+}
+
+/** Returns what `verify` fails on, for a headline; null when it does not fail. */
+function redTests(report: RunReport): string | null {
+  const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
+  if (first === undefined) return null;
+  const verification = lastVerification(report);
+  if (verification.kind === 'failed') return `${inCode(verification.command)} fails`;
+  // The failure dates from earlier runs.
+  const since = verification.kind === 'not-run' ? (workOf(report)?.change.failingSince ?? null) : null;
+  return since === null
+    ? null
+    : `${others.length === 0 ? inCode(first) : '`verify`'} has been failing since iteration ${String(since)}`;
+}
+
+function inCode(command: string): string {
+  return `\`${cut(command, 80).replaceAll('`', "'")}\``;
+}
+
+function lowerFirst([first, ...others]: Words): Words {
+  return typeof first === 'string'
+    ? [`${first.charAt(0).toLowerCase()}${first.slice(1)}`, ...others]
+    : [first ?? '', ...others];
+}
+
+/** Adds that the tests pass, or that there are none. */
 function withTests(what: string, report: RunReport): string {
   const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
   const [opening, ...lines] = what.split('\n');
-  const told = (sentence: string): string => [`${opening ?? ''} ${sentence}`, ...lines].join('\n');
-  if (first === undefined && report.outcome.kind === 'failed') return what;
+  const told = (sentence: string): string => [`${opening ?? ''} ${sentence}`.trim(), ...lines].join('\n');
+  if (report.outcome.kind === 'failed') {
+    // A failed run does not report good news.
+    const red = redTests(report);
+    return red === null ? what : `❌ ${red}. ${what}`;
+  }
   if (first === undefined) {
-    const steps = passedCommands(report).map((step) => `\`${cut(step, 60).replaceAll('`', "'")}\``);
+    const steps = passedCommands(report).map((step) => inCode(cut(step, 60)));
     return told(
       steps.length === 0
         ? '⚠️ Nothing was tested: set `verify` to the command that runs the tests.'
         : `⚠️ \`verify\` is not set; ${passedWords(steps)}.`,
     );
   }
-  const name = others.length === 0 ? `\`${cut(first, 80).replaceAll('`', "'")}\`` : '`verify`';
-  const verification = lastVerification(report);
-  switch (verification.kind) {
-    case 'passed':
-      // A failed run does not report good news.
-      return report.outcome.kind === 'failed' ? what : told(`✅ ${name} passes.`);
-    case 'failed':
-      return `❌ \`${cut(verification.command, 80).replaceAll('`', "'")}\` fails. ${what}`;
-    case 'not-run': {
-      // The failure dates from earlier runs.
-      const since = workOf(report)?.change.failingSince ?? null;
-      return since === null ? what : `❌ ${name} has been failing since iteration ${String(since)}. ${what}`;
-    }
-  }
+  return lastVerification(report).kind === 'passed'
+    ? told(`✅ ${others.length === 0 ? inCode(first) : '`verify`'} passes.`)
+    : what;
 }
 
 /** Describes the outcome without tests, left-out files and denied tools. */
@@ -76,14 +101,14 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
   const { outcome } = report;
   switch (outcome.kind) {
     case 'complete':
-      return { title: 'Complete', what: completion(outcome.reason, report) };
+      return { title: ['Complete'], what: completion(outcome.reason, report) };
     case 'cancelled':
       return cancelled(outcome.reason, report);
     case 'halted':
       return halted(outcome, report);
     case 'blocked':
       if (outcome.reason === 'base_is_red') return baseIsRed(report);
-      return { title: 'Blocked', what: blockedTasks(allTasksOf(report)) };
+      return { title: blockedTitle(report), what: blockedTasks(allTasksOf(report)) };
     case 'parked':
       return parked(outcome, report);
     case 'limit':
@@ -91,24 +116,27 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
     case 'idle':
       switch (outcome.reason) {
         case 'updated':
-          return { title: 'Updated', what: outcome.message };
+          return { title: ['Updated'], what: outcome.message };
         case 'no_such_label':
-          return { title: 'Idle', what: outcome.message };
+          return { title: ['Idle'], what: outcome.message };
         default:
           return idle(outcome.reason, report);
       }
     case 'paused':
       if (outcome.reason === 'withdrawn') return withdrawn(report);
       return iterationsOf(report).length === 0
-        ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.` }
+        ? { title: ['Paused'], what: `Paused by ${outcome.by}; no call was made.` }
         : {
-            title: 'Stopped',
+            title: ['Stopped'],
             what: `Stopped by ${outcome.by} after ${count(iterationsOf(report).length, 'iteration')} of this run.`,
           };
     case 'refused':
-      return { title: outcome.reason === 'another_run' ? 'Another run is at work' : 'Refused', what: outcome.message };
+      return {
+        title: [outcome.reason === 'another_run' ? 'Another run is at work' : 'Refused'],
+        what: outcome.message,
+      };
     case 'failed':
-      return { title: `Failed: ${outcome.reason}`, what: outcome.message };
+      return { title: [`Failed: ${outcome.reason}`, YOU_ARE_NEEDED], what: outcome.message };
   }
 }
 
@@ -152,22 +180,23 @@ function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
 function cancelled(reason: ReasonOf<'cancelled'>, report: RunReport): OutcomeText {
   const after = `after ${count(iterationsOf(report).filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
   return reason === 'signal'
-    ? { title: 'Cancelled', what: `The run was cancelled ${after}.` }
-    : { title: 'Killed', what: `The job was killed ${after}; the iteration that was running is lost.` };
+    ? { title: ['Cancelled'], what: `The run was cancelled ${after}.` }
+    : { title: ['Killed'], what: `The job was killed ${after}; the iteration that was running is lost.` };
 }
 
 function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport): OutcomeText {
+  const title = stopTitle(outcome, report);
   switch (outcome.reason) {
     case 'permission_denied':
-      return { title: 'Stopped: permission denied', what: `The agent was denied a tool: ${deniedTools(report)}.` };
+      return { title, what: `The agent was denied a tool: ${deniedTools(report)}.` };
     case 'test_saturation':
       return {
-        title: 'Stopped: only tests',
+        title,
         what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
       };
     case 'safety':
       return {
-        title: 'Stopped: claims without evidence',
+        title,
         what: 'The agent said five times that it is finished, and each time open tasks or a failing `verify` command said otherwise.',
       };
     case 'circuit_open': {
@@ -176,11 +205,11 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       const words = isAgents ? failedWords(report) : null;
       return outcome.tripped === 'this-run'
         ? {
-            title: isAgents ? 'Stopped: the agent fails' : 'Stopped: no progress',
+            title,
             what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
           }
         : {
-            title: 'Waiting after a stop',
+            title: ['Waiting after a stop'],
             what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.`,
           };
     }
@@ -191,7 +220,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
 function withdrawn(report: RunReport): OutcomeText {
   const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
   return {
-    title: 'Stopped',
+    title: ['Stopped'],
     what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run worked: no further call is made, and nothing here says that it is done.`,
   };
 }
@@ -199,7 +228,7 @@ function withdrawn(report: RunReport): OutcomeText {
 function checksLeft(report: RunReport): OutcomeText {
   const left = allTasksOf(report).filter(({ task }) => task.obstacle === 'unread').length;
   return {
-    title: 'More checks to look at',
+    title: ['More checks to look at'],
     what: `Stopped with ${doneWords(report)}: ${count(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
   };
 }
@@ -210,25 +239,25 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
   switch (reason) {
     case 'no_tasks':
       return {
-        title: 'Idle',
+        title: ['Idle'],
         what: `Nothing to do: ${noTasks(where, warned)}.${warned ? ' The warnings say what was left out.' : ''}`,
       };
     case 'all_done':
       return {
-        title: 'Idle',
+        title: ['Idle'],
         what: isPromptAlone(report)
           ? 'Nothing to do: what the prompt asks for is done already.'
           : `Nothing to do: ${doneWords(report)} already.`,
       };
     case 'waiting_for_review':
-      return { title: 'Waiting for review', what: waitingForReview(report) };
+      return { title: ['Waiting for review'], what: waitingForReview(report) };
     case 'not_for_us':
       return {
-        title: 'Not for Ralph',
+        title: ['Not for Ralph'],
         what: `This event has neither ${where.label} nor a known \`/ralph\` command, and no review or failed check to answer.`,
       };
     case 'answered':
-      return { title: 'Answered', what: 'The command was answered; no call was made.' };
+      return { title: ['Answered'], what: 'The command was answered; no call was made.' };
   }
 }
 
@@ -264,8 +293,10 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
   return approvedBy.length > 0 ? `approved and ${merging}` : merging;
 }
 
-/** Lists the first five waiting tasks and what they wait for, one line each. */
+/** Quotes what is said of the one task that waits, or lists the first five and what they wait for, one line each. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
+  const named = onlyTrouble(tasks);
+  if (named !== null) return wordsOn(named);
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
   if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';
   const done = tasks.filter(({ task, progress }) => isListed(task) && progress.state === 'done').length;

@@ -2,13 +2,14 @@ import { withheldFiles } from './ends/withheld.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { turnOf } from '../../core/tasks/ids.ts';
-import { count, formatInstantFrom } from '../format.ts';
+import { formatInstantFrom } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOn, settingOf } from '../facts.ts';
 import { nextStepsForTask } from '../next/for-tasks.ts';
-import { renderStepList } from '../next/step.ts';
+import { renderStepList, renderWords } from '../next/step.ts';
+import { taskTrouble, YOU_ARE_NEEDED } from './trouble.ts';
 import { verificationWord } from '../pages/sections.ts';
 import { firstLines, namesOutOf } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
@@ -58,32 +59,29 @@ function lastWords({ share }: TaskReport, entries: readonly JournalEntry[]): str
 
 function opening(one: TaskReport, report: RunReport): string {
   const { progress } = one;
-  switch (progress.state) {
-    case 'failed':
-      return givenUp(one, report);
-    case 'stuck': {
-      const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
-      const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
-      return `**Set aside** after ${count(progress.attempts, 'iteration')}: it stopped making progress, so other tasks go first.${again}`;
-    }
-    default:
-      if (progress.reason === 'withheld')
-        return `**A person must decide about files that Ralph does not publish:** ${prose(withheldFiles(one, report), 500)}.`;
-      if (progress.reason === 'push_refused')
-        return `**The git server does not take this work.** ${text(progress.refused?.words ?? '', 900)}`;
-      return progress.reason === 'nothing_to_do'
-        ? '**Is this done already?** The agent says so, and changed nothing.'
-        : '**The agent needs a person.** It says that it cannot continue.';
-  }
-}
+  const trouble = renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown');
+  return `**${trouble.charAt(0).toUpperCase()}${trouble.slice(1)}.** ${why()}`.trimEnd();
 
-function givenUp({ progress }: TaskReport, report: RunReport): string {
-  const setting = settingOf(report);
-  const limit =
-    setting === null
-      ? ''
-      : ` (\`${policyInputs.maxIterationsPerTask.name}\` is ${setting.policy.maxIterationsPerTask})`;
-  return `**Ralph gave this task up** after ${count(progress.attempts, 'iteration')}${limit}.`;
+  function why(): string {
+    const policy = settingOf(report)?.policy ?? null;
+    if (progress.state === 'failed')
+      return policy === null ? '' : `\`${policyInputs.maxIterationsPerTask.name}\` is ${policy.maxIterationsPerTask}.`;
+    if (progress.state === 'stuck') {
+      const turn = turnOf(progress, policy?.circuit.cooldownMs ?? 0);
+      const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
+      return `Other tasks go first.${again}`;
+    }
+    switch (progress.reason) {
+      case 'withheld':
+        return `Left out: ${prose(withheldFiles(one, report), 500)}.`;
+      case 'push_refused':
+        return text(progress.refused?.words ?? '', 900);
+      case 'nothing_to_do':
+        return 'The agent says so, and changed nothing.';
+      default:
+        return '';
+    }
+  }
 }
 
 function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: JournalEntry): string {

@@ -4,7 +4,7 @@ import { cut, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { iterationsOf, laneOf, settingOf } from '../facts.ts';
 import { count } from '../format.ts';
-import { type NextStep, step } from '../next/step.ts';
+import { type NextStep, step, type Words } from '../next/step.ts';
 
 /** The places where a run looks for tasks: its sources, and the label as people call it (`the label ralph`). */
 interface TaskSources {
@@ -21,6 +21,23 @@ const FILES: ReadonlyMap<string, string> = new Map([
 /** Lists the tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: its name, its title, and why it does not continue. */
 export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${called(one)}: ${whyStuck(one)}`);
+}
+
+/** Returns the only task that waits for a person, which a headline can name; null when there are several, or when it waits for something else. */
+export function onlyTrouble(tasks: readonly TaskReport[]): TaskReport | null {
+  const [one, ...others] = tasks.filter(({ progress }) => isStuck(progress));
+  return one === undefined || others.length > 0 || obstacleLines(tasks).length > 0 ? null : one;
+}
+
+/** Quotes what the agent or the server says of a task that a headline names, as one sentence; empty when nobody says anything. */
+export function wordsOn({ task, progress, share, asked }: TaskReport): string {
+  if (asked !== null) return `See ${asked}.`;
+  if (markedIn(task, progress) !== null) return '';
+  if (progress.reason === 'feedback_rounds') return '`max-feedback-rounds` allows no more rounds.';
+  if (progress.reason === 'push_refused') return `The server says: “${quietWords(progress.refused?.words ?? '')}”`;
+  if (share.question !== null) return `The agent asks: “${quietWords(share.question)}”`;
+  const said = share.summary ?? share.recommendation;
+  return said === null ? '' : `The agent says: “${quietWords(said)}”`;
 }
 
 /** Explains why a given-up task is not worked on, with the agent's own words or a link to them. */
@@ -167,13 +184,13 @@ function looksAtIssues({ sources }: TaskSources): boolean {
 }
 
 /** Describes the end of a run whose `verify` fails on the base branch as well: what fails, and that no task is to blame. */
-export function baseIsRed(report: RunReport): { readonly title: string; readonly what: string } {
+export function baseIsRed(report: RunReport): { readonly title: Words; readonly what: string } {
   const red = laneOf(report)?.redBase ?? null;
   const command = red === null ? '`verify`' : code(red.command, 80);
   const words = red === null || red.words === '' ? '.' : `: ${code(red.words, 300)}.`;
   const iterations = iterationsOf(report).length;
   return {
-    title: 'Blocked: the base branch is red',
+    title: ['Blocked: the base branch is red; you are needed'],
     what: `${command} fails on ${baseName(report)} as well${words} No task can be completed until it passes, and none is blamed for it.${iterations === 0 ? ' No call was made.' : ''}${newFailures(report)}`,
   };
 }

@@ -89,21 +89,24 @@ describe('of the published head, a clean clone outranks the work tree', () => {
     const bad = pagesOf(ended({ headCheck: failed }));
     const word = '**failed**: `npm test` exited with code 1 in a clean clone';
     expect(bad['comment']).toContain(`verification ${word}`);
-    expect(bad['body']).toContain(`| Tests | ${word} |`);
+    expect(bad['body']).toContain('| Tests | **failing** in a clean clone |');
     expect(bad['body']).toMatch(/^## ❌ `npm test` fails; 1 of 2 tasks done$/m);
-    expect(bad['summary']).toContain('<summary>Last output of <code>npm test</code> in the clean clone</summary>');
+    expect(bad['summary']).toContain('<summary>Last output of <code>verify</code> in the clean clone</summary>');
     const good = pagesOf(ended({ headCheck: passed }));
     expect(good['comment']).toContain('verification passed in a clean clone');
-    expect(good['body']).toContain('| Tests | passing in a clean clone: `npm test` |');
+    expect(good['body']).toContain('| Tests | passing in a clean clone |');
   });
 
   test('but a task that was never verified does not borrow it', () => {
     const [done, open] = ended({}).tasks;
     if (done === undefined || open === undefined) throw new Error('The run has no tasks.');
-    const itemOf = (verification: 'passed' | 'not-run') =>
-      pagesOf(ended({ headCheck: passed, tasks: [sharing(done, { verification, iterations: 1 }), open] }))['body'];
-    expect(itemOf('passed')).toContain(' · `verify` passed in a clean clone · 1 iteration');
+    const itemOf = (verification: 'passed' | 'failed' | 'not-run', headCheck = passed) =>
+      pagesOf(ended({ headCheck, tasks: [sharing(done, { verification, iterations: 1 }), open] }))['body'];
+    // What the headline says is not said of each task.
+    expect(itemOf('passed')).not.toContain('`verify` passed');
     expect(itemOf('not-run')).not.toContain('`verify` passed');
+    expect(itemOf('failed')).toContain(' · `verify` **failed** · 1 iteration');
+    expect(itemOf('passed', failed)).toContain(' · `verify` passed · 1 iteration');
   });
 
   test.each<[HeadCheck | null, string, string]>([

@@ -73,7 +73,7 @@ describe('an answer', () => {
     [
       'what a person must decide',
       item({ rounds: 3 }, { kind: 'given-up', words: 'Which name?' }),
-      `**A person must decide.** Ralph has tried, last in ${commit}.\n\n> “Which name?”\n\n**Next:** Reply in the thread, push a fix yourself, or resolve the thread. If a reply starts nothing, its rounds are used up: comment \`/ralph retry thread-11\` on the pull request.`,
+      `**A person must decide.** Ralph has tried, last in ${commit}.\n\n> “Which name?”\n\n**Next:** Reply in the thread, push a fix yourself, or resolve the thread. If a reply starts nothing, its rounds are used up: comment \`/ralph retry\` on the pull request.`,
     ],
   ])('%s', (_, some, expected) => {
     expect(answer(some)).toBe(`<!-- ralph-action:answer thread-11 asked=11 -->\n\n${expected}`);
@@ -230,14 +230,14 @@ describe('the pull request', () => {
 test('summary and status comment have one line on it', () => {
   const line = '**Review and checks:** 2 answered, 1 review thread and 1 failed check are open';
   expect(renderSummary(answered())).toContain(line);
-  expect(renderStatusComment(answered(), null)).toContain(line);
+  expect(renderStatusComment(answered(), 'issue-13')).toContain(line);
   expect(renderSummary(report({ kind: 'complete', reason: 'plan_complete' }))).not.toContain('Review and checks');
 });
 
 test('the summary says which thread its one iteration was about', () => {
   const summary = seen(renderSummary(answered({ iterations: [entry(1, { taskId: 'thread-11' })] })));
-  expect(summary).toContain('| # | Task | Result | Tests |');
-  expect(summary).toMatch(/\| 1 \| \[thread on src\/a\.js:3\]\(/);
+  expect(summary).toContain('- Iteration 1 on [');
+  expect(summary).toMatch(/- Iteration 1 on \[thread on src\/a\.js:3\]\(/);
 });
 
 test('what alone needs a person is what there is to do next', () => {
@@ -245,8 +245,8 @@ test('what alone needs a person is what there is to do next', () => {
   const blocked = { ...answered({ feedback: [stuck] }), outcome: BLOCKED };
   const { what } = describeOutcome(blocked);
   const next = renderSteps(nextSteps(blocked), 'log');
-  expect(what).toContain('as many rounds as `max-feedback-rounds` allows');
-  expect(next).toMatch(/^Push a fix yourself [^]*comment \/ralph retry thread-11 on/);
+  expect(what).toContain('`max-feedback-rounds` allows no more rounds');
+  expect(next).toMatch(/^Push a fix yourself [^]*comment \/ralph retry on/);
   const two = answered({ feedback: [stuck, { ...stuck, task: { ...stuck.task, id: 'thread-12' } }] });
   expect(renderSteps(nextSteps({ ...two, outcome: BLOCKED }), 'log')).toMatch(
     /comment \/ralph retry on the pull request/,

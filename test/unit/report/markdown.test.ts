@@ -1,7 +1,9 @@
 import fc from 'fast-check';
+import { micromark } from 'micromark';
+import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, test } from 'vitest';
-import { plainTitle } from '../../../src/core/text/phrase.ts';
 import { code, codeElement, fence, link, prose, proseLines, text } from '../../../src/report/markdown.ts';
+import { breakReferences, hasSkipWords, oneLine, plainTitle } from '../../../src/core/text/phrase.ts';
 import { runs } from '../../runs.ts';
 
 /** Stands for the zero-width space that breaks references. */
@@ -17,13 +19,22 @@ describe('text: foreign text renders as the text it is', () => {
     ['an address does not link', 'fixes https://github.com/a/b/issues/3', 'fixes https:·//github.com/a/b/issues/3'],
     ['a www address does not link', 'www.example.com', 'www·.example.com'],
     ['a comment cannot open', 'a <!-- b -->', 'a &lt;!-- b --&gt;'],
-    ['a tag is no tag', '<img src=x>', '&lt;img src=x&gt;'],
-    ['an entity stays as typed', '&#64;octocat', '&amp;#·64;octocat'],
+    ['a tag is no tag', '<img src=x>', '&lt;img src=x>'],
+    ['an entity stays as typed', '&#64;octocat', '&#·64;octocat'],
+    ['an entity in hexadecimal digits stays as typed', '&#x40;octocat', '&amp;#x40;octocat'],
+    ['a named entity stays as typed', '&commat;octocat', '&amp;commat;octocat'],
     [
       'emphasis, code, links and images are plain',
       '*a* _b_ `c` [d](e) ![f](g) ~h~',
       '\\*a\\* \\_b\\_ \\`c\\` \\[d\\](e) !\\[f\\](g) \\~h\\~',
     ],
+    [
+      'marks that Markdown does not read where they stand stay as typed',
+      'a_b & c < d > e -> f: 2.0 (#x) -g',
+      'a_b & c < d > e -> f: 2.0 (#x) -g',
+    ],
+    ['no quotation at the start', '> a', '\\> a'],
+    ['no rule or underline of a heading at the start', '---', '\\---'],
     ['a pipe does not end a table cell', 'a|b \\| c', 'a\\|b \\\\\\| c'],
     ['mathematics are plain', '$x$', '\\$x\\$'],
     ['no list, heading or number at the start', '- a', '\\- a'],
@@ -46,10 +57,21 @@ describe('text: foreign text renders as the text it is', () => {
 describe('code', () => {
   test.each([
     ['plain words use backticks', 'npm run build:all', '`npm run build:all`'],
-    ['a backtick or pipe uses an element', 'a`b|c', '<code>a&#x60;b&#x7c;c</code>'],
+    [
+      'marks of a shell need nothing',
+      'npm ci && npm test -- --x=[a] > "$OUT"',
+      '`npm ci && npm test -- --x=[a] > "$OUT"`',
+    ],
+    ['a backtick or pipe uses an element', 'a`b|c', '<code>a&#x60;b&vert;c</code>'],
     ['a mention is an entity', 'npm i @acme/x', '<code>npm i &#x40;acme/x</code>'],
-    ['emphasis inside the element is plain', '_a_ *b*', '<code>&#x5f;a&#x5f; &#x2a;b&#x2a;</code>'],
-    ['an address is cut up', 'curl http://a.b', '<code>curl http&#x3a;//a&#x2e;b</code>'],
+    ['emphasis inside the element is plain', '_a_ *b* | c', '<code>&#x5f;a&#x5f; &ast;b&ast; &vert; c</code>'],
+    [
+      'words that steer CI are cut up',
+      'git commit -m "[skip ci]"',
+      '<code>git commit -m &quot;&lsqb;skip ci&rsqb;&quot;</code>',
+    ],
+    ['a comment cannot open', 'a <!-- b', '<code>a &lt;&excl;-- b</code>'],
+    ['an address is cut up', 'curl http://a.b', '<code>curl http&#x3a;//a.b</code>'],
     ['nothing stays nothing', '', '<code></code>'],
   ])('%s', (_rule, foreign, expected) => {
     expect(code(foreign, 100)).toBe(expected);
@@ -63,7 +85,7 @@ describe('code', () => {
 describe('prose: our sentence, foreign values', () => {
   test.each([
     ['backticks mark code', 'set `max-minutes` to 5', 'set `max-minutes` to 5'],
-    ['text between is escaped', 'it says *no* in `a|b`', 'it says \\*no\\* in <code>a&#x7c;b</code>'],
+    ['text between is escaped', 'it says *no* in `a|b`', 'it says \\*no\\* in <code>a&vert;b</code>'],
     ['an unclosed backtick is a backtick', 'a ` b', 'a \\` b'],
   ])('%s', (_rule, sentence, expected) => {
     expect(prose(sentence, 200)).toBe(expected);
@@ -125,8 +147,21 @@ describe('for any text', () => {
         ']',
         '(',
         '<',
+        '>',
         '&',
+        '#x40;',
+        'lt;',
         '*',
+        '_',
+        '~',
+        '$',
+        '-',
+        '+',
+        '=',
+        '!',
+        '.',
+        ')',
+        'skip ci',
         ' ',
         '\u200B',
         '😀',
@@ -163,6 +198,54 @@ describe('for any text', () => {
     fc.assert(
       fc.property(foreign, (value) => {
         expect(render(value)).not.toContain('<!--');
+      }),
+      { numRuns: runs(500) },
+    );
+  });
+
+  /** The text of a page, as a browser shows it. */
+  const shown = (html: string): string =>
+    html
+      .replace(/<[^>]*>/g, '')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&amp;', '&');
+  const page = (markdown: string): string =>
+    micromark(markdown, { allowDangerousHtml: true, extensions: [gfm()], htmlExtensions: [gfmHtml()] });
+
+  test('text renders as one paragraph of that text, with no element in it', () => {
+    fc.assert(
+      fc.property(foreign, (value) => {
+        const html = page(text(value, 100));
+        expect(html).toMatch(/^(?:<p>[^<]*<\/p>)?$/);
+        expect(shown(html)).toBe(breakReferences(oneLine(value, 100)));
+      }),
+      { numRuns: runs(2000) },
+    );
+  });
+
+  test.each(['', 'in words: ', '- ', '| a |\n| --- |\n| '])(
+    'code renders as one element with that text behind "%s"',
+    (before) => {
+      fc.assert(
+        fc.property(foreign, (value) => {
+          const html = page(before + code(value, 100));
+          expect(html.match(/<(?!\/|p>|ul>|li>|t[a-z]+>)[^>]*>/g)).toEqual(['<code>']);
+          expect(shown(/<code>([^]*)<\/code>/.exec(html)?.[1] ?? '')).toBe(oneLine(value, 100));
+        }),
+        { numRuns: runs(2000) },
+      );
+    },
+  );
+
+  test.each([
+    ['text', (value: string) => text(value, 100)],
+    ['code', (value: string) => code(value, 100)],
+  ])('%s holds no words that steer CI, even raw', (_name, render) => {
+    fc.assert(
+      fc.property(foreign, (value) => {
+        expect(hasSkipWords(render(value))).toBe(false);
       }),
       { numRuns: runs(500) },
     );

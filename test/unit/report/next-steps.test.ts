@@ -61,20 +61,23 @@ describe('after a run', () => {
     ['an open circuit', open('no_progress'), {}, 'fix, command retry, wait'],
     ['an agent that fails', open('agent_error'), {}, 'note, fix, command retry, wait'],
     ['a red base', { kind: 'blocked', reason: 'base_is_red' }, {}, 'fix, set, wait, command run'],
-    ['a question', BLOCKED, { tasks: [taskReport(1, { state: 'blocked' })] }, 'answer, command retry'],
+    ['a question', BLOCKED, { tasks: [taskReport(1, { state: 'blocked', attempts: 1 })] }, 'comment'],
     [
       'a task given up',
       BLOCKED,
       { tasks: [taskReport(1, { state: 'failed', attempts: 8 })] },
-      'simplify, command retry',
+      'simplify, comment, raise',
     ],
     [
       'a task given up, and a red verification',
       BLOCKED,
-      { tasks: [taskReport(1, { state: 'failed', attempts: 8 })], iterations: [entry(1, { verification: RED })] },
-      'fix, simplify, command retry',
+      {
+        tasks: [taskReport(1, { state: 'failed', attempts: 8 })],
+        iterations: [entry(1, { taskNumber: 1, verification: RED })],
+      },
+      'note, note, fix, simplify, comment, raise',
     ],
-    ['a task of an earlier Ralph', BLOCKED, { tasks: [prdTask('T1', { state: 'failed' })] }, 'command retry'],
+    ['a task of an earlier Ralph', BLOCKED, { tasks: [prdTask('T1', { state: 'failed' })] }, 'command retry prd-T1'],
     ['a task that asks for nothing known', BLOCKED, { tasks: [taskReport(1)] }, 'answer, command retry'],
     ['a limit of the hour', { kind: 'parked', reason: 'calls_per_hour', resumeAt: END }, {}, 'nothing, wait, raise'],
     [
@@ -138,17 +141,17 @@ describe('after a run', () => {
 
 describe('about one task', () => {
   test.each<readonly [string, Partial<ShownProgress>, string]>([
-    ['a question', { state: 'blocked', attempts: 1 }, 'answer, command retry 7, note'],
-    ['nothing to do', { state: 'blocked', attempts: 1, reason: 'nothing_to_do' }, 'close, say, command retry 7, note'],
-    ['files that are withheld', { state: 'blocked', attempts: 1, reason: 'withheld' }, 'say, command retry 7, note'],
+    ['a question', { state: 'blocked', attempts: 1 }, 'comment'],
+    ['nothing to do', { state: 'blocked', attempts: 1, reason: 'nothing_to_do' }, 'close, comment'],
+    ['files that are withheld', { state: 'blocked', attempts: 1, reason: 'withheld' }, 'comment'],
     [
       'a push that is refused',
       { state: 'blocked', attempts: 1, reason: 'push_refused' },
-      'follow, say, command retry 7, note',
+      'follow, command retry, comment',
     ],
-    ['no progress', { state: 'stuck', attempts: 3 }, 'say, command retry 7, note'],
-    ['no progress, and its turn again', { state: 'todo', attempts: 3 }, 'say, command retry 7, note'],
-    ['given up', { state: 'failed', attempts: 8 }, 'simplify, say, raise, command retry 7, note'],
+    ['no progress', { state: 'stuck', attempts: 3 }, 'comment'],
+    ['no progress, and its turn again', { state: 'todo', attempts: 3 }, 'comment'],
+    ['given up', { state: 'failed', attempts: 8 }, 'simplify, comment, raise'],
   ])('%s', (_circumstance, progress, kinds) => {
     expect(kindsOf(nextStepsForTask(taskReport(7, progress), report(LIMIT)))).toBe(kinds);
   });
@@ -157,21 +160,21 @@ describe('about one task', () => {
     const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT.protected }] };
     const one = taskReport(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
     expect(renderSteps(nextStepsForTask(one, report(LIMIT, { change })), 'log')).toBe(
-      'If Ralph may change them, add allow-protected-paths: .github/a.yml to the with: of the workflow; if not, say that the task should do without them: in the text of #7 or in a comment on it. Then comment /ralph retry 7 on the issue or the pull request: the task gets all its iterations again.',
+      'If Ralph may change them, add allow-protected-paths: .github/a.yml to the with: of the workflow and comment /ralph retry on the issue; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.',
     );
   });
 
   test('where nobody can comment, it is retried by hand', () => {
     const one = planTask(7, { state: 'failed', attempts: 8 });
     expect(renderSteps(nextStepsForTask(one, report(LIMIT, { pullRequest: null })), 'log')).toContain(
-      'run the workflow by hand with the command retry (for all that failed or is blocked), or ralph retry plan-00000007 in a checkout (for this one)',
+      'run the workflow by hand with the command retry',
     );
   });
 });
 
 test('after the last round an answer may be enough', () => {
-  expect(kindsOf(nextStepsAfterRounds('thread-1', 'thread', true))).toMatch(/^nothing, push, say, /);
-  expect(nextStepsAfterRounds('check-1', 'check', false)).toEqual(nextStepsForFeedback('check-1', 'check', 'used-up'));
+  expect(kindsOf(nextStepsAfterRounds('thread', true))).toMatch(/^nothing, push, say, /);
+  expect(nextStepsAfterRounds('check', false)).toEqual(nextStepsForFeedback('check', 'used-up'));
 });
 
 const issue = taskReport(7).task;
@@ -189,6 +192,7 @@ const WORDS: Readonly<Record<NextStep['kind'], readonly (string | typeof issue)[
   push: ['a fix yourself'],
   answer: whereToWrite(issue),
   reply: ['the thread'],
+  comment: [issue, ' with one comment'],
   say: ['more', ...whereToWrite(planTask(7).task)],
   simplify: ['the task smaller'],
   close: ['', issue],
@@ -253,17 +257,14 @@ describe('each kind of step is rendered in each place', () => {
   });
 });
 
-test.each(OUTCOMES)(
-  'log, summary, pull request, status comment and terminal have the steps of $kind ($reason)',
-  (outcome) => {
-    const ended = report(outcome);
-    const steps = renderSteps(nextSteps(ended), 'markdown');
-    expect(renderClosingBlock(ended)).toContain(`Next: ${renderSteps(nextSteps(ended), 'log')}`);
-    for (const page of [renderSummary(ended), renderPullRequest(ended, 0).body, renderStatusComment(ended, null)])
-      expect(page).toContain(`**Next:** ${steps}`);
-    expect(renderEndAtHome(ended)).toContain(`Next: ${renderSteps(nextStepsAtHome(ended), 'terminal')}`);
-  },
-);
+test.each(OUTCOMES)('log, summary, pull request, answer and terminal have the steps of $kind ($reason)', (outcome) => {
+  const ended = report(outcome);
+  const steps = renderSteps(nextSteps(ended), 'markdown');
+  expect(renderClosingBlock(ended)).toContain(`Next: ${renderSteps(nextSteps(ended), 'log')}`);
+  for (const page of [renderSummary(ended), renderPullRequest(ended, 0).body, renderStatusComment(ended, 'issue-13')])
+    expect(page).toContain(`**Next:** ${steps}`);
+  expect(renderEndAtHome(ended)).toContain(`Next: ${renderSteps(nextStepsAtHome(ended), 'terminal')}`);
+});
 
 test('a notification has the steps of the task, of the pull request, or of the run', () => {
   const stuck = taskReport(7, { state: 'failed', attempts: 8 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { nextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
-import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
+import { describeOutcome, renderHeadline } from '../../../src/report/sentences/outcome-text.ts';
 import { reportWithoutLane, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
 import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
@@ -150,8 +150,8 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'what only failed has asked nothing',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [planTask(7, { state: 'failed', attempts: 8 })] },
-    'gave up after 8 iterations',
-    'Make the task smaller or clearer; then comment `/ralph retry` on the pull request.',
+    '',
+    'Make the task smaller or clearer, or say what the agent should know: below the title in `.ralph/fix_plan.md:7` (another title makes it another task). If it only needs more iterations, raise `max-iterations-per-task`. Then comment `/ralph retry` on the pull request: the task gets all its iterations again.',
   ],
   [
     'what failed because `verify` did',
@@ -166,15 +166,15 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
         }),
       ],
     },
-    'gave up',
-    'Fix what makes `verify` fail, or make the task smaller or clearer; then comment `/ralph retry` on its issue.',
+    '',
+    'see what it printed, and fix it if it cannot pass. Make the task smaller or clearer, then reply on #7 with one comment: first line `/ralph retry`, below it what the agent should know.',
   ],
   [
     'what failed without a thread to comment in',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [planTask(7, { state: 'failed', attempts: 8 })], pullRequest: null },
-    'gave up',
-    'then run the workflow by hand with the command `retry`.',
+    '',
+    'Then run the workflow by hand with the command `retry`:',
   ],
   [
     'what an earlier Ralph failed is not what Ralph gave up',
@@ -187,8 +187,8 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'one that an earlier Ralph failed, where there is a pull request',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [prdTask('T1', { state: 'failed' })] },
-    'by an earlier Ralph',
-    'To have it tried, comment `/ralph retry` on the pull request.',
+    '',
+    'To have it tried, comment `/ralph retry prd-T1` on the pull request.',
   ],
   [
     'what an earlier Ralph failed beside what Ralph gave up',
@@ -490,7 +490,7 @@ test('a limit with failing tests does not recommend more of the same', () => {
   const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } as const;
   const iterations = [entry(1, { evidence: { verification: failed } })];
   const ended = report({ kind: 'limit', reason: 'iterations' }, { iterations });
-  expect(describeOutcome(ended).what).toMatch(/^❌ `npm test` fails\. /);
+  expect(renderHeadline(ended, 'log')).toBe('❌ npm test fails; iteration limit');
   expect(renderSteps(nextSteps(ended), 'log')).toBe('Nothing to do: the next scheduled run continues from here.');
 });
 
@@ -498,7 +498,7 @@ describe('before anything is known', () => {
   test.each(OUTCOMES)('$kind ($reason) needs neither lane nor policy', (outcome) => {
     const early = reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END });
     const text = describeOutcome(early);
-    for (const sentence of [text.title, text.what, renderSteps(nextSteps(early), 'log')]) {
+    for (const sentence of [renderHeadline(early, 'log'), text.what, renderSteps(nextSteps(early), 'log')]) {
       expect(sentence).not.toBe('');
       expect(sentence).not.toMatch(/undefined|null|NaN/);
     }

@@ -126,7 +126,7 @@ describe('body', () => {
     expect(body.indexOf('### Look at first')).toBeLessThan(body.indexOf('### Tasks'));
     expect(section.split('###')[0]?.trim().split('\n')).toEqual([
       '- **Test scripts that always pass or were removed** (1 file): `package.json` (test always passes for @agents)',
-      '- **Skipped tests** (1 file): <code>a&#x60;&#x7c;b&#x2e;test&#x2e;ts</code>',
+      '- **Skipped tests** (1 file): <code>a&#x60;&vert;b.test.ts</code>',
       `- **Instructions for agents** (19 files): ${files.map(({ path }) => `\`${path}\``).join(', ')} and 9 more`,
     ]);
     expect(bodyOf(report(complete, { lookAt }))).not.toMatch(/@agents/);
@@ -195,9 +195,10 @@ describe('body', () => {
     });
     const body = shown(bodyOf(report({ kind: 'blocked', reason: 'needs_human' }, { tasks, change })));
     for (const part of [
-      '- \\#13 (Task 13): the agent asks: “By first name?”',
+      'The agent asks: “By first name?”',
+      '## ⛔ Blocked: [#13](https://github.com/acme/shop/issues/13) has a question for you; you are needed. 1 of 3 tasks done, `npm test` passes\n',
       '- ✅ **Greet people by name** ([#12](https://github.com/acme/shop/issues/12))\n  > “Greets @octocat, fixes #99”\n\n  4 files (+130 −12) · commits [`ccccccc`]',
-      ` and 2 more · [compare](https://github.com/acme/shop/compare/${since}...${'d'.repeat(40)}) · \`verify\` passed · 3 iterations · $1.20`,
+      ` and 2 more · [compare](https://github.com/acme/shop/compare/${since}...${'d'.repeat(40)}) · 3 iterations · $1.20`,
       '- ⛔ **Task 13** ([#13](https://github.com/acme/shop/issues/13)): blocked\n',
       '2 iterations · < $0.01\n',
       '<summary>1 task not started</summary>\n\n- [#14](https://github.com/acme/shop/issues/14) Later\n',
@@ -225,18 +226,41 @@ describe('body', () => {
       bodyOf(report({ kind: 'limit', reason: 'iterations' }, { tasks: [task], change, iterations: [] })),
     );
     expect(body).toContain(
-      '  > “All tests pass now.”\n  >\n  > ⚠️ The agent says so. `npm test` has been failing since iteration 2.\n\n  `verify` **failed**',
+      '  > “All tests pass now.”\n  >\n  > ⚠️ The agent says so; `verify` says otherwise.\n\n  1 iteration\n',
     );
     expect(body).toContain(
       '### Claims overruled\n\n- Iterations 2–4, 6: The agent said that the tests pass; they failed.',
     );
   });
 
-  test('of many tasks ten are described, the others named', () => {
-    const tasks = Array.from({ length: 12 }, (_, index) => taskReport(index + 1, { state: 'done', attempts: 1 }));
-    const body = shown(bodyOf(report(complete, { tasks })));
-    expect(body.match(/^- ✅ \*\*/gm)).toHaveLength(10);
-    expect(body).toContain('<summary>2 more tasks</summary>\n\n- ✅ [#11](');
+  test('thirty tasks are thirty lines', () => {
+    const tasks = Array.from({ length: 30 }, (_, index) =>
+      sharing(
+        taskReport(index + 1, { state: 'done', attempts: 1, ...(index === 29 ? { unmarked: true as const } : {}) }),
+        {
+          commits: ['c'.repeat(40)],
+          summary: 'Moved.\nWith a test.',
+          size: { files: 2, insertions: 36, deletions: 0, since: null },
+        },
+      ),
+    );
+    const [, section = ''] = /### Tasks\n\n([^]*?)\n\n/.exec(shown(bodyOf(report(complete, { tasks })))) ?? [];
+    expect(section.split('\n')).toHaveLength(30);
+    for (const line of section.split('\n'))
+      expect(line).toMatch(
+        /^- ✅ \[#\d+\]\(\S+\) Task \d+: 2 files \(\+36 −0\), \[`ccccccc`\]\(\S+\),.* “Moved\. With a test\.”$/,
+      );
+    expect(section.match(/not marked as done/g)).toHaveLength(1);
+  });
+
+  test('of many tasks none has words that a failing verification contradicts', () => {
+    const tasks = Array.from({ length: 6 }, (_, index) =>
+      sharing(taskReport(index + 1, { state: 'in-progress', attempts: 1 }), { summary: 'All tests pass now.' }),
+    );
+    const change = changeOf(tasks, { failingSince: 2 });
+    const body = bodyOf(report({ kind: 'limit', reason: 'iterations' }, { tasks, change, iterations: [] }));
+    expect(body).toContain('Task 6: in progress');
+    expect(body).not.toContain('All tests pass');
   });
 
   test('closes done issues only; a started one is mentioned, an untouched one is not', () => {
@@ -273,10 +297,13 @@ describe('body', () => {
   });
 
   test.each([
-    [['issue-4'], '1 task of this branch is no longer in the queue, and nothing here closes it: `issue-4`.'],
+    [
+      ['issue-4'],
+      '1 task of this branch is no longer in the queue, and nothing here closes it: [#4](https://github.com/acme/shop/issues/4).',
+    ],
     [
       ['issue-4', 'plan-0a1b2c3d'],
-      '2 tasks of this branch are no longer in the queue, and nothing here closes them: `issue-4`, `plan-0a1b2c3d`.',
+      '2 tasks of this branch are no longer in the queue, and nothing here closes them: [#4](https://github.com/acme/shop/issues/4), `plan-0a1b2c3d`.',
     ],
   ])('says which tasks of the branch are not listed any more: %j', (unlisted, line) => {
     expect(shown(bodyOf(report(complete, { unlisted })))).toContain(line);
@@ -325,11 +352,11 @@ describe('body', () => {
       ),
     );
     for (const part of [
-      '- <code>a&#x7c;b&#x2e;env</code>: holds a key',
+      '- <code>a&vert;b.env</code>: holds a key',
       '⚠️ 1 changed file is not in the branch',
       '- no transcript',
-      '<summary>Last output of <code>npm test</code></summary>\n\n```text\n✖ greets\n```',
-      '| Tests | **failed**: `npm test` exited with code 1 |',
+      '<summary>Last output of <code>verify</code></summary>\n\n```text\n✖ greets\n```',
+      '| Tests | **failing** |',
       '**not saved**: the cache is read-only',
     ])
       expect(body).toContain(part);
@@ -352,18 +379,19 @@ describe('body', () => {
   test('too long: whole sections go, least important first, and the body says which', () => {
     const long = '`'.repeat(5000);
     const tasks = Array.from({ length: 300 }, (_, index) =>
-      taskReport(index + 1, { title: '<'.repeat(200), state: 'done', attempts: 1 }),
+      taskReport(index + 1, { title: '<a'.repeat(100), state: 'done', attempts: 1 }),
     );
     const iterations = tasks.map(({ task }, index) =>
       entry(index + 1, {
         taskNumber: issueOfTask(task) ?? 0,
-        recommendation: '<'.repeat(400),
+        recommendation: '<a'.repeat(200),
         verification: { kind: 'failed', command: long, code: 1, tail: long, durationMs: 1 },
         evidence: { files: Array.from({ length: 200 }, (_one, file) => `${file}${'|'.repeat(200)}`), fileCount: 200 },
       }),
     );
-    const body = bodyOf(report(complete, { tasks, iterations }));
-    expect(body.length).toBeLessThanOrEqual(65_536);
+    // People wrote as much themselves.
+    const { body } = renderPullRequest(report(complete, { tasks, iterations }), 40_000);
+    expect(body.length).toBeLessThanOrEqual(65_536 - 40_000);
     expect(body).toMatch(
       /\*Left out to stay within GitHub's size limit: state of the last run, verification output\b.*\. The job log has more\.\*/,
     );

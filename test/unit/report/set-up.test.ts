@@ -14,8 +14,8 @@ test('worst first, the rest folded', () => {
 - ✗ There is no label. Create it. \`gh label create ralph\`
 - ⚠ Too few. Set them.
 
-  <pre><code>permissions&#x3a;</code>
-    <code>issues&#x3a; write</code></pre>
+  <pre><code>permissions:</code>
+    <code>issues: write</code></pre>
 
 - ⚠ Not seen. See. [Open the page](https://github.com/acme/shop/settings).
 

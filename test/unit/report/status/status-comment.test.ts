@@ -38,7 +38,6 @@ describe('status comment', () => {
     expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12'))).toEqual([
       '<!-- ralph-action:status -->',
       '**This issue:** ✅ done after 1 iteration, commit [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334), verification passed (8 s)',
-      'The run ended: Iteration limit.',
       '`[███░░░]` 1 of 2 tasks done · 1 iteration · $0.12',
       'Where: pull request [#7](https://github.com/acme/shop/pull/7) · branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)',
       '<sub>2026-11-21 16:18 UTC</sub>',
@@ -58,10 +57,12 @@ describe('status comment', () => {
     );
   });
 
-  test('on the pull request it does not point at that pull request', () => {
-    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null))).toContain(
-      'Where: branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)',
-    );
+  test('on the pull request it is one sentence, since the description says the rest', () => {
+    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null))).toEqual([
+      '<!-- ralph-action:status -->',
+      '**Iteration limit**: see the description, or the [log of the run](https://github.com/acme/shop/actions/runs/99).',
+      '<sub>2026-11-21 16:18 UTC</sub>',
+    ]);
   });
 
   test.each(OUTCOMES)('starts with its marker when the run ended $kind ($reason)', (outcome) => {
@@ -130,8 +131,8 @@ describe('for any foreign text', () => {
               iterations,
             },
           );
-          const comment = renderStatusComment(blocked, onFile ? null : failed.task.id);
-          expect(comment).toContain('**Ralph gave this task up**');
+          const comment = renderStatusComment(blocked, failed.task.id);
+          expect(comment).toContain(' is not done after 1 call; you are needed.**');
           expect(comment.match(/<!--/g)).toHaveLength(1);
           expect(comment).not.toMatch(/@[^\u200B]|gh-\d|(?<!\[)#\d/i);
           expect(renderSummary(blocked)).not.toMatch(/<!--|@[^\u200B]|gh-\d|(?<!\[|\[pull request )#\d/i);
@@ -177,7 +178,7 @@ describe('answers', () => {
       '- State: restored #41 (cache and ref)',
       '- Pull request: [#7](https://github.com/acme/shop/pull/7)',
       'Last changes:',
-      '- 2026-11-21 16:08 UTC, circuit: closed → open (no\\_progress)',
+      '- 2026-11-21 16:08 UTC, circuit: closed → open (no_progress)',
       '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
     ]);
   });
@@ -239,7 +240,7 @@ describe('answers', () => {
     const asked = 'https://github.com/acme/shop/issues/1#issuecomment-41';
     const tasks = [{ ...taskReport(1, { state: 'blocked' }), asked }];
     expect(lines(status({ ...view, tasks }))).toContain(
-      `- Waits: \\#1 (Task 1): the agent cannot continue without a person. See [#1 (comment)](${asked})`,
+      `- Waits: #1 (Task 1): the agent cannot continue without a person. See [#1 (comment)](${asked})`,
     );
   });
 
@@ -269,7 +270,7 @@ describe('answers', () => {
         transitions: [{ at: END, subject: 'session', from: 'a|b', to: '`c`', reason: 'by #12' }],
       },
     });
-    expect(answer).toContain('Paused by @\u200Boctocat &lt;b&gt;');
+    expect(answer).toContain('Paused by @\u200Boctocat &lt;b>');
     expect(answer).toContain('a\\|b → \\`c\\` (by #\u200B12)');
   });
 
@@ -294,7 +295,7 @@ describe('answers', () => {
 
   test('a foreign word in the help pings nobody and opens no comment', () => {
     const answer = help('@octocat<!--`');
-    expect(answer).toContain('There is no command <code>&#x40;octocat&#x3c;&#x21;&#x2d;&#x2d;&#x60;</code>.');
+    expect(answer).toContain('There is no command <code>&#x40;octocat&lt;&excl;--&#x60;</code>.');
   });
 
   test('who asked for work hears why none came of it, then how the lane stands', () => {
@@ -365,7 +366,7 @@ describe('answers', () => {
       ),
     ).toEqual([
       REFUSAL_MARKER,
-      '**Failed: configuration.** The run cannot work:',
+      '**Failed: configuration; you are needed.** The run cannot work:',
       '- no key',
       '- no push',
       '**Next:** Fix the problems above and re-run the workflow.',

@@ -1,0 +1,102 @@
+import type { Outcome } from '../../core/outcome.ts';
+import { isListed, isStuck, markedIn, type Task } from '../../core/tasks/task.ts';
+import { oneLine } from '../../core/text/phrase.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { allTasksOf, iterationsOf, laneOf, settingOf } from '../facts.ts';
+import { count } from '../format.ts';
+import type { Words } from '../next/step.ts';
+import { obstacleLines, onlyTrouble } from './waiting.ts';
+
+/** The end of each headline about something that does not continue without a person. */
+export const YOU_ARE_NEEDED = '; you are needed';
+
+/** Names a task that was given up, set aside or needs a person, and what its trouble is. */
+export function taskTrouble(one: TaskReport): Words {
+  const { task, progress, share } = one;
+  const name = nameIn(task);
+  if (markedIn(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
+  const calls = count(progress.attempts, 'call');
+  if (progress.state === 'failed') return [name, ` is not done after ${calls}`];
+  if (progress.state === 'stuck') return [name, ` stopped making progress after ${calls}`];
+  switch (progress.reason) {
+    case 'feedback_rounds':
+      return [name, ' was asked for again after all its rounds'];
+    case 'withheld':
+      return [name, ' needs files that Ralph does not publish'];
+    case 'push_refused':
+      return ['the git server refuses the work on ', name];
+    case 'nothing_to_do':
+      return [name, ' seems to be done already'];
+    default:
+      return share.question === null ? ['the agent cannot continue with ', name] : [name, ' has a question for you'];
+  }
+}
+
+/** Names what a blocked run waits for: one task with its trouble, or the number of tasks. */
+export function blockedTitle(report: RunReport): Words {
+  const tasks = allTasksOf(report);
+  const one = onlyTrouble(tasks);
+  if (one !== null) return ['Blocked: ', ...taskTrouble(one), YOU_ARE_NEEDED];
+  const number = tasks.filter(({ progress }) => isStuck(progress)).length + obstacleLines(tasks).length;
+  return number === 0
+    ? ['Blocked: the agent cannot continue', YOU_ARE_NEEDED]
+    : [`Blocked: ${count(number, 'task')} ${number === 1 ? 'waits' : 'wait'} for a person`, YOU_ARE_NEEDED];
+}
+
+type Halt = Extract<Outcome, { kind: 'halted' }>;
+
+/** Names why a run stopped, with the task that it stopped on where that task is the reason. */
+export function stopTitle(outcome: Halt, report: RunReport): Words {
+  return ['Stopped: ', ...stopWords(outcome, report), YOU_ARE_NEEDED];
+}
+
+function stopWords(outcome: Halt, report: RunReport): Words {
+  const policy = settingOf(report)?.policy ?? null;
+  const times = (number: number | undefined): string =>
+    number === undefined ? 'several calls' : count(number, 'call');
+  switch (outcome.reason) {
+    case 'permission_denied':
+      return ['the agent was denied a tool'];
+    case 'test_saturation':
+      return [`${times(policy?.testOnlyIterations)} in a row changed nothing but tests`];
+    case 'safety':
+      return ['the agent says that it is finished, and is not'];
+    case 'circuit_open':
+      break;
+  }
+  const isProbe = laneOf(report)?.openedBy === 'probe';
+  const task = stoppedOn(report);
+  const name = task === null ? 'the agent' : nameIn(task);
+  switch (outcome.circuitReason) {
+    case 'no_progress':
+      return [
+        name,
+        ` made no progress in ${isProbe ? 'the call that tried again' : times(policy?.circuit.noProgress)}`,
+      ];
+    case 'same_error':
+      return [name, ` met the same error in ${times(policy?.circuit.sameError)}`];
+    case 'agent_error':
+      return [`the agent failed in ${isProbe ? 'the call that tried again' : times(policy?.circuit.noProgress)}`];
+    case 'permission_denied':
+      return ['the agent was denied a tool'];
+    case 'output_decline':
+      return ["the agent's answers shrank", ...(task === null ? [] : [' on ', nameIn(task)])];
+    case 'state_unreadable':
+      return ['the saved state cannot be read'];
+  }
+}
+
+/** Returns the task of all iterations since the last progress; null when there are several, or none is known. */
+function stoppedOn(report: RunReport): Task | null {
+  const iterations = iterationsOf(report);
+  const idle = iterations.slice(iterations.findLastIndex(({ verdict }) => verdict.progress) + 1);
+  const ids = new Set(idle.map(({ taskId }) => taskId));
+  return ids.size === 1 ? (allTasksOf(report).find(({ task }) => ids.has(task.id))?.task ?? null) : null;
+}
+
+/** Names a task in a headline: by its number, or by its title where the name is a place in a file. */
+function nameIn(task: Task): string | Task {
+  return task.source.kind === 'issue' || !isListed(task) || task.source.kind === 'prompt'
+    ? task
+    : `“${oneLine(task.title, 60).replaceAll('`', "'")}”`;
+}
