@@ -1,4 +1,4 @@
-/** An input or output as action.yml describes it; `value`: its default, null for an output. */
+/** An input or output of action.yml; `value` is its default, or null for an output. */
 export interface Entry {
   readonly group: string;
   readonly name: string;
@@ -6,7 +6,7 @@ export interface Entry {
   readonly description: string;
 }
 
-/** The inputs or outputs of `actionYml`, in their order. */
+/** Returns the inputs or outputs of `actionYml`, in order. */
 export function entriesIn(actionYml: string, section: 'inputs' | 'outputs'): readonly Entry[] {
   const [, text = ''] = actionYml.split(new RegExp(`^${section}:\\n`, 'm'));
   const found: Entry[] = [];

@@ -1,15 +1,18 @@
 import { KEY_INPUTS } from '../src/config/agent-inputs.ts';
 import { entriesIn } from './action-yml.ts';
 
-/** The workflow that other repositories call, from the root. */
+/** The path of the workflow that other repositories call, from the root. */
 export const REUSABLE_WORKFLOW = '.github/workflows/ralph.yml';
 
-/** Folder of the action that the jobs use: GitHub takes a path in the workflow's own repository at its own commit, but not the root. */
+/**
+ * The folder of the action that the jobs use: GitHub accepts a path in the workflow's own repository at its own commit,
+ * but not the root.
+ */
 const JOB_FOLDER = '.github/actions/job';
-/** That action, from the root. */
+/** The path of that action, from the root. */
 export const JOB_ACTION = `${JOB_FOLDER}/action.yml`;
 
-/** The same action as `actionYml` in the root, in a folder of its own. */
+/** Renders a copy of the root's `actionYml` for its own folder. */
 export function renderJobAction(actionYml: string): string {
   const programs = actionYml.replaceAll(/^( {2}(?:main|post): )(dist\/)/gm, `$1${'../'.repeat(3)}$2`);
   return `# Generated from action.yml by \`npm run docs\`, for the jobs of ralph.yml: change action.yml, then run it.\n${programs}`;
@@ -17,22 +20,22 @@ export function renderJobAction(actionYml: string): string {
 
 /** Inputs that the workflow's own jobs set. */
 const OWN = ['github-token', 'phase', 'handoff-path', 'handoff-digest'];
-/** Inputs that mean nothing in three jobs: the job of the loop asks nobody what others have used while it waits. */
+/** Inputs without meaning in three jobs: the job of the loop cannot read, while it waits, what other runs have used. */
 const ONE_JOB = ['on-limit'];
-/** Outputs that tell how a run ended. */
+/** Outputs that describe how a run ended. */
 const OUTPUTS = ['outcome', 'reason', 'branch', 'head-sha', 'pr-number', 'pr-url', 'cost-usd', 'status-json'];
 
 const CHECKOUT = 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1';
 const UPLOAD = 'actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1';
 const DOWNLOAD = 'actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1';
 
-/** The default branch for what is said of a pull request, and for everything else the event's own. */
+/** The default branch for events of a pull request, and the event's own ref for all others. */
 const REF = "${{ github.event.pull_request && github.event.repository.default_branch || '' }}";
 
-/** A label, or a list of them as JSON. */
+/** A label, or a list of labels as JSON. */
 const RUNS_ON = "${{ startsWith(inputs.runs-on, '[') && fromJSON(inputs.runs-on) || inputs.runs-on }}";
 
-/** The reusable workflow, whose inputs and their defaults are those of `actionYml`. */
+/** Renders the reusable workflow with the inputs and defaults of `actionYml`. */
 export function renderReusableWorkflow(actionYml: string): string {
   const inputs = entriesIn(actionYml, 'inputs').filter(
     ({ name }) => ![...OWN, ...ONE_JOB, ...KEY_INPUTS].includes(name),
