@@ -4,7 +4,7 @@ import { plainTitle } from '../../../src/core/text/phrase.ts';
 import { code, codeElement, fence, link, prose, proseLines, text } from '../../../src/report/markdown.ts';
 import { runs } from '../../runs.ts';
 
-/** Stands for the zero-width space that breaks references. */
+/** Makes the zero-width space that breaks references visible. */
 const visible = (markdown: string) => markdown.replaceAll('\u200B', '·');
 
 describe('text: foreign text renders as the text it is', () => {
