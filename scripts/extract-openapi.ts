@@ -1,7 +1,7 @@
 /**
  * Extracts the operations that the action uses from GitHub's OpenAPI description and writes them, as JSON Schema, to
  * sandbox/openapi/github.json. Run it after adding an operation below, or to update the description:
- * 
+ *
  * node scripts/extract-openapi.ts
  */
 import { execFileSync } from 'node:child_process';

@@ -22,7 +22,7 @@ const pushProtection = (files: Files): string | null => {
 };
 
 /**
- * Writes a file with a secret in its first task, along with the work; `fixes` decides whether a later call removes it.
+ * Writes a file with a secret in its first task, along with the work; `mends` decides whether a later call removes it.
  */
 const leaky =
   (mends: boolean): Behaviour =>
