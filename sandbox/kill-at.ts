@@ -51,7 +51,7 @@ if (process.argv[1]?.endsWith('main.js') === true && effectsFile !== '') {
   }
 }
 
-/** Returns `git push`, say, without the settings and paths before the verb. */
+/** Returns a program and its verb, such as `git push`, without the settings and paths between them. */
 function describe([file, args]: readonly unknown[]): string {
   const words = Array.isArray(args) ? args.map(String) : [];
   const verb = words.find((word, index) => /^[a-z][a-z-]+$/.test(word) && words[index - 1] !== '-c') ?? '';

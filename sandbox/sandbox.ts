@@ -23,7 +23,7 @@ import {
   type SandboxIsolation,
 } from './runner.ts';
 
-/** The token that a workflow's `permissions:` describe. */
+/** The job's token; a workflow's `permissions:` limit its rights. */
 export const TOKEN = 'ghs_sandboxTokenOfTheJob000000000000000';
 /** The provider's key for the scripted agent. */
 export const SANDBOX_KEY = 'sk-ant-sandbox-key-that-opens-nothing';

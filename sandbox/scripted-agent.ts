@@ -40,7 +40,7 @@ export type Behaviour =
   | { readonly kind: 'work' }
   | { readonly kind: 'work-without-block' }
   | { readonly kind: 'hang'; readonly ignoreSigterm: boolean }
-  /** Leaves a process behind in a session of its own and writes its id to `pidFile`; then works. */
+  /** Leaves a process behind in its own session and writes its id to `pidFile`; then works. */
   | { readonly kind: 'orphan'; readonly pidFile: string }
   /** Like `orphan`, but then ignores SIGTERM and hangs. */
   | { readonly kind: 'hang-with-orphan'; readonly pidFile: string }

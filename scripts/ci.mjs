@@ -78,7 +78,7 @@ const jobs = [
         '--project',
         `!${name}`,
       ]),
-      // A new seed each time selects other tests.
+      // A new seed plays another part of the tests each time.
       ...['--bail=1', '--sequence.shuffle.files', `--sequence.seed=${String(startedAt)}`],
     ),
     inTime: true,

@@ -111,7 +111,7 @@ export function workflowsIn(document: Workflow): readonly Workflow[] {
   });
 }
 
-/** Returns the steps of a composite action as YAML, or null if the text is none. */
+/** Returns the steps of a composite action as YAML, or null for any other text. */
 function parseComposite(text: string): string | null {
   const { runs } = (parse(text) ?? {}) as { readonly runs?: { readonly using?: string; readonly steps?: object } };
   return runs?.using === 'composite' ? stringify({ 'runs-on': 'ubuntu-latest', steps: runs.steps }) : null;

@@ -32,7 +32,10 @@ export interface Findings {
    * of §6.
    */
   readonly wrongOpens: readonly string[];
-  /** For tasks that can be done: the longest sequence of calls for tasks that cannot. `held`: see Stagnation. */
+  /**
+   * The longest sequence of calls for tasks that cannot be done, while one that can be done waits. `held`: see
+   * Stagnation.
+   */
   readonly longestWait: { readonly calls: number; readonly held: number };
   /** Calls whose task is considered done although no rule says so, or vice versa. */
   readonly misjudged: number;

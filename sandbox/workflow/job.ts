@@ -31,7 +31,7 @@ export interface Scene {
   readonly secrets: Readonly<Record<string, string>>;
   /** The environment of every step, including `env:` of workflow and job. */
   readonly env: Readonly<Record<string, string>>;
-  /** The folder of the run's artifacts; each has a folder of its own. */
+  /** The folder of the run's artifacts; each has its own folder. */
   readonly artifacts: string;
 }
 

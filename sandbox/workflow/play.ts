@@ -126,9 +126,7 @@ function rightsIn({ permissions = {} }: Job): string {
 
 let calls = 0;
 
-/**
- * Plays our reusable workflow as the job calls it: each job on a machine of its own, with the rights that it requests.
- */
+/** Plays our reusable workflow as the job calls it: each job on its own machine, with the rights that it requests. */
 async function playCalled(
   stage: Stage,
   { uses = '', with: given = {}, secrets: passed = {} }: Job,

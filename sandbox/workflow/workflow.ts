@@ -60,7 +60,7 @@ const filters = z
   .strictObject({
     types: names,
     branches: names,
-    /** For `workflow_run`: the names of the workflows. */
+    /** The names of the workflows, for `workflow_run`. */
     workflows: names,
     inputs: z.record(
       z.string(),

@@ -54,7 +54,7 @@ test.each(rows(1, hanging))(
 test('cancel while a verify command hangs: main is gone before it is killed, and the work before it is kept', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  // The program is blocked the first time it looks at the base.
+  // The first verification is that of the base and passes; the next one hangs.
   const [seen, hangs] = [join(scene.sandbox.folder, 'seen'), join(scene.sandbox.folder, 'hangs')];
   const run = await scene.run({
     inputs: { verify: `[ -e '${seen}' ] || exec touch '${seen}'; trap "" TERM; touch '${hangs}'; sleep 1000` },

@@ -137,7 +137,7 @@ describe.each(names.map((name) => ({ name })))('$name', ({ name }) => {
     expect(await problemsOf({ where: name, text })).toEqual([]);
     expect(await doctor(repository)).toEqual([
       ...(report.project.stacks.length === 0 ? ['warning: verify'] : []),
-      // Its `.ralphrc` takes tasks from files only, and an entry of a file has no requester.
+      // The `.ralphrc` of ralph-claude-code takes tasks from files only, and an entry of a file has no requester.
       ...(name === 'ralph-claude-code' ? ['warning: notify'] : []),
     ]);
 

@@ -58,10 +58,7 @@ export function reachByFolder(): void {
   isByFolder = true;
 }
 
-/**
- * Opens the agent's sandbox in whose user's name programs work in the trees of scenes; null for the user of this
- * process.
- */
+/** Opens the agent's sandbox whose user works in the trees of scenes; null for the user of this process. */
 let openRoom: ((root: string) => Promise<RepositoryRoom>) | null = null;
 
 /** Gives each of the following scenes its own sandbox, to which its tree belongs. */

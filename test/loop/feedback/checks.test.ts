@@ -126,7 +126,7 @@ describe('checks', () => {
     expect(run).toMatchObject({ end: 'limit (checks)', calls: 3 });
     expect(bodyOf(project)).toContain('1 failed check is open');
     expect(bodyOf(project)).toMatch(/Check "c" fails.*not worked on yet/);
-    // The four failures may or may not have had a single cause.
+    // All four failures might have had one cause; here the fourth remains.
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: head.slice(3), base } });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(project.script.calls.at(-1)?.prompt).toContain('Check "c" fails');

@@ -32,7 +32,7 @@ export const thread = (comments: readonly ThreadComment[], change: Partial<Threa
   ...change,
 });
 
-/** A review without a text of its own. */
+/** A review without its own text. */
 export const review = (change: Partial<ReviewNow> = {}): ReviewNow => ({
   id: 500,
   url: 'https://github.test/acme/shop/pull/1#pullrequestreview-500',

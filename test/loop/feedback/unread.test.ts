@@ -10,7 +10,7 @@ import { failing } from './said.ts';
 const away = { kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isForNow: true } as const;
 const refused = { kind: 'unreadable', why: 'The token may not read them. Add `checks: read`.' } as const;
 
-/** Makes CI fail on the newest commit of the pull request; returns the event. */
+/** Returns CI's event about a failure of the pull request's newest commit. */
 function failedOn({ origin }: Project): Event {
   const payload = { state: 'failure', sha: origin.branches.get(BRANCH) ?? '', branches: [{ name: BRANCH }] };
   return { name: 'status', payload };

@@ -207,7 +207,7 @@ test('a run that left out more than a parcel has room for is published all the s
     loop: {
       prepare: (checkout) => {
         const { commit } = checkout;
-        // Only the first iteration changes them; the claim of the next one is accepted.
+        // Only the first iteration has withheld files, so the claim of the next one is accepted.
         let left = 1500;
         checkout.commit = async (iteration) => {
           const withheld = Array.from({ length: left }, (_, at) => ({ path: `file-${String(at)}`, why: 'too large' }));

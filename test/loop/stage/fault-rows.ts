@@ -277,7 +277,7 @@ const answers: readonly (readonly [string, () => Error, string])[] = [
   ],
 ];
 const asking = ['openIssuesWithLabel', 'pullRequestOf', 'checkMayUpdatePullRequest'] as const;
-/** Requests for people's information that no run depends on. */
+/** Writes that inform people and that no run depends on. */
 const wishes = ['upsertComment', 'changeLabels', 'react'] as const;
 const writing = ['updatePullRequest', 'markReady'] as const;
 const SAID = /GitHub (answered|allows|cannot)|The token may not/;

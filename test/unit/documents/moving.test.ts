@@ -60,7 +60,7 @@ describe('the settings of other Ralphs', () => {
 /** The section of each tool; `own` matches the files of its sample that belong to the project itself. */
 const SECTIONS: Readonly<Record<Ralph, { readonly headings: readonly string[]; readonly own: RegExp }>> = {
   'ralph-claude-code': { headings: ['## ralph-claude-code'], own: /^(src|test)\/|^README\.md$|^package\.json$/ },
-  // Its loop is that of ralph-claude-code.
+  // The loop of bmalph is that of ralph-claude-code.
   bmalph: {
     headings: ['## bmalph', '## ralph-claude-code'],
     own: /^(src|test)\/|^README\.md$|^package\.json$|^CLAUDE\.md$/,

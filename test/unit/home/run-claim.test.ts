@@ -54,7 +54,7 @@ describe('what the last run of a checkout holds, for somebody who only looks', (
     await using held = await heldCheckout();
     expect(held.claim.number).toBe(3);
     expect(await held.lease()).toMatchObject({ runTag: 'tag' });
-    // The number does not exceed that of the lease.
+    // No number after the lease's is in use.
     expect(await nextNumber(held.files)).toBe(1);
   });
 

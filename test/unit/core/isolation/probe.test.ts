@@ -74,7 +74,7 @@ const closedAlways = [
   'use capabilities',
 ];
 
-/** The groups are those of the same user. */
+/** The checks at `sandbox`, whose agent has the groups of the action's own user. */
 const closedInSandbox = [...closedAlways.filter((name) => name !== 'use rights of groups'), ...namespaceOnly];
 
 describe('what must be closed', () => {

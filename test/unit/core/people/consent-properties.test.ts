@@ -62,7 +62,7 @@ function live(
       history = { ...history, edits: [...history.edits, { by, at }] };
       text = next;
       isForeign ||= !isTrusted;
-      // A trusted author who edits a text of trusted words only knows the whole text.
+      // A trusted author knows the whole text if only trusted authors have written it.
       if (isTrusted && !isForeign) vouched.add(text);
     } else if (what === 'look') {
       const consent = look({ history, text, approved });

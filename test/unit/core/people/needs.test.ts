@@ -48,7 +48,7 @@ interface Row {
   readonly end?: Partial<LaneEnd>;
   readonly circuit?: Circuit;
   readonly signals?: Signals;
-  /** The progress of the feedback task at the start and at the end of the run. */
+  /** The progress of the thread at the end; `askedBefore` and `asked` are the feedback at the start and the end. */
   readonly threadAfter?: TaskProgress;
   readonly askedBefore?: Feedback;
   readonly asked?: Feedback;

@@ -21,7 +21,7 @@ const onGitHub = (number: number, state: IssueState = 'open', elsewhere: string 
 });
 const upTo = (count: number, from = 1): readonly number[] => Array.from({ length: count }, (_, index) => from + index);
 
-/** Returns the dependencies of a queue with these issues and tasks from files. */
+/** Settles which tasks wait in a queue with these issues and tasks from files. */
 function settle(
   facts: WaitFacts,
   issues: readonly TaskIssue[],
