@@ -1,7 +1,7 @@
 import { createOutputReader } from '../src/agents/claude/output/reader.ts';
 import { analyze, type AnalyzedTranscript } from '../src/core/analysis/analyze.ts';
 
-/** What a run makes of the bytes that an agent printed; `now` in ms. */
+/** Analyzes the bytes that an agent printed, as a run does; `now` in ms. */
 export function analyzeOutput(output: Uint8Array, now: number): AnalyzedTranscript {
   const reader = createOutputReader({ now, onEvent: null });
   reader.push(output);

@@ -2,14 +2,14 @@ import { createLogTail } from '../src/core/feedback/checks/log-tail.ts';
 import { logText } from '../src/core/feedback/checks/check-task.ts';
 import { spread, type Row } from './measure.ts';
 
-/** A log of 64 MiB, which is the longest that is read, is to take no more than a second. */
+/** Goal in MiB/s: a log of 64 MiB, which is the longest that is read, should take at most a second. */
 const GOAL = 64;
 const ROUNDS = 9;
 const MEGABYTE = 1e6;
 const PIECE = 16 * 1024;
 const AT = '2026-11-21T12:00:11.0000000Z ';
 
-/** How fast the end of a CI log is cut out of it: lines as people write them, and lines as programs do. */
+/** Measures the speed of extracting the end of a CI log, with lines as people write them and lines as programs do. */
 export function measureCiLog(): Promise<readonly Row[]> {
   const short = Array.from({ length: 40_000 }, (_, index) => `${AT}test ${String(index)} passed in 3 ms\n`).join('');
   const long = `${AT}${'x'.repeat(20_000)}\n`.repeat(150);

@@ -8,7 +8,7 @@ import { alternate, ratioRow, type Pairs, type Row } from './measure.ts';
 const GOAL = 4;
 const ROUNDS = 21;
 
-/** An event that is not for us. */
+/** An event that the action ignores. */
 export const OTHER_LABEL = {
   name: 'issues',
   payload: {
@@ -19,7 +19,7 @@ export const OTHER_LABEL = {
   },
 };
 
-/** Start to end of main, for runs that end in the gate, against the least that Node could do. */
+/** Measures main from start to end, for runs that end in the gate, against an empty file in Node. */
 export async function measureColdStart(sandbox: Sandbox, folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
   const script = async (name: string, code: string): Promise<string> => {
@@ -35,7 +35,7 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
   const compare = async (event: SandboxJob['event'], baseline: string): Promise<Pairs> => {
     const environment = await environmentOf(sandbox, event, folder);
     let runs = 0;
-    // A run of its own each time: one job may use the action a few times only.
+    // Each call gets its own run id, because one job may use the action only a few times.
     const nextRun = () => ({ ...environment, GITHUB_RUN_ID: `${event.name}-${String((runs += 1))}` });
     return alternate(
       ROUNDS,
@@ -54,12 +54,12 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
       await compare(events.schedule(), oneRequest),
       GOAL,
     ),
-    // The request alone takes Node beyond twice the time, so this one is reported and not judged.
+    // The request alone takes more than twice Node's time, so this row has no goal.
     ratioRow('cold start: idle run, against an empty file', await compare(events.schedule(), nothing), null),
   ];
 }
 
-/** Wall time in ms. */
+/** Returns the wall time of a program in ms. */
 export async function wallOf(
   script: string,
   environment: Readonly<Record<string, string>>,
@@ -75,7 +75,7 @@ export async function wallOf(
   return performance.now() - startedAt;
 }
 
-/** What the runner sets. */
+/** Returns the variables that the runner sets. */
 export async function environmentOf(
   sandbox: Sandbox,
   event: SandboxJob['event'],

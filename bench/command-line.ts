@@ -13,7 +13,7 @@ const INIT_ROUNDS = 5;
 const FOLDERS = 500;
 const FILES_PER_FOLDER = 100;
 
-/** What a person waits for at the command line. */
+/** Measures the commands that a person waits for at the command line. */
 export async function measureCommandLine(folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
   const nothing = join(folder, 'nothing.mjs');
@@ -41,7 +41,10 @@ async function measureInit(folder: string): Promise<Row> {
   };
 }
 
-/** Half of the files are committed, the others are not: git lists the one from its index and the other from the disk. */
+/**
+ * Creates a repository in which half of the files are committed: git lists those from its index and the others from the
+ * disk.
+ */
 async function layRepository(repository: string): Promise<void> {
   await mkdir(repository, { recursive: true });
   await git(repository, ['init', '--quiet', '--initial-branch=main']);

@@ -3,22 +3,22 @@ import type { SnapshotPlace } from '../src/ports/state.ts';
 import { createSnapshotStore } from '../src/state/snapshot-store.ts';
 import { createRandom } from './simulator/random.ts';
 
-/** Counts the result of lanes that all update the state at the same moment. */
+/** The result for lanes that all update the state at the same moment. */
 export interface Contended {
-  /** Lanes whose update is in the state at the end. */
+  /** Number of lanes whose update is in the state at the end. */
   readonly kept: number;
-  /** Writes of the lane that needed the most. */
+  /** Largest number of writes that one lane needed. */
   readonly mostWrites: number;
   readonly seconds: number;
 }
 
-/** GitHub answers a fetch and a push after this time, in ms; half of it passes in each direction. */
+/** Time in ms after which GitHub answers a fetch or a push; half of it passes in each direction. */
 const FETCH_MS = 800;
 const PUSH_MS = 1_000;
 /** The slowest request takes at most this many times as long as the fastest. */
 const SPREAD = 1.5;
 
-/** The real store of each lane, over one ref whose answers take their time; the clock is that of the model. */
+/** Lets the real store of each lane update one ref whose answers are delayed; the clock is simulated. */
 export async function contend(lanes: number, seed: number): Promise<Contended> {
   const random = createRandom(seed);
   const waiting: { readonly at: number; readonly go: () => void }[] = [];

@@ -23,7 +23,10 @@ const TASK_COUNT = 100;
 const HOUR_MS = 3_600_000;
 const firstCallAt = Date.parse('2026-10-01T00:00:00Z');
 
-/** What deciding costs: one call's begin, settle and next decision, on a lane whose windows, ledger and history are full. */
+/**
+ * Measures the decisions around one call (begin, settle and next decision) on a lane whose windows, ledger and history
+ * are full.
+ */
 export function measureDecisions(): Promise<readonly Row[]> {
   const policy: Policy = {
     ...configOf({
@@ -98,7 +101,7 @@ function step(
   };
 }
 
-/** A call that says and does about as much as a call can, and continues. */
+/** Returns a call with about the maximum number of claims and changes, after which the loop continues. */
 function callOf(nth: number, tasks: readonly Task[]): Call {
   const now = firstCallAt + nth * HOUR_MS;
   const errors = Array.from(

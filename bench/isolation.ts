@@ -14,7 +14,10 @@ const FILES = 20_000;
 const CALLS = 15;
 const ROOMS = 5;
 
-/** What a room of namespaces costs: per call, per run, and for a work tree of 20,000 files. Needs root. */
+/**
+ * Measures the cost of an agent's sandbox of namespaces: per call, per run, and for a work tree of 20,000 files. Needs
+ * root.
+ */
 export async function measureIsolation(folder: string): Promise<readonly Row[]> {
   if (process.getuid?.() !== 0)
     return [row('isolation: a call in a room (not measured: needs root)', [0], START_GOAL_MS)];

@@ -6,13 +6,16 @@ import { environmentOf, OTHER_LABEL, wallOf } from './cold-start.ts';
 import { alternate, costOf, ratioRow, type Row } from './measure.ts';
 
 const GOAL_KB = 600;
-/** The goal is 3; most of what is left makes the schemas of the inputs and reads them. 8 before the stages were loaded only where they are needed. */
+/**
+ * The target is 3; most of the remaining time is spent on the schemas of the inputs and on parsing them. It was 8
+ * before stages were loaded on demand.
+ */
 const GOAL_CPU = 7;
 const ROUNDS = 7;
-/** Linux counts the CPU time of children by 10 ms. */
+/** Several runs per round are needed because Linux counts the CPU time of children in units of 10 ms. */
 const RUNS_A_ROUND = 5;
 
-/** Notes each module that main loads. */
+/** Module that notes each module that main loads. */
 const NOTING = `
 const { registerHooks } = require('node:module');
 const { appendFileSync } = require('node:fs');
@@ -56,7 +59,7 @@ export async function measureLightEvent(sandbox: Sandbox, folder: string): Promi
       goal: `≤ ${String(GOAL_KB)} kB`,
       isMet: urls.size > 0 && kilobytes <= GOAL_KB,
     },
-    // Only Linux says what children cost.
+    // Only Linux reports the CPU time of children.
     ...(process.platform === 'linux'
       ? [ratioRow('an event that is not for us: CPU, against an empty file', pairs, GOAL_CPU)]
       : []),

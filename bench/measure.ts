@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** One line of the table. `isMet`: null where there is no goal. */
+/** One line of the table. `isMet` is null for a row without a goal. */
 export interface Row {
   readonly measure: string;
   readonly value: string;
@@ -8,20 +8,23 @@ export interface Row {
   readonly isMet: boolean | null;
 }
 
-/** What one side of a comparison cost. CPU includes the processes that it started and waited for; null where the system does not say. */
+/**
+ * The cost of one side of a comparison. CPU time includes child processes that have ended; it is null if the system
+ * does not report it.
+ */
 export interface Cost {
   readonly wallMs: number;
   readonly cpuMs: number | null;
 }
 
-/** Numbers of several rounds, as their middle and their ends. */
+/** The median and the extremes of several rounds. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** Runs `one` and `other` in turns, so that what slows the machine down slows both. The first round only warms up. */
+/** Runs `one` and `other` alternately, so that a slowdown of the machine affects both. The first round is a warm-up. */
 export async function alternate<T>(
   rounds: number,
   one: () => Promise<T>,
@@ -32,7 +35,7 @@ export async function alternate<T>(
   return pairs.slice(1);
 }
 
-/** What `work` costs this process and the ones that it starts. */
+/** Measures the cost of `work` in this process and its children. */
 export async function costOf(work: () => Promise<void>): Promise<Cost> {
   const [startedAt, cpuBefore] = [performance.now(), cpuSoFarMs()];
   await work();
@@ -43,10 +46,12 @@ export async function costOf(work: () => Promise<void>): Promise<Cost> {
   };
 }
 
-/** Times in ms: ours and theirs. */
+/** Pairs of times in ms: ours and the other side's. */
 export type Pairs = readonly (readonly [number, number])[];
 
-/** A comparison as a row: the median ratio over the pairs, and the two medians. `goal`: null where there is none. */
+/**
+ * Returns a comparison as a row: the median ratio over the pairs, and the two medians. `goal` is null if there is none.
+ */
 export function ratioRow(measure: string, pairs: Pairs, goal: number | null): Row {
   const ratio = spread(pairs.map(([ours, theirs]) => ours / theirs));
   const [ours, theirs] = [spread(pairs.map(([ms]) => ms)), spread(pairs.map(([, ms]) => ms))];
@@ -58,7 +63,7 @@ export function ratioRow(measure: string, pairs: Pairs, goal: number | null): Ro
   };
 }
 
-/** Median, minimum and maximum. */
+/** Returns median, minimum and maximum. */
 export function spread(numbers: readonly number[]): Spread {
   const sorted = [...numbers].sort((a, b) => a - b);
   const at = (index: number): number => sorted[index] ?? NaN;
@@ -66,11 +71,13 @@ export function spread(numbers: readonly number[]): Spread {
   return { median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2, min: at(0), max: at(sorted.length - 1) };
 }
 
-/** CPU time of this process and of its children that ended; only Linux gives the latter, in ticks of 10 ms. */
+/**
+ * Returns the CPU time of this process and its ended children, in ms. Only Linux reports the latter, in ticks of 10 ms.
+ */
 function cpuSoFarMs(): number | null {
   if (process.platform !== 'linux') return null;
   const { user, system } = process.cpuUsage();
-  // The name in parentheses may hold blanks; cutime and cstime are fields 16 and 17 of proc_pid_stat(5).
+  // The name in parentheses may contain spaces; cutime and cstime are fields 16 and 17 of proc_pid_stat(5).
   const fields = readFileSync('/proc/self/stat', 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ');

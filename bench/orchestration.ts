@@ -24,14 +24,17 @@ import { analyzeOutput } from './analyze-output.ts';
 import { noPullRequest, takingRemote } from './simulator/machine.ts';
 
 /**
- * An idle machine reaches 3.1 to 3.4, the laying of the agent's tree included; the aim is 1.8. Beside other jobs on two
- * cores 4.2 was seen, so the limit that fails a build is above that. Wall time depends on the disk more than on this code.
+ * An idle machine reaches 3.1 to 3.4, including the creation of the agent's tree; the target is 1.8. With other jobs on
+ * two cores 4.2 was measured, so the limit that fails a build is higher. Wall time depends more on the disk than on
+ * this code.
  */
 const GOAL_CPU = 5;
 const ROUNDS = 3;
 const ITERATIONS = 8;
 
-/** The loop with an agent that only writes a file, against the git commands that a script would need for the same. */
+/**
+ * Measures the loop with an agent that only writes a file, against the git commands that a script would need for that.
+ */
 export async function measureOrchestration(folder: string): Promise<readonly Row[]> {
   await using remote = await startGitRemote({ folder: join(folder, 'remote'), token: TOKEN });
   const [ours, bare, workFolder] = [join(folder, 'ours'), join(folder, 'bare'), join(folder, 'own')];
@@ -98,7 +101,7 @@ const TASK: Task = {
   optional: false,
 };
 
-/** One call of the result runs the real loop over all iterations and reports what that cost. */
+/** Returns a function that runs the real loop over all iterations and reports its cost. */
 async function loopOn(
   repository: Repository,
   at: { readonly folder: string; readonly workspace: string; readonly opened: OpenedLane },
@@ -180,7 +183,7 @@ async function loopOn(
     });
 }
 
-/** What leaves the machine is measured elsewhere. */
+/** Other benchmarks measure what leaves the machine. */
 
 function writingAgent(workspace: string): Agent {
   const { analysis } = analyzeOutput(new TextEncoder().encode('I wrote a file; more to come.'), 0);
@@ -205,7 +208,10 @@ function writingAgent(workspace: string): Agent {
   };
 }
 
-/** Content before, content after, what changed, the new texts to be searched for secrets, and the commit. */
+/**
+ * Runs only the git commands of the iterations: content before and after, the changes, the new texts to search for
+ * secrets, and the commit.
+ */
 async function bareIterations(folder: string): Promise<void> {
   for (let iteration = 0; iteration < ITERATIONS; iteration += 1) {
     const before = await bareSnapshot(folder);

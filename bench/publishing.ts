@@ -17,8 +17,8 @@ const GOAL_MS = 1_000;
 const GOAL_RATIO = 2;
 
 /**
- * What it takes until an agent's commit of 300 files, 2 MB in all, is copied, hashed, inspected and committed, ready to be
- * sent; against what of it git alone would do: fetch the same commit, as the agent left it, and print its diff.
+ * Measures copying, hashing, inspecting and committing an agent's commit of 300 files, 2 MB in all, until it can be
+ * pushed; compared with git's part alone: fetch the agent's commit and print its diff.
  */
 export async function measurePublishing(folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
@@ -28,7 +28,7 @@ export async function measurePublishing(folder: string): Promise<readonly Row[]>
   for (let round = 0; round <= ROUNDS; round += 1) {
     const at = join(folder, String(round));
     await mkdir(at, { recursive: true });
-    // A checkout for each: what is done first would leave the objects packed for the other.
+    // Each side gets its own checkout: the first side would leave the objects packed for the other.
     const theirs = join(at, 'theirs');
     await run(at, ['clone', '--quiet', origin.repositoryFolder, theirs]);
     const { ours, since } = await ready(at, { url: origin.url, clone: origin.repositoryFolder });
@@ -52,7 +52,7 @@ export async function measurePublishing(folder: string): Promise<readonly Row[]>
   ];
 }
 
-/** A checkout in which an agent has just committed, and what the action then does. */
+/** Prepares a checkout in which an agent has just committed, and the action's next steps. */
 async function ready(
   at: string,
   origin: { readonly url: string; readonly clone: string },
@@ -82,11 +82,11 @@ async function ready(
   });
   const opened = await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });
   const before = await repository.snapshot();
-  // The scanner's library is loaded once a run.
+  // The scanner's library is loaded once per run, outside the measurement.
   await rules.scanner.scan('');
   await work(workspace);
   const source = { quarantineFolder: quarantineFolder(workFolder), workFolder, env, hide: [] };
-  // No server is asked of commits that merge nothing.
+  // A commit without a merge needs no request to the server.
   const server = { baseBranch: null, url: '', ask: () => Promise.reject(new Error('nobody is asked')) };
   return {
     since: opened.head,
@@ -110,14 +110,17 @@ async function seed(folder: string, origin: string): Promise<void> {
   await run(folder, ['push', '--quiet', origin, 'main']);
 }
 
-/** With git alone: fetched into a store of its own, every object checked, and printed with its contents, which the inspection reads. */
+/**
+ * Uses git alone: fetches into a separate store, checks every object, and prints the contents that the inspection
+ * reads.
+ */
 async function plainly(store: string, from: string, since: string): Promise<void> {
   const checked = ['-c', 'fetch.fsckObjects=true', '-c', 'fetch.unpackLimit=1'];
   await run(store, [...checked, 'fetch', '--quiet', '--no-auto-maintenance', from, 'HEAD']);
   await run(store, ['diff-tree', '-r', '--raw', '--numstat', '--patch', since, 'FETCH_HEAD']);
 }
 
-/** What an agent does. */
+/** Does the agent's work. */
 async function work(workspace: string): Promise<void> {
   await writeFiles(workspace);
   await run(workspace, ['add', '.']);

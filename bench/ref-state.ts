@@ -14,7 +14,7 @@ const STATE_BYTES = 64 * 1024;
 const ROUNDS = 15;
 const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
 
-/** Restoring, saving and reading back a state over git on loopback, against the three git commands with nothing around them. */
+/** Measures restoring, saving and reading back a state over git on loopback, against the three git commands alone. */
 export async function measureRefState(folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
   await using remote = await startGitRemote({ token: TOKEN });
@@ -92,7 +92,7 @@ export async function measureRefState(folder: string): Promise<readonly Row[]> {
   ];
 }
 
-/** New content each time, about as compressible as a state is. */
+/** Returns new content each time, about as compressible as a state. */
 function someState(): string {
   const entries = Array.from({ length: 1_000 }, (_, i) => ({ at: i, id: randomUUID() }));
   return JSON.stringify(entries).padEnd(STATE_BYTES).slice(0, STATE_BYTES);

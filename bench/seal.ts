@@ -7,7 +7,7 @@ const GOAL = 200;
 const ROUNDS = 15;
 const MEGABYTE = 1e6;
 
-/** What it costs to keep a transcript of the largest size from others: encryption alone, and with compression before it. */
+/** Measures sealing a transcript of the maximum size: encryption alone, and with compression before it. */
 export async function measureSeal(): Promise<readonly Row[]> {
   const content = someTranscript();
   const keys = { key: randomBytes(32), context: Buffer.from('lane'), salt: randomBytes(16), nonce: randomBytes(12) };
@@ -26,7 +26,7 @@ export async function measureSeal(): Promise<readonly Row[]> {
   ];
 }
 
-/** In MB/s of content; the first round only warms up. */
+/** Measures throughput in MB/s of content; the first round is a warm-up. */
 async function throughput(content: Uint8Array, work: () => Promise<unknown>): Promise<Spread> {
   const rates: number[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
@@ -37,7 +37,7 @@ async function throughput(content: Uint8Array, work: () => Promise<unknown>): Pr
   return spread(rates.slice(1));
 }
 
-/** Lines of JSON that hold text and ids, about as compressible as what an agent leaves. */
+/** Returns lines of JSON with text and ids, about as compressible as an agent's transcript. */
 function someTranscript(): Buffer {
   const lines: string[] = [];
   for (let bytes = 0; bytes < MAX_SESSION_BYTES;) {

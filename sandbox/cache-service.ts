@@ -22,21 +22,24 @@ interface CacheEntry {
 
 export type CacheStep = 'lookup' | 'reserve' | 'upload' | 'finalize' | 'download';
 
-/** A number is answered as HTTP status; `corrupt` is an answer that is no JSON, or an archive with a changed byte. */
+/**
+ * A number is the HTTP status of the answer; `corrupt` answers with invalid JSON, or with an archive in which a byte is
+ * changed.
+ */
 export type CacheFault = number | 'hang' | 'drop' | 'corrupt';
 
 export interface CacheService extends AsyncDisposable {
   readonly url: string;
-  /** What the runner would give an action that starts now. */
+  /** The variables that the runner would give to an action that starts now. */
   readonly env: Readonly<Record<string, string>>;
-  /** Oldest first. */
+  /** The entries, oldest first. */
   readonly entries: CacheEntry[];
   /** The complete entries as GitHub's REST API shows and deletes them. */
   readonly shelf: CacheShelf;
   readonly requests: { readonly step: CacheStep; readonly method: string; readonly key: string }[];
-  /** What goes wrong from now on, by step. */
+  /** The fault of each step, in effect from the moment it is set. */
   readonly faults: Partial<Record<CacheStep, CacheFault>>;
-  /** Which token the next run gets; GitHub gives label and comment events a read-only one. */
+  /** Sets the kind of token that the next run gets; GitHub gives label and comment events a read-only one. */
   setMode(mode: 'read' | 'write'): void;
 }
 

@@ -1,22 +1,25 @@
 import type { NamedTask } from './scripted-work.ts';
 
-/** What people or CI ask of files that are there: done in one visit, each file read first. */
+/** A change of existing files that people or CI ask for. It is made in one visit, and each file is read first. */
 export interface Correction {
   readonly message: string;
   readonly paths: readonly string[];
   readonly correct: (content: string) => string;
-  /** For whoever asked. */
+  /** The summary for the person who asked. */
   readonly summary: string;
 }
 
-/** Reads out of a prompt of ours what its task asks of files; null: it is a task like any other, or asks nothing that a script understands. */
+/**
+ * Returns the change of files that the task in one of our prompts asks for, or null if the task asks for none that a
+ * script understands.
+ */
 export function correctionIn(prompt: string, { id }: NamedTask): Correction | null {
   if (id.startsWith('thread-')) return remarkIn(prompt);
   if (id.startsWith('check-')) return firstLineIn(prompt);
   return id === 'conflict-base' ? mergeIn(prompt) : null;
 }
 
-/** What a tool that reads files shows of one, without the numbers that it puts before the lines. */
+/** Returns a file's lines without the line numbers that a reading tool puts before them. */
 export function withoutNumbers(shown: string): string {
   const numbered = [...shown.matchAll(/^[ \t]*0*\d+(?:→|\t|[:|] ?|\. )(.*)$/gm)].map(([, line = '']) => line);
   if (numbered.length === 0) return shown;
@@ -36,7 +39,7 @@ function remarkIn(prompt: string): Correction | null {
   };
 }
 
-/** As the linter of the story puts it. */
+/** Finds the correction in the form in which the story's linter asks for it. */
 function firstLineIn(prompt: string): Correction | null {
   const found = [...prompt.matchAll(/^Error: (\S+): the first line must be "([^"\n]+)"$/gm)];
   const line = found[0]?.[2];

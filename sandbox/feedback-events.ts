@@ -10,7 +10,7 @@ import type { GitHubState, StoredPull } from './github/state.ts';
 
 type Event = { readonly name: string; readonly payload: Record<string, unknown> };
 
-/** What GitHub sends of reviews and checks, cut down to what it always sends. */
+/** Payloads of GitHub's events about reviews and checks, reduced to the fields that GitHub always sends. */
 export const feedbackEvents = {
   reviewed: (
     state: GitHubState,
@@ -128,7 +128,7 @@ export const feedbackEvents = {
   }),
 } as const;
 
-/** What suites and workflow runs have in common. */
+/** Returns the fields that suites and workflow runs have in common. */
 function suiteJson(state: GitHubState, suite: StoredSuite): Record<string, unknown> {
   const pulls = headsOf(state, suite.head);
   return {
@@ -139,7 +139,7 @@ function suiteJson(state: GitHubState, suite: StoredSuite): Record<string, unkno
     conclusion: suite.conclusion?.toLowerCase() ?? null,
     created_at: instant(suite.createdAt),
     updated_at: instant(suite.createdAt),
-    // Those of forks are not listed.
+    // Pull requests from forks are not listed.
     pull_requests: pulls
       .filter(({ fork }) => fork === null)
       .map((pull) => ({

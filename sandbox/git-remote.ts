@@ -8,13 +8,16 @@ import { dirname, join } from 'node:path';
 import type { GitService } from './git-starter.ts';
 import { git, passToService, SAMPLE_ENVIRONMENT } from './git.ts';
 
-/** What the remote does with pushes: takes them, refuses those that change a workflow file (GitHub's words for GITHUB_TOKEN), or refuses all. */
+/**
+ * The remote's rule for pushes: it accepts all, refuses those that change a workflow file (with GitHub's message for
+ * GITHUB_TOKEN), or refuses all.
+ */
 type PushRule = 'open' | 'no-workflow-files' | 'protected-branch' | 'read-only';
 
 interface GitRequest {
   readonly method: string;
   readonly path: string;
-  /** The Authorization header as it was sent. */
+  /** The Authorization header as it was sent, or null if there was none. */
   readonly authorization: string | null;
   readonly status: number;
 }
@@ -22,30 +25,35 @@ interface GitRequest {
 export interface GitRemote {
   /** `http://127.0.0.1:<port>/<owner>/<name>.git` */
   readonly url: string;
-  /** The bare repository itself, to look at. */
+  /** The path of the bare repository, for inspection. */
   readonly repositoryFolder: string;
   /** Every request so far. */
   readonly requests: readonly GitRequest[];
   setRule(rule: PushRule): Promise<void>;
-  /** Takes all branches of a local repository, unchecked. */
+  /** Imports all branches of a local repository, without applying the push rule. */
   importFrom(folder: string): Promise<void>;
-  /** Puts files on a branch as a person's commit, unchecked, and returns it. */
+  /** Commits files to a branch as a person would, without applying the push rule, and returns the commit. */
   commitByHand(branch: string, files: Readonly<Record<string, string>>): Promise<string>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface GitRemoteOptions {
-  /** Where repositories are kept, one that is there already among them; a temporary folder, removed at the end, by default. */
+  /**
+   * The folder of the repositories, which may already contain some; by default a temporary folder, removed at the end.
+   */
   readonly folder?: string;
-  /** `owner/name`. */
+  /** The repository as `owner/name`. */
   readonly repository?: string;
-  /** May read and push. */
+  /** The token that may read and push. */
   readonly token: string;
-  /** May read only. */
+  /** The token that may only read. */
   readonly readOnlyToken?: string;
 }
 
-/** A git server on loopback: git's own services behind HTTP, private like a private repository on GitHub. */
+/**
+ * Starts a git server on loopback: git's own services behind HTTP, with the access rules of a private GitHub
+ * repository.
+ */
 export async function startGitRemote({
   folder,
   repository = 'octo/sample',
@@ -123,7 +131,7 @@ export async function startGitRemote({
   };
 }
 
-/** The token of a Basic or Bearer header; null when there is none. */
+/** Returns the token of a Basic or Bearer header, or null if there is none. */
 function tokenOf(authorization: string | null): string | null {
   const [scheme = '', value = ''] = (authorization ?? '').split(' ');
   if (scheme.toLowerCase() === 'basic') return Buffer.from(value, 'base64').toString().split(':').slice(1).join(':');
@@ -150,7 +158,7 @@ function refuse({
   return isPush ? { status: 403, text: `Permission to ${repository}.git denied to github-actions[bot].\n` } : null;
 }
 
-/** Returns the service of git that answers a request, or null if there is no such repository or no such address in it. */
+/** Returns the git service that answers a request, or null if the repository or the address in it does not exist. */
 function serviceAt(root: string, { url = '/', headers }: IncomingMessage): GitService | null {
   const { pathname, searchParams } = new URL(url, 'http://127.0.0.1');
   const [, path = '', end = ''] =

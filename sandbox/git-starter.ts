@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-// Starts git for a large process. Starting a program copies the page tables of whoever starts it: for a test with
-// hundreds of megabytes that takes ten times longer than git itself, and a job of the sandbox starts git a hundred times.
+// A git command that a small helper process starts for a large process. Starting a program copies the page tables of
+// its parent: for a test with hundreds of megabytes that takes ten times longer than git itself, and a job of the
+// testbed starts git a hundred times.
 
 export interface GitCommand {
   readonly folder: string;
@@ -14,7 +15,7 @@ export interface GitCommand {
   readonly input: string;
 }
 
-/** A request to the server of the repository in `folder`. `isList`: it asks which refs there are. */
+/** A request to the server of the repository in `folder`. `isList` is set for a request that lists the refs. */
 export interface GitService {
   readonly folder: string;
   readonly service: 'git-upload-pack' | 'git-receive-pack';
@@ -32,12 +33,12 @@ const server = createServer((question, answer) => {
   if (question.url === '/serve') serve(question, answer);
   else void runCommand(question, answer);
 });
-// Whoever asks may be busy for longer than an idle connection lives.
+// The client may be busy for longer than an idle connection lives.
 server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => {
   console.log(String((server.address() as AddressInfo).port));
 });
-// Whoever started this one is gone.
+// The helper ends with its parent process.
 process.stdin.on('end', () => process.exit()).resume();
 
 async function runCommand(question: IncomingMessage, answer: ServerResponse): Promise<void> {
@@ -49,7 +50,7 @@ async function runCommand(question: IncomingMessage, answer: ServerResponse): Pr
     const why = error === '' && failure !== null ? `it could not be started in ${folder}: ${failure.message}` : error;
     answer.end(JSON.stringify({ code, out, error: why } satisfies GitAnswer));
   });
-  // Not every command reads what it is given.
+  // Some commands do not read their input.
   child.stdin?.on('error', () => undefined).end(input);
 }
 
@@ -61,14 +62,14 @@ function serve(question: IncomingMessage, answer: ServerResponse): void {
   const how = isList ? '--http-backend-info-refs' : '--stateless-rpc';
   const program = spawn('git', [service.replace('git-', ''), how, folder], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   const isZipped = question.headers['content-encoding'] === 'gzip';
-  // The client may leave early, and a program that refuses ends before it has read everything.
+  // The client may leave early, and a program that refuses may end before it has read everything.
   pipeline(isZipped ? [question, createGunzip(), program.stdin] : [question, program.stdin], () => undefined);
   program.on('error', () => answer.destroy());
   answer.writeHead(200, {
     'Content-Type': `application/x-${service}-${isList ? 'advertisement' : 'result'}`,
     'Cache-Control': 'no-cache',
   });
-  // The second version of the protocol has no line that names the service.
+  // Version 2 of the protocol has no line that names the service.
   if (isList && !/version=[2-9]/.test(env['GIT_PROTOCOL'] ?? '')) {
     const line = `# service=${service}\n`;
     answer.write(`${(line.length + 4).toString(16).padStart(4, '0')}${line}0000`);

@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { GitAnswer, GitCommand, GitService } from './git-starter.ts';
 
-/** Settings for git in small repositories that are soon removed: no clean-up after a commit, a fetch or a push, each a process of its own. */
+/**
+ * Settings for git in small, short-lived repositories: no clean-up, which would be an extra process after each commit,
+ * fetch and push.
+ */
 export const NO_CLEANUP = {
   GIT_CONFIG_COUNT: '3',
   GIT_CONFIG_KEY_0: 'gc.auto',
@@ -17,7 +20,7 @@ export const NO_CLEANUP = {
   GIT_CONFIG_VALUE_2: 'false',
 } as const;
 
-/** Whose commits the stand-ins make, apart from the machine's own settings of git. */
+/** Environment for the stand-ins' commits: a fixed author, and none of the machine's git settings. */
 export const SAMPLE_ENVIRONMENT = {
   PATH: process.env['PATH'] ?? '',
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -30,7 +33,7 @@ export const SAMPLE_ENVIRONMENT = {
   ...NO_CLEANUP,
 } as const;
 
-/** Runs git in `folder` and returns what it printed, without white space at the end; throws with its words when it fails. */
+/** Runs git in `folder` and returns its output without trailing white space; throws with git's message on failure. */
 export async function git(
   folder: string,
   args: readonly string[],
@@ -78,7 +81,7 @@ export async function passToService(
   question.pipe(passed);
 }
 
-/** Where the process listens that starts git for this one; it ends with it. */
+/** The address of the helper process that starts git for this process; it ends with this process. */
 let starting: Promise<{ readonly host: string; readonly port: number }> | null = null;
 
 function starter(): NonNullable<typeof starting> {
@@ -97,7 +100,7 @@ async function start(): NonNullable<typeof starting> {
       failed(new Error(`The process that starts git ended with ${String(code)}.`));
     });
   });
-  // This process does not live on for that one.
+  // The helper must not keep this process alive.
   child.unref();
   for (const stream of [child.stdin, child.stdout]) if (stream instanceof Socket) stream.unref();
   return { host: '127.0.0.1', port };

@@ -6,10 +6,10 @@ import type { StoredThread } from './github/feedback/stored.ts';
 import type { JobResult } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** Leaves log, summary, outputs and journal of a job in `folder`. */
+/** Writes log, summary, outputs and journal of a job to `folder`. */
 export async function keepRun(folder: string, { main, post, summary, outputs }: JobResult): Promise<void> {
   await mkdir(folder, { recursive: true });
-  // The runner swallows these two; without it they would show what it hides.
+  // The runner does not print these two commands; without this they would reveal the values that it masks.
   const shown = `${main.log}${post.log}`
     .split('\n')
     .filter((line) => !/^::(add-mask|debug)::/.test(line))
@@ -21,7 +21,7 @@ export async function keepRun(folder: string, { main, post, summary, outputs }: 
   if (journal !== '') await copyFile(journal, join(folder, 'journal.jsonl'));
 }
 
-/** Leaves every pull request, its comments and the threads of its reviews in `folder`, as Markdown. */
+/** Writes every pull request, its comments and its review threads to `folder`, as Markdown. */
 export async function keepGitHub({ github }: Sandbox, folder: string): Promise<void> {
   const { issues, pulls, comments, threads } = github.state;
   for (const issue of issues) {
@@ -51,7 +51,10 @@ function placeOf({ path, originalLine, isResolved }: StoredThread): string {
   return `${path}${originalLine === null ? '' : `:${String(originalLine)}`}${isResolved ? ' (resolved)' : ''}`;
 }
 
-/** Leaves the git server's repository in `folder`, refs of the state included, and each pushed branch: a clone of it, and its history as text. */
+/**
+ * Writes to `folder` the git server's repository, with the refs of the state, and for each pushed branch a clone and
+ * its history as text.
+ */
 export async function keepBranches({ git, remote }: Sandbox, folder: string): Promise<void> {
   const bare = 'remote.git';
   await runGit(folder, ['clone', '--quiet', '--mirror', remote.repositoryFolder, bare]);
@@ -66,7 +69,7 @@ export async function keepBranches({ git, remote }: Sandbox, folder: string): Pr
       `${await git('log', '--stat', '--format=%h %an%n%B', `main..${branch}`)}\n`,
     );
     await runGit(folder, ['clone', '--quiet', '--branch', branch, bare, name]);
-    // So that it works wherever the folder is moved to.
+    // A relative URL works after the folder is moved.
     await runGit(join(folder, name), ['remote', 'set-url', 'origin', `../${bare}`]);
   }
 }

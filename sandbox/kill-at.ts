@@ -3,14 +3,14 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Preloaded into main (`NODE_OPTIONS=--import`): numbers everything that main does to the world (processes, requests, writes)
- * and ends it with SIGKILL right before effect number RALPH_KILL_AT. With 0 it only writes the names of all effects, one a line,
- * to RALPH_EFFECTS_FILE. A kill behind an effect is a kill before the next one.
+ * This module is preloaded into main (`NODE_OPTIONS=--import`). It numbers main's external effects (processes,
+ * requests, writes) and kills main with SIGKILL right before effect number RALPH_KILL_AT. With 0 it only writes the
+ * names of all effects, one per line, to RALPH_EFFECTS_FILE. A kill after an effect equals a kill before the next one.
  */
 const killAt = Number(process.env.RALPH_KILL_AT ?? '');
 const effectsFile = process.env.RALPH_EFFECTS_FILE ?? '';
 
-// Post and the programs that main starts inherit the variable, too.
+// Post and the programs that main starts inherit the variable as well.
 if (process.argv[1]?.endsWith('main.js') === true && effectsFile !== '') {
   const names = fs.openSync(effectsFile, 'a');
   let effects = 0;
@@ -25,7 +25,7 @@ if (process.argv[1]?.endsWith('main.js') === true && effectsFile !== '') {
     return fetchNow(target, options);
   };
   watch(childProcess, ['spawn'], (args) => `process ${describe(args)}`);
-  // Appending is writing, inside.
+  // Appending calls the write function internally.
   watch(fs, ['writeFileSync', 'renameSync'], (args, name) => `${name} ${nameOf(args[0])}`);
   watch(
     fs.promises,
@@ -51,14 +51,14 @@ if (process.argv[1]?.endsWith('main.js') === true && effectsFile !== '') {
   }
 }
 
-/** `git push`, without the settings and paths before the verb. */
+/** Returns a program and its verb, such as `git push`, without the settings and paths between them. */
 function describe([file, args]: readonly unknown[]): string {
   const words = Array.isArray(args) ? args.map(String) : [];
   const verb = words.find((word, index) => /^[a-z][a-z-]+$/.test(word) && words[index - 1] !== '-c') ?? '';
   return `${nameOf(file)} ${verb}`.trim();
 }
 
-/** The last part of a path, without what makes it unique. */
+/** Returns the last part of a path, without its unique characters. */
 function nameOf(path: unknown): string {
   return (String(path).split('/').at(-1) ?? '').replace(/[A-Za-z0-9]{6}$/, '');
 }

@@ -2,22 +2,25 @@ import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The runner's own timing on cancel: SIGINT, then SIGTERM, then SIGKILL, to the node process alone (ProcessInvoker of actions/runner). */
+/**
+ * The runner's own timing of a cancellation: SIGINT, then SIGTERM, then SIGKILL, to the node process alone
+ * (ProcessInvoker of actions/runner).
+ */
 const TERM_AFTER_MS = 7_500;
 const KILL_AFTER_MS = 10_000;
 
-/** A job on a fresh machine, as a runner has it before its first step. */
+/** A job on a fresh machine, in the state in which a runner begins its first step. */
 export interface MachineRequest {
-  /** Machine folder: gets `temp/`, `home/` and the files of the runner. */
+  /** The machine's folder; it gets `temp/`, `home/` and the runner's files. */
   readonly machine: string;
   readonly workspace: string;
   readonly event: { readonly name: string; readonly payload: unknown };
-  /** What every step of the job gets, and what the services need. */
+  /** The environment of every step of the job, including what the services need. */
   readonly env: Readonly<Record<string, string>>;
   readonly repository: string;
   readonly runId: string;
   readonly onOutput?: (text: string) => void;
-  /** Environment variables that every step of a runner inherits from the machine. */
+  /** The PATH that every step inherits from the machine. */
   readonly path?: string;
 }
 
@@ -25,43 +28,49 @@ export interface MachineRequest {
 export interface ActionStep {
   /** Folder of the action's action.yml, which names its programs. */
   readonly action: string;
-  /** A Node 24 executable. */
+  /** The path of a Node 24 executable. */
   readonly node: string;
-  /** `with:` of the step. */
+  /** The step's `with:`. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** `env:` of the step. */
+  /** The step's `env:`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What `${{ github.token }}` evaluates to. */
+  /** The value of `${{ github.token }}`. */
   readonly githubToken: string;
-  /** Without it the agent is not isolated, whatever the step asks for: this machine is somebody's own. */
+  /**
+   * The isolation of the agent. Without it the agent is never isolated, whatever the step's inputs say: this machine
+   * belongs to a developer.
+   */
   readonly isolation?: SandboxIsolation;
-  /** Called once main runs, to cancel it or kill it. */
+  /** Called once main runs, so that a test can cancel or kill it. */
   readonly onStart?: (main: RunningMain) => void;
 }
 
-/** How the action isolates its agent here; `around`: a program before Node's, which gives it folders of its own to work in. */
+/**
+ * The isolation of the agent on this machine. `around` is a command before Node's, which gives it its own folders to
+ * work in.
+ */
 export interface SandboxIsolation {
   readonly level: string;
   readonly around: readonly string[];
 }
 
-/** A step with a script of bash. */
+/** A step that runs a bash script. */
 interface ScriptStep {
   readonly script: string;
-  /** `-e` alone unless the step names `shell: bash`, as the runner does. */
+  /** Bash options: only `-e`, unless the step sets `shell: bash`, as in the runner. */
   readonly options: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Relative to the workspace. */
+  /** The working folder, relative to the workspace. */
   readonly folder: string;
 }
 
 /** A machine with the files, variables and signals of the real runner. */
 export interface Machine {
-  /** What every step sees before its own `env:`. */
+  /** The environment of every step before its own `env:`. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What the script leaves in GITHUB_ENV and GITHUB_PATH holds for the steps after it. */
+  /** Runs a script. Its changes to GITHUB_ENV and GITHUB_PATH apply to the later steps. */
   runScript(step: ScriptStep): Promise<StepResult & { readonly outputs: Readonly<Record<string, string>> }>;
-  /** Runs main; once the other steps are over, `post` runs post. */
+  /** Runs main; the result's `post` runs post after the other steps. */
   runAction(step: ActionStep): Promise<RunningAction>;
 }
 
@@ -73,7 +82,7 @@ export interface RunningAction {
 
 export interface RunningMain {
   readonly pid: number;
-  /** What a person's "Cancel workflow" does, with the runner's timing. */
+  /** Cancels as a person's "Cancel workflow" does, with the runner's timing. */
   cancel(): void;
   kill(signal: NodeJS.Signals): void;
 }
@@ -192,7 +201,7 @@ export async function startMachine(job: MachineRequest): Promise<Machine> {
   };
 }
 
-/** The files by which a step speaks to the runner. */
+/** The files through which a step passes data to the runner. */
 type CommandFiles = Readonly<Record<'output' | 'state' | 'summary' | 'env' | 'path', string>>;
 
 async function commandFiles(folder: string, suffix: string): Promise<CommandFiles> {
@@ -210,7 +219,10 @@ async function commandFiles(folder: string, suffix: string): Promise<CommandFile
   };
 }
 
-/** What the files of a step make of the environment of later ones; the runner keeps its own variables, and lets none load code into Node. */
+/**
+ * Applies the files of a step to the environment of later steps. As in the runner, a step cannot change the runner's
+ * own variables or set one that loads code into Node.
+ */
 async function laterEnvironment(
   files: CommandFiles,
   { PATH = '' }: Readonly<Record<string, string>>,
@@ -272,9 +284,10 @@ async function runProgram(step: Program): Promise<StepResult> {
   }
   const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.once('error', reject);
-    // `close` may wait for orphans that hold the pipes; the runner, too, continues five seconds after `exit`.
+    // `close` may wait for orphans that hold the pipes open; the real runner also continues five seconds after `exit`.
     child.once('exit', (code, by) => {
-      // Behind a timer the pipes are read once more: what the program wrote is there, however late this process is.
+      // A timer lets the event loop read the pipes once more, so that the program's whole output is there even if this
+      // process is slow.
       setTimeout(() => {
         setImmediate(() => {
           resolve([code, by]);
@@ -288,7 +301,7 @@ async function runProgram(step: Program): Promise<StepResult> {
   return { exitCode, signal, log, durationMs: Date.now() - startedAt };
 }
 
-/** Defaults of the inputs in action.yml, with `${{ github.token }}` as the runner evaluates it. */
+/** Returns the default inputs of action.yml, with `${{ github.token }}` evaluated as the runner does. */
 export function readInputDefaults(
   yaml: string,
   githubToken: string,
@@ -309,7 +322,7 @@ export function readInputDefaults(
   return defaults;
 }
 
-/** `NAME=value` lines and `NAME<<DELIMITER` blocks of the runner's command files. */
+/** Parses `NAME=value` lines and `NAME<<DELIMITER` blocks of the runner's command files. */
 function parseFileCommands(text: string): Record<string, string> {
   const values: Record<string, string> = {};
   const lines = text.split('\n');

@@ -24,19 +24,22 @@ import {
   type SandboxIsolation,
 } from './runner.ts';
 
-/** A token as a workflow's `permissions:` make it. */
+/** The job's token; a workflow's `permissions:` limit its rights. */
 export const TOKEN = 'ghs_sandboxTokenOfTheJob000000000000000';
-/** The provider's key where the agent is scripted. */
+/** The provider's key for the scripted agent. */
 export const SANDBOX_KEY = 'sk-ant-sandbox-key-that-opens-nothing';
 export const REPOSITORY = { owner: 'octo', name: 'sample', defaultBranch: 'main' } as const;
 const MAIN = `refs/heads/${REPOSITORY.defaultBranch}`;
-/** Folder of the action under test: the committed bundle. */
+/** The folder of the action under test, with the committed bundle. */
 export const ACTION_FOLDER = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Where the real CLI is installed once, in the runner's layout, for everything in this repository that needs it. */
+/**
+ * The folder in which the real CLI is installed once, in the runner's layout, for everything in this repository that
+ * needs it.
+ */
 export const TOOL_CACHE = join(ACTION_FOLDER, '.cache', 'tools');
 export const SCRIPTED_AGENT = join(ACTION_FOLDER, 'sandbox', 'scripted-agent.ts');
 
-/** What one job differs in from another. */
+/** The parameters of one job. */
 export interface SandboxJob {
   readonly event: { readonly name: string; readonly payload: unknown };
   readonly inputs?: Readonly<Record<string, string>>;
@@ -45,33 +48,33 @@ export interface SandboxJob {
   readonly onStart?: (main: RunningMain) => void;
   /** Changes the checkout before the action starts. */
   readonly prepare?: (workspace: string) => Promise<void>;
-  /** Folder of the action, where it is not the one under test itself. */
+  /** The action's folder; defaults to the action under test. */
   readonly action?: string;
-  /** The Node that starts the action, where it is not the one that runs here. */
+  /** The Node that starts the action; defaults to the Node that runs this process. */
   readonly node?: string;
-  /** What the checkout step is configured with; actions/checkout with `fetch-depth: 0` by default. */
+  /** The checkout step; defaults to `full`, which is actions/checkout with `fetch-depth: 0`. */
   readonly checkout?: 'full' | 'shallow' | 'none';
-  /** Whether it leaves its token in the checkout, as it does by default. */
+  /** False if the checkout step does not leave its token in the checkout; it does by default. */
   readonly persistCredentials?: boolean;
 }
 
-/** What actions/checkout is asked for; `ref`: `refs/heads/…`, `refs/tags/…`, `refs/pull/N/merge` or a commit. */
+/** The parameters of actions/checkout; `ref` is `refs/heads/…`, `refs/tags/…`, `refs/pull/N/merge` or a commit. */
 export interface Checkout {
   readonly ref: string;
-  /** 0: everything, all branches and tags. */
+  /** Number of commits to fetch; 0 fetches everything, with all branches and tags. */
   readonly depth: number;
   readonly persistCredentials: boolean;
 }
 
-/** A machine of the sandbox, with an empty workspace. */
+/** A machine of the testbed, with an empty workspace. */
 export interface SandboxMachine extends Machine {
   readonly workspace: string;
   readonly machine: string;
   readonly runId: string;
   checkOut(wanted: Checkout): Promise<void>;
-  /** The job is over. */
+  /** Ends the job. */
   end(): void;
-  /** What an action step is, apart from its inputs. */
+  /** The action's step without its inputs. */
   readonly action: Omit<ActionStep, 'inputs'>;
 }
 
@@ -81,11 +84,11 @@ export interface Sandbox extends AsyncDisposable {
   readonly github: GitHub;
   readonly cache: CacheService;
   readonly remote: GitRemote;
-  /** What `permissions:` of the workflow give the token; for pushes there is `remote.setRule`. */
+  /** The permissions of the token, as in the workflow's `permissions:`; `remote.setRule` controls pushes. */
   readonly permissions: Partial<Record<Area, 'read' | 'write'>>;
   /** Runs main and post on a new machine: fresh workspace, HOME and temp folder. */
   run(job: SandboxJob): Promise<JobResult & { readonly workspace: string; readonly machine: string }>;
-  /** A new machine that has run no step yet; nothing of it is the action's. */
+  /** Starts a new machine that has run no step yet and contains nothing of the action. */
   machine(job: Pick<SandboxJob, 'event' | 'env' | 'onOutput'>): Promise<SandboxMachine>;
   openIssue(issue: { readonly title: string; readonly body: string; readonly labels?: readonly string[] }): StoredIssue;
   /** Runs git on the remote's bare repository. */
@@ -162,7 +165,7 @@ export async function startSandbox(
       event,
       repository: `${REPOSITORY.owner}/${REPOSITORY.name}`,
       runId,
-      // The scripted agent is a script of the Node that runs here.
+      // The scripted agent is a script for the Node that runs this process.
       path: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
       env: {
         ...wayToRegistry(),
@@ -234,7 +237,10 @@ async function fillWithSample(remote: GitRemote): Promise<void> {
   await rm(seed, { recursive: true, force: true });
 }
 
-/** How this machine reaches the npm registry; a self-hosted runner has the same in its environment. */
+/**
+ * Returns the variables through which this machine reaches the npm registry; a self-hosted runner has them in its
+ * environment.
+ */
 function wayToRegistry(): Record<string, string> {
   const names = /^(NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|https_proxy|no_proxy|npm_config_(registry|cafile))$/i;
   return Object.fromEntries(
@@ -260,7 +266,7 @@ const issuePayload = ({ number, title, body, labels, state }: StoredIssue): Reco
   labels: labels.map((name) => ({ name })),
 });
 
-/** Event payloads, cut down to what GitHub always sends. */
+/** Event payloads, reduced to the fields that GitHub always sends. */
 export const events = {
   schedule: (cron = '17 * * * *') => ({ name: 'schedule', payload: { schedule: cron, repository: repositoryPayload } }),
   dispatch: (command?: string) => ({
@@ -319,7 +325,7 @@ export const events = {
       sender: sender(by),
     },
   }),
-  /** Also writes the comment. */
+  /** Returns the event and also writes the comment. */
   comment: (
     github: GitHub,
     { issue, body, by = 'octo' }: { readonly issue: StoredIssue; readonly body: string; readonly by?: string },
@@ -362,7 +368,9 @@ export const events = {
   }),
 } as const;
 
-/** Like actions/checkout: init, credentials in the local config, fetch, check out, credentials away again. */
+/**
+ * Checks out like actions/checkout: init, credentials in the local config, fetch, check out, remove the credentials.
+ */
 async function checkOut(workspace: string, url: string, { ref, depth, persistCredentials }: Checkout): Promise<void> {
   const credentials = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
   const header = `http.${new URL(url).origin}/.extraheader`;
@@ -393,7 +401,9 @@ async function checkOut(workspace: string, url: string, { ref, depth, persistCre
   if (!persistCredentials) await git(workspace, ['config', '--local', '--unset-all', header]);
 }
 
-/** As git finds out; a git that cannot merge without a work tree does not know. */
+/**
+ * Returns the mergeability of a pull request according to git; unknown if this git cannot merge without a work tree.
+ */
 async function mergeabilityOf(repository: string, { headSha, baseSha }: StoredPull): Promise<Mergeability> {
   try {
     await git(repository, ['merge-tree', '--write-tree', baseSha, headSha]);

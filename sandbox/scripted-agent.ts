@@ -21,36 +21,36 @@ import { projectSlug } from '../src/agents/claude/try-key.ts';
 import { correctionIn, type Correction } from './corrections.ts';
 import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPosition } from './scripted-work.ts';
 
-// A stand-in for the Claude Code CLI: it takes the options that the action passes, prints the same stream of events and
-// keeps a transcript for --resume, but there is no model behind it. What it does is fixed in scripted-work.ts and corrections.ts.
+// A stand-in for the Claude Code CLI: it accepts the options that the action passes, prints the same stream of events
+// and keeps a transcript for --resume, but uses no model. Its work is fixed in scripted-work.ts and corrections.ts.
 //
-// RALPH_SCRIPT may name a JSON file with a list of behaviours, one for each call to come; the list gets shorter by one
-// with every call (where the file cannot be written, a count in the config folder says how much of it is over), and an empty
-// one means honest work. RALPH_PAUSE_MS is how long a call pretends to think (default 100). RALPH_HEARD may name a file that
-// gets one line of JSON for each call: its arguments and its prompt.
+// RALPH_SCRIPT may name a JSON file with a list of behaviours, one for each future call; each call removes one (if the
+// file cannot be written, a count in the config folder records how many are used up), and an empty list means honest
+// work. RALPH_PAUSE_MS is the time that a call pretends to think (default 100). RALPH_HEARD may name a file that gets
+// one line of JSON for each call: its arguments and its prompt.
 
-/** A line of the file that RALPH_HEARD names. */
+/** A line of the file named by RALPH_HEARD. */
 export interface HeardCall {
   readonly args: readonly string[];
   readonly prompt: string;
 }
 
-/** What a call does instead of honest work. */
+/** The behaviour of a call that replaces honest work. */
 export type Behaviour =
   | { readonly kind: 'work' }
   | { readonly kind: 'work-without-block' }
   | { readonly kind: 'hang'; readonly ignoreSigterm: boolean }
-  /** Leaves a process behind in a session of its own and writes its id to `pidFile`; then works. */
+  /** Leaves a process behind in its own session and writes its id to `pidFile`; then works. */
   | { readonly kind: 'orphan'; readonly pidFile: string }
-  /** The same, and then ignores SIGTERM and hangs. */
+  /** Like `orphan`, but then ignores SIGTERM and hangs. */
   | { readonly kind: 'hang-with-orphan'; readonly pidFile: string }
-  /** Works, and writes these files as well. */
+  /** Works, and also writes these files. */
   | { readonly kind: 'work-and-write'; readonly files: Readonly<Record<string, string>> }
-  /** Writes these files (null: removes it) instead of any work, and ends with these words. */
+  /** Writes these files (null removes one) instead of working, and ends with `message`. */
   | { readonly kind: 'play'; readonly files: Readonly<Record<string, string | null>>; readonly message: string }
   /**
-   * Runs a script of bash in the work tree instead of any work; its output is a tool's. Ends with `text` and the claim that the
-   * task is finished, apart from what `status` says (null: claims nothing).
+   * Runs a bash script in the work tree instead of working; its output appears as a tool's output. Ends with `text` and
+   * claims that the task is finished, except for the fields in `status` (null claims nothing).
    */
   | {
       readonly kind: 'shell';
@@ -58,18 +58,18 @@ export type Behaviour =
       readonly text?: string;
       readonly status?: Partial<Parameters<typeof statusBlock>[0]> | null;
     }
-  /** Works, and writes its environment and what git knows of credentials to `file`, as JSON. */
+  /** Works, and writes its environment and git's credential settings to `file`, as JSON. */
   | { readonly kind: 'look-around'; readonly file: string }
-  /** Removes the run's own folder, which holds the agent's settings, the run's record and the private repository. */
+  /** Removes the run's own folder, which contains the agent's settings, the run's record and the private repository. */
   | { readonly kind: 'remove-run-folder' }
-  /** The provider does not take the key. */
+  /** The provider rejects the key. */
   | { readonly kind: 'wrong-key' }
   | { readonly kind: 'exit'; readonly code: number; readonly stderr: string }
   /** `resetsAt` in seconds since the epoch. */
   | { readonly kind: 'usage-limit'; readonly resetsAt: number }
   | { readonly kind: 'denial'; readonly command: string }
   | { readonly kind: 'garbage'; readonly text: string }
-  /** Talks, claims nothing and changes nothing. */
+  /** Answers with text, claims nothing and changes nothing. */
   | { readonly kind: 'idle' };
 
 const { values: options } = parseArgs({
@@ -151,7 +151,7 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
     case 'wrong-key':
       return failToLogIn(session);
     case 'remove-run-folder':
-      // Each agent has a folder in one of the run's.
+      // Each agent has a folder below the run's folder.
       rmSync(dirname(dirname(process.env['CLAUDE_CONFIG_DIR'] ?? '')), { recursive: true });
       return 0;
     case 'orphan':
@@ -203,7 +203,7 @@ function finalMessage(session: Session, prompt: string, behaviour: Behaviour): s
   }
 }
 
-/** Does the next visit to the task named in the prompt and returns the final message. */
+/** Does the next visit of the task named in the prompt and returns the final message. */
 function work(session: Session, prompt: string, withBlock: boolean): string {
   const task = taskIn(prompt);
   if (task === null) return 'The prompt names no task, so I did nothing.';
@@ -228,7 +228,7 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
   return `${summary}\n\n${block}`;
 }
 
-/** Does what people or CI ask of files of the branch. */
+/** Makes the change of the branch's files that people or CI ask for. */
 function correctFiles(session: Session, { message, paths, correct, summary }: Correction, isLast: boolean): string {
   emitText(session, message);
   for (const path of paths) emitWrite(session, { path, content: correct(readFileSync(path, 'utf8')) });
@@ -259,7 +259,7 @@ function deny(session: Session, command: string): object {
   return { tool_name: 'Bash', tool_use_id: use.id, tool_input: use.input };
 }
 
-/** What it leaves running does not hold this process up: its output goes to a file. */
+/** A process that the script leaves behind does not block this one, because its output goes to a file. */
 function runShell(session: Session, script: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'scripted-agent-'));
   const output = join(folder, 'output');
@@ -332,7 +332,7 @@ async function hang(session: Session, ignoreSigterm: boolean): Promise<number> {
   return 0;
 }
 
-/** An item that its file does not have on this branch cannot be marked. */
+/** Marks an item as done; does nothing if its file does not contain it on this branch. */
 function markItem(item: ItemPosition): void {
   if (existsSync(item.path)) writeFileSync(item.path, marked(readFileSync(item.path, 'utf8'), item));
 }
@@ -415,7 +415,7 @@ interface Session {
   record(role: 'user' | 'assistant', text: string): void;
 }
 
-/** A new session, or the one to be resumed; null when there is no transcript of it. */
+/** Opens a new session or the one to be resumed; returns null if the latter has no transcript. */
 function openSession(resume: string | null): Session | null {
   const folder = join(
     process.env['CLAUDE_CONFIG_DIR'] ?? join(homedir(), '.claude'),
@@ -445,7 +445,7 @@ function nextBehaviour(): Behaviour {
     writeFileSync(path, JSON.stringify(script.slice(1)));
     return script[0] ?? { kind: 'work' };
   } catch {
-    // In a room it can only be read: what is written elsewhere tells how far it was played.
+    // In the agent's sandbox the script is read-only, so the number of used behaviours is kept in another folder.
     const played = join(process.env['CLAUDE_CONFIG_DIR'] ?? '', 'played');
     const count = existsSync(played) ? Number(readFileSync(played, 'utf8')) : 0;
     writeFileSync(played, String(count + 1));

@@ -5,14 +5,15 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, write
 import { dirname, join } from 'node:path';
 import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
 
-// A stand-in for Codex, as scripted-agent.ts is one for Claude Code: it prints the events of `codex exec --json`, keeps
-// what `resume` needs, and has no model behind it. It commits its work by itself.
+// A stand-in for Codex, like scripted-agent.ts for Claude Code: it prints the events of `codex exec --json`, keeps what
+// `resume` needs, and uses no model. It commits its own work.
 //
-// RALPH_CODEX_LIMIT may hold a time such as `11:01 AM`: then its provider is at its usage limit until then, in UTC.
+// RALPH_CODEX_LIMIT may contain a time such as `11:01 AM`: the provider is then at its usage limit until that time, in
+// UTC.
 
 const args = process.argv.slice(2);
 if (args.includes('--version')) console.log('codex-cli 0.0.0-scripted');
-// The action tries whether the sandbox starts.
+// The action calls this to test whether Codex's sandbox starts.
 else if (args[0] === 'exec') process.exitCode = turn(readFileSync(0, 'utf8'));
 
 function turn(prompt: string): number {
@@ -36,7 +37,7 @@ function turn(prompt: string): number {
   return 0;
 }
 
-/** Does the next visit to the task named in the prompt and returns the final message. */
+/** Does the next visit of the task named in the prompt and returns the final message. */
 function work(prompt: string): string {
   const task = taskIn(prompt);
   if (task === null) return 'The prompt names no task, so I did nothing.';
@@ -77,11 +78,11 @@ interface Usage {
 
 interface Session {
   readonly id: string;
-  /** Returns what the session has used with it. */
+  /** Adds the usage and returns the session's total. */
   use(usage: Usage): Usage;
 }
 
-/** A new session, or the one to be resumed; null when there is no rollout of it. */
+/** Opens a new session or the one to be resumed; returns null if the latter has no rollout. */
 function openSession(resume: string | null): Session | null {
   const sessions = join(process.env['CODEX_HOME'] ?? '', 'sessions');
   const id = resume ?? randomUUID();

@@ -2,27 +2,30 @@
 export interface NamedTask {
   readonly id: string;
   readonly title: string;
-  /** Where its item stands, for one of a file. */
+  /** The position of the task's item in its file, or null for a task that is not from a file. */
   readonly item: ItemPosition | null;
 }
 
-/** A line, or the entry's own id. */
+/** The position: a line, or the entry's own id. */
 export interface ItemPosition {
   readonly path: string;
   readonly at: { readonly line: number } | { readonly key: string };
 }
 
-/** One visit to a task: what is written, and what is claimed of it. */
+/** One visit of a task: the files that it writes, and the claims about them. */
 export interface Visit {
   readonly message: string;
   readonly path: string;
   readonly content: string;
   readonly finishes: boolean;
-  /** For the reviewer. */
+  /** The summary for the reviewer. */
   readonly summary: string;
 }
 
-/** Reads the task out of a prompt of ours: its id in a heading, its position and title as the first lines of the data below; null when there is none. */
+/**
+ * Reads the task from one of our prompts: the id in a heading, position and title in the first lines of the data below.
+ * Returns null if there is none.
+ */
 export function taskIn(prompt: string): NamedTask | null {
   const found =
     /^# (?:Your task|The task of the iteration): ([\w.-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(?:\((\S+), (?:line (\d+)|(.+))\)\n\n)?(.+)$/m.exec(
@@ -37,7 +40,9 @@ export function taskIn(prompt: string): NamedTask | null {
   };
 }
 
-/** The text of a file of tasks with an item marked as done: a box ticked, an entry that passes, a bead closed. */
+/**
+ * Returns the text of a task file with an item marked as done: a ticked box, an entry that passes, or a closed bead.
+ */
 export function marked(text: string, { path, at }: ItemPosition): string {
   if ('line' in at)
     return text
@@ -59,13 +64,13 @@ export function marked(text: string, { path, at }: ItemPosition): string {
   return `${JSON.stringify(prd, null, 2)}\n`;
 }
 
-/** Whether the prompt says that the task is the only open one. */
+/** Tells whether the prompt says that the task is the only open one. */
 export function isLastTask(prompt: string): boolean {
-  // The first such line is ours; a task's own text comes after it.
+  // The first such line is from our prompt; the task's own text comes after it.
   return /^- Tasks: \d+ done, (\d+) open/m.exec(prompt)?.[1] === '1';
 }
 
-/** Small real work that fits any task: a module on the first visit, its test on the second. */
+/** Returns small real work that fits any task: a module on the first visit, its test on the second. */
 export function visitOf(task: NamedTask, number: number): Visit {
   const module = `src/${task.id}.mjs`;
   const title = JSON.stringify(task.title);
@@ -87,7 +92,7 @@ export function visitOf(task: NamedTask, number: number): Visit {
   };
 }
 
-/** The self-report at the end of an agent's final message. */
+/** Returns the status block for the end of an agent's final message. */
 export function statusBlock(claim: {
   readonly finishes: boolean;
   readonly exit: boolean;

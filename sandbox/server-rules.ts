@@ -2,8 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /**
- * A rule of a server, which a bare repository enforces by its pre-receive hook in GitHub's own words.
- * `text`, `path`, `extension`: what a new commit must not hold; `pattern`: what it must match, a basic regular expression.
+ * A server rule, which a bare repository enforces in its pre-receive hook with GitHub's own messages.
+ * `text`, `path` and `extension` are forbidden in new commits; `pattern` is a basic regular expression that they must
+ * match.
  */
 export type ServerRule =
   | { readonly kind: 'none' }
@@ -13,15 +14,18 @@ export type ServerRule =
   | { readonly kind: 'creation' | 'update' | 'deletion' | 'linear-history' | 'signatures' }
   | { readonly kind: 'author' | 'message'; readonly pattern: string }
   | { readonly kind: 'workflow' }
-  /** A hook that says no more than that it declines commits that hold this text. */
+  /** A hook that declines commits with this text and gives no reason. */
   | { readonly kind: 'silent'; readonly text: string };
 
-/** Makes the bare repository in `folder` enforce these rules, in place of those before; each only for branches. */
+/**
+ * Makes the bare repository in `folder` enforce these rules instead of the previous ones; each applies to branches
+ * only.
+ */
 export async function setServerRules(folder: string, rules: readonly ServerRule[]): Promise<void> {
   const hook = join(folder, 'hooks', 'pre-receive');
   await mkdir(dirname(hook), { recursive: true });
   const checks = rules.map((rule) => `  ${scriptOf(rule)}`).join('\n');
-  // The state of runs is on refs that rulesets for branches do not reach.
+  // The runs' state is on refs that rulesets for branches do not cover.
   const script = `#!/bin/sh
 violated() { echo "error: GH013: Repository rule violations found for $ref." >&2; echo >&2; printf '%s\\n' "$@" >&2; exit 1; }
 while read -r old new ref; do
@@ -37,7 +41,7 @@ exit 0
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** What a check does with each file that a new commit changes, which is \`$c\` and \`$f\`. */
+/** Returns the shell code that checks each file changed by a new commit; the commit is `$c`, the file `$f`. */
 const eachFile = (body: string): string =>
   `for c in $fresh; do for f in $(git diff-tree --root -r -m --no-commit-id --name-only --diff-filter=d "$c"); do ${body}; done; done`;
 

@@ -43,7 +43,7 @@ interface Act {
   readonly title: string;
   readonly expected: string;
   readonly event: SandboxJob['event'];
-  /** `with:` of the workflow beside the key and `verify`. */
+  /** The workflow's `with:`, in addition to the key and `verify`. */
   readonly inputs?: Readonly<Record<string, string>>;
 }
 
@@ -56,7 +56,7 @@ await (options.repo === null ? play() : playOwn(options.repo));
 
 async function playOwn(repo: string): Promise<void> {
   try {
-    // npm starts this elsewhere, and says where it was started itself.
+    // npm changes the working folder, and names the original one in INIT_CWD.
     const folder = resolve(process.env['INIT_CWD'] ?? '.', repo);
     const { commands } = options;
     const tried = await tryRepository({ folder, commands, out: options.out === null ? null : output, print });
@@ -219,7 +219,7 @@ async function playWith(agent: CastAgent, temp: string): Promise<void> {
   if (problems.length > 0) process.exitCode = 1;
 }
 
-/** Plays one act after the other; what is not as it must be comes back as a sentence. */
+/** Returns a function that plays one act; it returns the failed expectations as sentences. */
 function performer(
   sandbox: Sandbox,
   { agent, template }: { readonly agent: CastAgent; readonly template: string },
@@ -248,7 +248,7 @@ function performer(
   };
 }
 
-/** Prints the lines of a log that tell the story. */
+/** Returns a function that prints the lines of a log that tell the story. */
 function narrator(): (text: string) => void {
   let rest = '';
   return (text) => {
@@ -264,7 +264,7 @@ function narrator(): (text: string) => void {
   };
 }
 
-/** Who works; `before-model`: where the scripted model is known only when it has started. */
+/** The agent of the story; with `before-model` it is known only after the scripted model has started. */
 type Casting =
   | { readonly kind: 'cast'; readonly agent: CastAgent }
   | { readonly kind: 'before-model'; readonly name: ReadAgent };
@@ -285,10 +285,10 @@ function castingOf(given: string, isModelScripted: boolean): Casting {
 
 function readOptions(): {
   readonly casting: Casting;
-  /** A person's own repository; null: the sample project. */
+  /** A person's own repository, or null for the sample project. */
   readonly repo: string | null;
   readonly commands: Trial['commands'];
-  /** null: the usual place. */
+  /** The folder for the results, or null for the default one. */
   readonly out: string | null;
 } {
   try {
@@ -324,7 +324,7 @@ function print(text: string): void {
   console.log(text);
 }
 
-/** The variables of each agent's keys. */
+/** Returns the help lines with the variables of each agent's keys. */
 function keyLines(): string {
   return READ_AGENTS.map((name) => `${' '.repeat(22)}${name.padEnd(9)} ${keysOf(name).join(' or ')}`).join('\n');
 }

@@ -3,9 +3,9 @@ import type { Conversation, Script, Step } from './scripted-model/step.ts';
 import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
 
 /**
- * A script under which the real CLI does small real work on the task that its prompt names: it writes a file, commits it
- * on the visit that finishes the task, and ends with a status block. A visit is counted by the prompts of the session.
- * What people or CI ask of a file it does in one visit.
+ * A script under which the real CLI does small real work on the task named in its prompt: it writes a file, commits it
+ * on the visit that finishes the task, and ends with a status block. The session's prompts are counted to number the
+ * visits. A change of files that people or CI ask for takes one visit.
  */
 export function workerScript(): Script {
   return (conversation) => {
@@ -16,7 +16,7 @@ export function workerScript(): Script {
     if (correction !== null) return stepOf(correction, conversation, isLastTask(prompt));
     const failures = conversation.results.filter((result) => result.isError);
     if (failures.length > 1) return { kind: 'reply', text: `I could not continue: ${failures.at(-1)?.text ?? ''}` };
-    // A new session knows nothing of the first visit, but the CLI refuses to overwrite a file that was not read.
+    // A new session does not know the first visit, and the CLI refuses to overwrite a file that it has not read.
     const visit = visitOf(task, visitsTo(task.id, conversation) + failures.length);
     const done = conversation.results.length - failures.length;
     if (done === 0) return { kind: 'write', text: visit.message, path: visit.path, content: visit.content };
@@ -34,7 +34,10 @@ export function workerScript(): Script {
   };
 }
 
-/** Each file is read, since a CLI overwrites none that was not, and then written. */
+/**
+ * Returns the next step: each file is read and then written, since a CLI refuses to overwrite a file that it has not
+ * read.
+ */
 function stepOf({ message, paths, correct, summary }: Correction, { results }: Conversation, isLast: boolean): Step {
   const last = results.at(-1);
   if (last?.isError === true) return { kind: 'reply', text: `I could not continue: ${last.text}` };

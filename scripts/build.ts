@@ -10,20 +10,25 @@ import { withoutCopies } from './shared-modules.ts';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
-/** The files that the runner and the action start; everything else is in the bundle. Each passes on Node's own `import`. */
+/**
+ * The files that the runner and the action start; everything else is in the bundle. Each passes Node's own `import` on.
+ */
 const STARTERS: Readonly<Record<string, string>> = {
   'main.js': 'main',
   'cache-worker.js': 'cacheWorker',
   'room-worker.js': 'roomWorker',
 };
 
-/** Node opens its inspector to every process of the same user on this signal, unless somebody listens. Before anything else is loaded. */
+/**
+ * Node opens its inspector to every process of the same user on this signal unless there is a listener, so this runs
+ * before anything else is loaded.
+ */
 const NO_INSPECTOR = "process.on('SIGUSR1', () => undefined);\n";
 
-/** The first words of licence terms that many packages share below a title and a notice of their own. */
+/** The first words of licence terms that many packages share, below a title and a notice of their own. */
 const TERMS = /^.*(?:Permission is hereby granted|Permission to use, copy|Redistribution and use in|Apache License)/m;
 
-/** The bin `ralph`, which a person starts with whatever Node there is; what the commands use is in Node 20. */
+/** The bin `ralph`, which people start with any Node; the commands only use features of Node 20. */
 const CLI_STARTER = `#!/usr/bin/env node
 if (Number(process.versions.node.split('.')[0]) < 20) {
   console.error(\`ralph needs Node 20 or newer; this is \${process.version}.\`);
@@ -38,7 +43,7 @@ const files = await bundle();
 if (process.argv.includes('--check')) await check(files);
 else await write(files);
 
-/** File name → content of dist/. */
+/** Bundles the action; returns the files of dist/ by name. */
 async function bundle(): Promise<Map<string, string>> {
   const built = await ncc(join(root, '.build', 'src', 'entries', 'action.js'), {
     cache: false,
@@ -49,7 +54,7 @@ async function bundle(): Promise<Map<string, string>> {
   const assets = Object.entries(built.assets).map(([name, { source }]) => [name, source.toString()] as const);
   checkUndici([...assets.values()].map(([, text]) => text).join('\n'));
   const files = withoutCopies(new Map([['index.js', built.code], ...assets]));
-  // ncc's own minifier leaves the lazily loaded chunks as they are.
+  // ncc's own minifier does not minify the lazily loaded chunks.
   for (const [name, text] of files) if (name.endsWith('.js')) files.set(name, await minified(text));
   files.set('licenses.txt', eachTextOnce(files.get('licenses.txt') ?? '', await packageNames()));
   for (const [name, entry] of Object.entries(STARTERS))
@@ -64,7 +69,10 @@ async function bundle(): Promise<Map<string, string>> {
   return files;
 }
 
-/** Of all files so far; post.js compares it with what it finds, see scripts/post-starter.js. */
+/**
+ * Returns the digest of all files so far; post.js compares it with the files that it finds, see
+ * scripts/post-starter.js.
+ */
 function digestOf(files: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256');
   for (const path of [...files.keys()].sort()) {
@@ -74,7 +82,10 @@ function digestOf(files: ReadonlyMap<string, string>): string {
   return hash.digest('hex');
 }
 
-/** The bundler's list of package, licence and text, with terms that packages share only once, below the names and notices of all of them. */
+/**
+ * Removes repeated texts from the bundler's list of package, licence and text: shared terms appear once, below the
+ * names and notices of all their packages.
+ */
 function eachTextOnce(list: string, names: ReadonlySet<string>): string {
   const shared = new Map<string, { readonly terms: string; readonly packages: Map<string, string[]> }>();
   const lines = list.split('\n');

@@ -1,19 +1,25 @@
-// Plain JavaScript on purpose, like dev.mjs: it runs on whatever Node (18 or newer) a machine has.
-// Runs everything that must hold before a change lands, several jobs at a time. Each log is printed in one piece when its
-// job ends; a job that fails stops no other, and the last lines name all that failed.
+// This file is plain JavaScript on purpose, like dev.mjs: it runs on any Node (18 or newer) that a machine has.
+// It runs everything that must pass before a change lands, several jobs at a time. Each log is printed in one piece
+// when its job ends; a failing job does not stop the others, and the last lines name all that failed.
 import { execFileSync, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const startedAt = Date.now();
-/** More than a small runner has cores: the tests wait for programs a good part of their time. */
+/** More jobs than a small runner has cores: tests spend much of their time waiting for programs. */
 const AT_ONCE = 3;
-/** Jobs with `inTime` begin no later than the first instant and end no later than the second, so that the whole stays within twelve minutes, the installation included. */
+/**
+ * Jobs with `inTime` begin at the latest at the first instant and end at the latest at the second, so that the whole,
+ * including the installation, takes at most twelve minutes.
+ */
 const BEGINS_UNTIL_MS = 9.5 * 60_000;
 const ENDS_UNTIL_MS = 10.5 * 60_000;
 
-/** What decides how an agent is isolated. The corpus of attacks is played at `namespace` for a branch that changes one of these. */
+/**
+ * Folders that decide about the isolation of an agent. If a branch changes one, the attack corpus is played at
+ * `namespace`.
+ */
 const ISOLATION = [
   'src/isolation/',
   'src/core/isolation/',
@@ -37,8 +43,8 @@ const ISOLATION = [
 const command = (name, ...args) => ['npm', 'run', '--silent', name, '--', ...args];
 
 /**
- * In the order in which they begin. `inTime`: a job that is played as far as there is time. It ends with the first test that
- * fails, and that decides; what it had no time for is played by the workflow `ci`, in parts, for each push.
+ * The jobs in starting order. A job with `inTime` plays as many tests as time allows. It ends with the first failing
+ * test, which fails the whole; the workflow `ci` plays all of its tests, in parts, for each push.
  */
 const jobs = [
   { name: 'tests', argv: ['npm', 'test', '--silent'] },
@@ -51,7 +57,7 @@ const jobs = [
     argv: command('bench', '--check', 'bundle', 'light-event', 'requests', 'git-processes', 'orchestration'),
   },
   { name: 'sandbox', argv: ['npm', 'start', '--silent'] },
-  // Users and namespaces of their own need root.
+  // Separate users and namespaces need root.
   ...(process.getuid?.() !== 0 && canSudo()
     ? [
         {
@@ -72,12 +78,12 @@ const jobs = [
         '--project',
         `!${name}`,
       ]),
-      // Another part each time.
+      // A new seed plays another part of the tests each time.
       ...['--bail=1', '--sequence.shuffle.files', `--sequence.seed=${String(startedAt)}`],
     ),
     inTime: true,
   },
-  // The CLIs of other agents are large: one of them is fetched. All: npm run test:agents.
+  // The CLIs of other agents are large, so only one of them is installed; `npm run test:agents` covers all.
   {
     name: 'a real agent',
     argv: command('test:agents', 'test/agents/gemini.test.ts', '-t', 'it answers|writes a file|fresh folder'),
@@ -86,7 +92,7 @@ const jobs = [
   },
 ];
 
-/** Leaders of the process groups that run. */
+/** Leaders of the running process groups. */
 const running = new Set();
 process.on('exit', () => {
   for (const group of running) endGroup(group);
@@ -113,7 +119,7 @@ async function play(job) {
   const { printed, status, isLate } = await run(job);
   const end = isLate ? 'played as far as there was time, ok' : status === 0 ? 'ok' : 'FAILED';
   if (end === 'FAILED') failed.push(job.name);
-  // In one piece: the other job writes as well.
+  // A single write, because other jobs write at the same time.
   process.stdout.write(
     Buffer.concat([Buffer.from(`\n== ${job.name} == ${end}, ${seconds(Date.now() - began)}\n`), ...printed]),
   );
@@ -154,17 +160,20 @@ function endGroup(leader, signal = 'SIGTERM') {
   try {
     process.kill(-leader, signal);
   } catch {
-    // It has ended.
+    // The process group has already ended.
   }
 }
 
-/** False only for a branch of which git can say that nothing in these folders differs from main. */
+/** Returns false only if git confirms that nothing in these folders differs from main. */
 function mayChangeIsolation() {
   const paths = changedPaths();
   return paths === null || paths.some((path) => ISOLATION.some((start) => path.startsWith(start)));
 }
 
-/** What differs from where this branch left main, uncommitted changes included; null: this is main, or it cannot be said. */
+/**
+ * Returns the paths that differ from the branch's base in main, including uncommitted changes; null on main or if git
+ * cannot tell.
+ */
 function changedPaths() {
   try {
     const head = git('rev-parse', 'HEAD');

@@ -1,4 +1,5 @@
-// Plain JavaScript on purpose: this is the one file that runs on whatever Node (18 or newer) a person has.
+// This file is plain JavaScript on purpose: it is the one file that must run on any Node (18 or newer) that a person
+// has.
 // It installs Node 24 and npm from the npm registry, then the dependencies, and runs everything else with those.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -9,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const toolchain = join(root, 'scripts', 'toolchain');
 const binary = (name) => join(root, 'node_modules', '.bin', name);
-/** TypeScript 7. Version 6, which typescript-eslint needs, has a program of the same name. */
+/** The compiler of TypeScript 7; typescript-eslint needs version 6, whose program has the same name. */
 const tsc = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
 
-/** The projects of `npm test`: what takes a contributor four minutes on two cores, the installation included. */
+/** The projects of `npm test`: four minutes on two cores, including the installation. */
 const QUICK = ['unit', 'loop', 'integration'];
 const projects = (names) => names.flatMap((name) => ['--project', name]);
 
@@ -20,7 +21,7 @@ const commands = {
   sandbox: (args) => [['node', 'sandbox/story.ts', ...args]],
   vitest: (args) => [['node', binary('vitest'), 'run', ...args]],
   test: (args) => commands.vitest([...projects(QUICK), ...args]),
-  // Whatever `npm test` leaves out, but for what has to be installed first.
+  // Everything that `npm test` leaves out, except tests that need other installations.
   'test:rest': (args) => commands.vitest([...projects([...QUICK, 'agents'].map((name) => `!${name}`)), ...args]),
   'test:e2e': (args) => commands.vitest(['--project', 'e2e', ...args]),
   'test:attacks': (args) => commands.vitest(['--project', 'attacks*', ...args]),
@@ -39,7 +40,7 @@ const commands = {
     ['node', tsc, '-p', 'tsconfig.build.json'],
     ['node', 'scripts/build.ts'],
   ],
-  // The types are looked at by a command of their own.
+  // A separate command checks the types.
   'check-dist': () => [
     ['node', tsc, '-p', 'tsconfig.build.json', '--noCheck'],
     ['node', 'scripts/build.ts', '--check'],
@@ -48,7 +49,8 @@ const commands = {
   lint: () => [
     ['node', binary('oxfmt'), '--check'],
     ['node', binary('eslint'), '.', '--max-warnings=0'],
-    // The rules that need types, with the compiler of TypeScript 7: a fifth of the time that typescript-eslint takes for them.
+    // Oxlint checks the rules that need types with the compiler of TypeScript 7, in a fifth of typescript-eslint's
+    // time.
     ['node', binary('oxlint'), '--type-aware'],
     ['node', binary('depcruise'), '--config', '.dependency-cruiser.cjs', 'src', 'sandbox', 'scripts'],
     ['node', binary('knip')],
@@ -57,7 +59,7 @@ const commands = {
   node: (args) => [['node', ...args]],
 };
 
-// npm's own limit for a request that hangs is five minutes.
+// npm's default timeout for a hanging request is five minutes.
 const npmOptions = [
   '--ignore-scripts',
   '--no-audit',
@@ -76,11 +78,11 @@ if (!Object.hasOwn(commands, name)) {
 const node = installNode();
 installDependencies(node);
 const programs = commands[name](args).map(([, ...argv]) => argv);
-// Each of these uses one core.
+// Each of these programs uses one core.
 if (name === 'lint') await runSideBySide(node, programs);
 else for (const argv of programs) run(node, argv);
 
-/** Path of a Node 24 executable; installs one into scripts/toolchain where npm ships it. */
+/** Returns the path of a Node 24 executable; installs one from npm into scripts/toolchain if necessary. */
 function installNode() {
   const packaged = join(toolchain, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
   installOnce(toolchain, packaged, () => {
@@ -102,7 +104,7 @@ function installDependencies(nodePath) {
   });
 }
 
-/** Runs `install` unless the stamp in node_modules says that this very lockfile was installed. */
+/** Runs `install` unless the stamp in node_modules matches the lockfile. */
 function installOnce(folder, product, install) {
   const stamp = join(folder, 'node_modules', '.installed-lockfile');
   const digest = createHash('sha256')
@@ -126,7 +128,7 @@ function run(command, argv) {
   if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1));
 }
 
-/** Runs all at once, and fails if one does. What each prints is shown in one piece, in their order. */
+/** Runs all programs at once, and fails if one does. The output of each is printed in one piece, in their order. */
 async function runSideBySide(command, programs) {
   const ends = programs.map(
     (argv) =>
@@ -151,7 +153,8 @@ async function runSideBySide(command, programs) {
 }
 
 function environmentOf(command) {
-  // What npm exports to its scripts would steer every npm and git that the tests start; where the registry is must stay.
+  // npm exports variables to its scripts that would affect every npm and git started by the tests; only the registry's
+  // address is kept.
   const kept = ([name]) =>
     !/^npm_/i.test(name) || /^npm_config_(registry|cafile|cache|https?_proxy|noproxy)$/i.test(name);
   const env = Object.fromEntries(Object.entries(process.env).filter(kept));

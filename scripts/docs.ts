@@ -8,10 +8,10 @@ import { JOB_ACTION, renderJobAction, renderReusableWorkflow, REUSABLE_WORKFLOW 
 
 const root = join(import.meta.dirname, '..');
 
-/** The page that is made of action.yml, from the root. */
+/** The path of the page that is generated from action.yml, from the root. */
 export const INPUTS_PAGE = 'docs/inputs-and-outputs.md';
 
-/** The pages with whole workflows. */
+/** The pages that contain whole workflows. */
 export const WORKFLOW_PAGES = ['README.md', 'docs/recipes.md'];
 
 /** Renders the page about inputs, settings and outputs. */
@@ -82,8 +82,9 @@ function settingTables(groups: readonly SettingGroup[]): string {
 }
 
 /**
- * A page with its workflows as the template is now. A workflow of the page keeps what is below `runs-on:`, but for the
- * checkout; the first one of the recipes is the template itself, and the README's is that of three jobs.
+ * Returns a page with its workflows updated from the template. A workflow of the page keeps the part below `runs-on:`,
+ * except for the checkout; the first one of the recipes is the template itself, and the README's is the one of three
+ * jobs.
  */
 export function withCurrentWorkflow(page: string, templates: WorkflowTemplates): string {
   const current = withoutComments(templates.single);
@@ -95,10 +96,10 @@ export function withCurrentWorkflow(page: string, templates: WorkflowTemplates):
   });
 }
 
-/** Where the template shows an input in a comment: a reader of the page sees where inputs go. */
+/** The place where the template shows an input in a comment, so that readers of the page see where inputs go. */
 const INPUTS_PLACE = /^ {4}# with:\n {4}# {3}(verify: .*?)(?: #.*)?\n/m;
 
-/** Texts of templates/workflows/. */
+/** The texts of templates/workflows/. */
 interface WorkflowTemplates {
   readonly single: string;
   readonly threeJobs: string;
@@ -111,16 +112,16 @@ function fitted(workflow: string, template: string): string {
   return head + ownSteps.replace(CHECKOUT, () => checkout);
 }
 
-/** What stands above `runs-on:`, and the rest. */
+/** Splits a workflow into the part above `runs-on:` and the rest. */
 function parts(workflow: string): readonly [string, string] {
   const at = workflow.indexOf('    runs-on:');
   return [workflow.slice(0, at), workflow.slice(at)];
 }
 
-/** The step that checks out, with its lines. */
+/** The checkout step with its lines. */
 const CHECKOUT = /^ {6}- uses: actions\/checkout@.*\n(?: {8}.*\n)*/m;
 
-/** YAML without comments, and without what was only there for them. */
+/** Returns YAML without comments and without keys that are only there for them. */
 function withoutComments(yaml: string): string {
   return yaml
     .replaceAll(/^ *#.*\n/gm, '')
@@ -129,10 +130,10 @@ function withoutComments(yaml: string): string {
     .replace(/\n\n(?= {6}- )/g, '\n');
 }
 
-/** The page that compares the agents, from the root. */
+/** The path of the page that compares the agents, from the root. */
 export const AGENTS_PAGE = 'docs/agents.md';
 
-/** The page with its table as the code has it. */
+/** Returns the page with its table generated from the code. */
 export function withCapabilities(page: string): string {
   const rows = AGENT_NAMES.map((name) => {
     const { title, resume, tokens, cost, denials, toolRules, turnLimit } = CAPABILITIES[name];

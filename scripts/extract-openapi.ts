@@ -1,15 +1,15 @@
 /**
- * Cuts the operations that the action uses out of GitHub's OpenAPI description and writes them, as JSON Schema, to
- * sandbox/openapi/github.json. Run it after adding an operation below or to take a newer description:
+ * Extracts the operations that the action uses from GitHub's OpenAPI description and writes them, as JSON Schema, to
+ * sandbox/openapi/github.json. Run it after adding an operation below, or to update the description:
  *
- *     node scripts/extract-openapi.ts
+ * node scripts/extract-openapi.ts
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Carries GitHub's description; 385 MB unpacked, so it is no dependency of the project. */
+/** The package with GitHub's description; it is 385 MB unpacked, so it is not a dependency of the project. */
 const npmPackage = { name: '@octokit/openapi', version: '23.0.2', file: 'generated/api.github.com.json' };
 
 const REPOSITORY = '/repos/{owner}/{repo}';
@@ -52,7 +52,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${REPOSITORY}/actions/caches/{cache_id}`]: ['delete'],
 };
 
-/** What of a schema is kept as it is; other formats are GitHub's own and mean nothing to a validator. */
+/** The schema keywords that are kept unchanged; other formats are GitHub's own and mean nothing to a validator. */
 const keywords = [
   'type',
   'enum',
@@ -141,14 +141,14 @@ function requestBody(body: JsonObject): JsonObject {
   return { required: body['required'] === true, schema: closed(content(body) as JsonObject) };
 }
 
-/** GitHub ignores properties that it does not know; we want to hear of them. */
+/** Forbids unknown properties: GitHub ignores them, but the tests must report them. */
 function closed(schema: JsonObject): JsonObject {
   const variants = schema['anyOf'] as JsonObject[] | undefined;
   if (variants !== undefined && schema['properties'] === undefined) return { ...schema, anyOf: variants.map(closed) };
   return schema['properties'] === undefined ? schema : { ...schema, additionalProperties: false };
 }
 
-/** The JSON schema of a body; null when there is no JSON body. */
+/** Returns the JSON schema of a body, or null if there is no JSON body. */
 function content(message: JsonObject): Json {
   const schema = (message['content'] as Record<string, JsonObject> | undefined)?.['application/json']?.['schema'];
   return schema === undefined ? null : jsonSchema(schema);
@@ -168,7 +168,7 @@ function at(value: JsonObject, ...keys: readonly string[]): JsonObject {
   }, value);
 }
 
-/** An OpenAPI 3.0 schema as JSON Schema: `nullable` becomes a type, texts go. */
+/** Converts an OpenAPI 3.0 schema to JSON Schema: `nullable` becomes a type, and texts are removed. */
 function jsonSchema(schema: Json): JsonObject {
   const from = schema as JsonObject;
   if (typeof from['$ref'] === 'string') return { $ref: `#/$defs/${from['$ref'].split('/').at(-1) ?? ''}` };
@@ -184,7 +184,7 @@ function jsonSchema(schema: Json): JsonObject {
   if (additional !== undefined)
     result['additionalProperties'] = typeof additional === 'boolean' ? additional : jsonSchema(additional);
   if (from['allOf'] !== undefined) result['allOf'] = (from['allOf'] as Json[]).map(jsonSchema);
-  // GitHub's variants overlap (several are nullable), so that `oneOf` taken literally refuses valid values.
+  // GitHub's variants overlap (several are nullable), so a literal `oneOf` would refuse valid values.
   const variants = [from['anyOf'], from['oneOf']].filter((list) => list !== undefined) as Json[][];
   if (variants.length > 0) result['anyOf'] = variants.flat().map(jsonSchema);
   return from['nullable'] === true ? orNull(result) : result;
@@ -200,7 +200,10 @@ function orNull(schema: JsonObject): JsonObject {
   };
 }
 
-/** Every component that `from` leads to, also through other components; and `basic-error`, which any operation may answer. */
+/**
+ * Returns every component that `from` references, directly or through other components, and `basic-error`, which any
+ * operation may return.
+ */
 function referencedSchemas(from: Json): Record<string, JsonObject> {
   const result: Record<string, JsonObject> = {};
   const waiting = ['basic-error', ...namesIn(from)];

@@ -15,7 +15,7 @@ if (args.some((arg) => arg !== '--every')) {
   process.exit(args.includes('--help') ? 0 : 2);
 }
 
-/** Rows whose ends are not the expected ones. */
+/** Number of rows with unexpected ends. */
 let differing = 0;
 process.stdout.write('| | what goes wrong | this run | the next run |\n|---|---|---|---|\n');
 for (const row of faultRows) {

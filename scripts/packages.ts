@@ -1,14 +1,17 @@
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The exports of undici that are used; everything else that its index loads is left out. */
+/** The exports of undici that are used; the other modules that its index loads are left out. */
 const UNDICI = `'use strict'
 Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'))
 module.exports.ProxyAgent = require('./lib/dispatcher/proxy-agent')
 module.exports.fetch = require('./lib/web/fetch').fetch
 `;
 
-/** Lays copies of packages into `built`, where the bundler takes them before those in node_modules: each with less in it and nothing different. */
+/**
+ * Puts copies of packages into `built`, where the bundler prefers them to node_modules; each is reduced but otherwise
+ * unchanged.
+ */
 export async function layPackages(root: string, built: string): Promise<void> {
   const modules = join(root, 'node_modules');
   await rm(join(built, 'node_modules'), { recursive: true, force: true });
@@ -18,17 +21,17 @@ export async function layPackages(root: string, built: string): Promise<void> {
     await cp(join(modules, name), copy, { recursive: true, filter });
     return copy;
   };
-  // Those that load another one of these have to find its copy.
+  // A package that loads another one of these must find its copy.
   for (const name of ['cache', 'core', 'exec', 'github', 'glob', 'http-client', 'io']) {
     const copy = await lay(`@actions/${name}`);
-    // The parts that nobody uses are left out, here the OpenID client.
+    // Unused parts are left out; here, the OpenID client.
     if (name === 'core' || name === 'github') await declarePure(copy);
   }
   for (const scope of ['@azure', '@typespec'])
     for (const name of await readdir(join(modules, scope))) {
       const copy = await lay(`${scope}/${name}`);
       const { sideEffects } = await readJson(join(copy, 'package.json'));
-      // The bundler asks the nearest manifest, which does not repeat what the package's own says.
+      // The bundler reads the nearest manifest, which does not repeat `sideEffects` of the package's own.
       if (sideEffects === false) await declarePure(join(copy, 'dist', 'esm'));
     }
   await writeFile(join(await lay('undici'), 'index.js'), UNDICI);
@@ -38,7 +41,7 @@ export async function layPackages(root: string, built: string): Promise<void> {
   await writeFile(endpoints, `export default ${JSON.stringify(await endpointsAmong(words, endpoints))};\n`);
 }
 
-/** Has the manifest in `folder` say what is true: loading this has no effects. */
+/** Declares in the manifest of `folder` that loading its modules has no side effects, which is true. */
 async function declarePure(folder: string): Promise<void> {
   const path = join(folder, 'package.json');
   await writeFile(path, JSON.stringify({ ...(await readJson(path)), sideEffects: false }));
@@ -48,7 +51,7 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
   return JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
 }
 
-/** Fails when a package takes more of undici than its copy has. */
+/** Throws if a package uses more of undici than its copy has. */
 export function checkUndici(code: string): void {
   const used = [...code.matchAll(/\bundici_[\w$]*(?:\/\* [^*]* \*\/)?\.(\w+)/g)].map(([, name = '']) => name);
   const missing = used.filter((name) => name !== 'ProxyAgent' && name !== 'fetch');
@@ -61,7 +64,7 @@ async function wordsIn(folder: string): Promise<ReadonlySet<string>> {
   return new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []));
 }
 
-/** The methods of GitHub's API whose names our code has somewhere. */
+/** Returns the methods of GitHub's API whose names occur in our code. */
 async function endpointsAmong(words: ReadonlySet<string>, path: string): Promise<unknown> {
   const { default: all } = (await import(path)) as { readonly default: Readonly<Record<string, object>> };
   return Object.fromEntries(

@@ -14,10 +14,10 @@ Scenes: ${scenes.map(({ name }) => name).join(', ')}
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'pictures');
-/** In CSS pixels: a window on a desk, and a phone. */
+/** Widths in CSS pixels: a desktop window, and a phone. */
 const WIDE = 1040;
 const WIDTHS = [WIDE, 390];
-/** README.md shows the pull request of this scene, without its comments. */
+/** The picture in README.md: the pull request of this scene, without its comments. */
 const README = { scene: 'complete', png: join(root, 'docs', 'pull-request.png') };
 
 const args = process.argv.slice(2);

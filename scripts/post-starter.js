@@ -1,5 +1,5 @@
-// dist/post.js: the agent had every other file of the action within its reach. So none of them is loaded before all of
-// them were compared with what they were when the action was built; DIGEST is put in then. Only Node's own parts are used.
+// This file becomes dist/post.js. The agent had access to every other file of the action, so none is loaded before all
+// of them were compared with their state at build time; the build replaces DIGEST. It uses only Node's own modules.
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -28,11 +28,11 @@ if (digestOf(folder) === 'DIGEST') {
     if (lstatSync(summary, { throwIfNoEntry: false })?.isFile())
       appendFileSync(summary, `## Ralph: Failed\n\n${CHANGED}\n`);
   } catch {
-    // The log has said it.
+    // The error is already in the log.
   }
 }
 
-/** Of all files but this one, as scripts/build.ts makes it. */
+/** Returns the digest of all files but this one, as scripts/build.ts computes it. */
 function digestOf(root) {
   const hash = createHash('sha256');
   const paths = readdirSync(root, { recursive: true, withFileTypes: true })
@@ -47,7 +47,7 @@ function digestOf(root) {
   return hash.digest('hex');
 }
 
-/** null: not a regular file; a named pipe is not waited for. */
+/** Returns null for anything but a regular file, so that a named pipe cannot block. */
 function contentOf(path) {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -1,7 +1,7 @@
-// What the release workflow asks; plain JavaScript, so that it needs no install.
-//   check VERSION     exit 1 with every reason why it cannot be released now
-//   released VERSION  exit 1 unless there is a tag for it
-//   notes VERSION     its section of CHANGELOG.md
+// The commands of the release workflow, in plain JavaScript so that they need no install:
+// `check VERSION` exits with 1 and every reason why it cannot be released now,
+// `released VERSION` exits with 1 unless there is a tag for it,
+// `notes VERSION` prints its section of CHANGELOG.md.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Every reason why a version cannot be released; `tags` are those that exist, `here` those of the commit that is released, `tip`: it is the newest of main. */
+/**
+ * Returns every reason why a version cannot be released. `tags` are all existing ones, `here` those of the released
+ * commit; `tip` is true if that commit is the newest of main.
+ */
 export function releaseProblems({ version, packageVersion, changelog, tags, here, tip }) {
   if (!isVersion(version)) return [`"${version}" is not a version such as 1.0.1.`];
   const problems = [];
@@ -25,7 +28,10 @@ export function releaseProblems({ version, packageVersion, changelog, tags, here
   return problems;
 }
 
-/** The text below `## VERSION` (a date may follow) up to the next heading of that level; null: there is no such heading. */
+/**
+ * Returns the text below `## VERSION` (a date may follow) up to the next heading of that level, or null without such a
+ * heading.
+ */
 export function notesOf(changelog, version) {
   const sections = changelog.split(/^## /m).slice(1);
   const section = sections.find((text) => text.split(/[\s\n]/, 1)[0] === version);
@@ -36,7 +42,7 @@ function isVersion(text) {
   return /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/.test(text);
 }
 
-/** Within a major version only: an older one may still be fixed. */
+/** Compares within a major version only, because an older major version may still get fixes. */
 function isNewer(one, other) {
   const [a, b] = [one, other].map((text) => text.split('.').map(Number));
   if (a[0] !== b[0]) return false;

@@ -2,12 +2,15 @@ import { KEY_INPUTS } from '../src/config/agent-inputs.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { quoted, withInputs } from './action-yml.ts';
 
-/** The workflow that other repositories call, from the root. */
+/** The path of the workflow that other repositories call, from the root. */
 export const REUSABLE_WORKFLOW = '.github/workflows/ralph.yml';
 
-/** Folder of the action that the jobs use: GitHub takes a path in the workflow's own repository at its own commit, but not the root. */
+/**
+ * The folder of the action that the jobs use: GitHub accepts a path in the workflow's own repository at its own commit,
+ * but not the root.
+ */
 const JOB_FOLDER = '.github/actions/job';
-/** That action, from the root. */
+/** The path of that action, from the root. */
 export const JOB_ACTION = `${JOB_FOLDER}/action.yml`;
 
 /** Renders the same action as `actionYml` in the root, in a folder of its own and with the inputs of one job. */
@@ -28,7 +31,7 @@ const CHECKOUT = 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7
 const UPLOAD = 'actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1';
 const DOWNLOAD = 'actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1';
 
-/** The default branch for what is said of a pull request, and for everything else the event's own. */
+/** The default branch for events of a pull request, and the event's own ref for all others. */
 const REF = "${{ github.event.pull_request && github.event.repository.default_branch || '' }}";
 
 /** Returns entries of a flow mapping, a few on each line. */

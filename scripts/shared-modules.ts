@@ -1,15 +1,18 @@
-/** Smaller groups of modules stay in each chunk: one more file to load costs more than they do. In characters as the bundler writes them. */
+/**
+ * Minimum size of a shared file, in characters as the bundler writes them: smaller groups stay in each chunk, because
+ * loading another file costs more.
+ */
 const WORTH_A_FILE = 2500;
 
-/** A chunk as the bundler writes it: what stands before its modules, and each module's id with its code. */
+/** A chunk of the bundler: the text before its modules, and each module's id with its code. */
 interface Chunk {
   readonly head: string;
   readonly modules: ReadonlyMap<string, string>;
 }
 
 /**
- * The bundler copies what chunks share into each of them, but for large groups. Here a module is in one file: chunks import those
- * that they share from a file for exactly these chunks, so none loads what it has no use for.
+ * Moves every module into a single file: the bundler copies shared modules into each chunk, except for large groups.
+ * Chunks import shared modules from a file for exactly these chunks, so none loads a module that it does not use.
  */
 export function withoutCopies(files: ReadonlyMap<string, string>): Map<string, string> {
   const chunks = new Map(

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type { SandboxIsolation } from '../sandbox/runner.ts';
 
 /**
- * Folders of its own where a machine has /etc, /run, /tmp and /var/tmp, so that nothing which is made there is made on
- * this machine; what tests put into their own temporary folder is there all the same.
+ * Mounts separate folders over /etc, /run, /tmp and /var/tmp, so that nothing created there affects this machine; the
+ * tests' own temporary folder stays visible.
  */
 const SETUP = `
 set -eu
@@ -47,15 +47,15 @@ echo ready
 exec cat
 `;
 
-/** A machine for tests of users and namespaces; gone with everything on it when it is disposed of. */
+/** A machine for tests of users and namespaces; disposing of it removes everything on it. */
 export interface OwnMachine extends AsyncDisposable {
-  /** Put before a program, it runs on that machine. */
+  /** The command that runs a program on that machine. */
   readonly around: SandboxIsolation['around'];
-  /** What a program there prints. */
+  /** Runs a program there and returns its output. */
   run(file: string, ...args: readonly string[]): string;
 }
 
-/** Why no such machine can be had here, as words for a skipped test; null: it can. */
+/** The reason why no such machine is available here, as the name of a skipped test; null if one is. */
 export const noOwnMachine: string | null = whyNot();
 
 function whyNot(): string | null {
@@ -65,13 +65,16 @@ function whyNot(): string | null {
   return status === 0 ? null : 'no namespaces';
 }
 
-/** A user who may become root without a password, as on GitHub's runners; `sudo`: a program that stands in for one. */
+/** A user who may become root without a password, as on GitHub's runners; `sudo` is a substitute program. */
 export interface SudoUser {
   readonly uid: number;
   readonly sudo: string | null;
 }
 
-/** Where there is no sudo, one for everybody: it takes sudo's `-n --`, and like sudo passes on next to no environment. */
+/**
+ * A substitute for sudo on machines without it, for every user: it takes sudo's `-n --` and, like sudo, passes on
+ * almost no environment.
+ */
 const SUDO = `
 #define _GNU_SOURCE
 #include <grp.h>
@@ -88,7 +91,10 @@ int main(int count, char **words) {
   return 127;
 }`;
 
-/** A user with sudo for a machine of their own; null: neither sudo nor a compiler is here, or the user cannot come to `needed`. */
+/**
+ * Returns a user with sudo on their own machine, or null if there is neither sudo nor a compiler, or if the user cannot
+ * reach `needed`.
+ */
 export function sudoUser(folder: string, needed: string): SudoUser | null {
   const uid = 1001;
   const reaches = spawnSync('setpriv', [`--reuid=${String(uid)}`, '--clear-groups', 'test', '-r', needed]);

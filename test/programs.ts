@@ -7,7 +7,9 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Folder of the programs that tests start: each one file, which starts in a fraction of the time of its sources. */
+    /**
+     * The folder of the programs that tests start. Each is one bundled file, which starts much faster than its sources.
+     */
     readonly programs: string;
   }
 }
@@ -23,7 +25,7 @@ const sources = {
 
 let folder = '';
 
-/** Builds them once, before the first test that starts programs. */
+/** Builds the programs once, before the first test that starts one. */
 export async function setup({ provide }: TestProject): Promise<void> {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-programs-')));
   await chmod(folder, 0o755);
@@ -31,7 +33,7 @@ export async function setup({ provide }: TestProject): Promise<void> {
   provide('programs', folder);
 }
 
-/** Who is killed by a test may still write what it compiled. */
+/** A program killed by a test may still be writing its compile cache. */
 export async function teardown(): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }
@@ -41,11 +43,11 @@ async function buildProgram(code: string, file: string): Promise<void> {
     stdin: { contents: `#!/usr/bin/env node\n${code}`, resolveDir: fileURLToPath(new URL('..', import.meta.url)) },
     outfile: file,
     bundle: true,
-    // Also keeps the names of the banner apart from those of the libraries.
+    // Minifying also separates the banner's names from those of the libraries.
     minify: true,
     platform: 'node',
     format: 'esm',
-    // A UMD file asks for its parts in a way that no bundler sees.
+    // A UMD file loads its parts in a way that bundlers do not detect.
     mainFields: ['module', 'main'],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   });

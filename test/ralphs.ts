@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { git } from '../sandbox/git.ts';
 
-// Repositories as they are set up for other Ralphs, laid out file by file as those do it.
+// Repositories set up for other Ralphs, with the exact files that those tools create.
 
-/** The five systems, by the folder of their sample. */
+/** The five tools, by the folder of their sample. */
 export const RALPHS = ['ralph-claude-code', 'bmalph', 'go-ralph', 'early-bash', 'snarktank'] as const;
 export type Ralph = (typeof RALPHS)[number];
 
 const samples = fileURLToPath(new URL('samples/ralphs/', import.meta.url));
-/** As `.gitignore` it would hide files of the sample from this repository. */
+/** A file named `.gitignore` would hide files of the sample from this repository. */
 const GITIGNORE = '_gitignore';
 
-/** The texts of a sample by their paths in its repository. */
+/** Returns the texts of a sample by their paths in its repository. */
 export function filesOf(name: Ralph): Readonly<Record<string, string>> {
   const folder = join(samples, name);
   return Object.fromEntries(
@@ -25,7 +25,7 @@ export function filesOf(name: Ralph): Readonly<Record<string, string>> {
   );
 }
 
-/** Makes `folder` a repository whose one commit, on main, has the files of a sample, ignored ones included. */
+/** Creates a repository in `folder` with one commit on main that has the files of a sample, including ignored ones. */
 export async function layRalph(name: Ralph, folder: string): Promise<void> {
   await cp(join(samples, name), folder, { recursive: true });
   if (readdirSync(folder).includes(GITIGNORE)) await rename(join(folder, GITIGNORE), join(folder, '.gitignore'));

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { IS_DEEP } from './runs.ts';
 
-// What nobody saw yet is looked for where that can be looked into: not on whatever change happens to be tested.
+// Random seeds look for unknown failures only in deep runs, where they can be investigated; they must not fail an
+// unrelated change.
 if (!IS_DEEP) fc.configureGlobal({ seed: 1 });

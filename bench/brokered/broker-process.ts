@@ -3,15 +3,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Times in ms, each with the broker and without. */
+/** Times in ms; each pair is with the broker and without it. */
 export interface BrokerTimes {
-  /** Of a whole request of 50 KB. */
+  /** Durations of a whole request of 50 KB. */
   readonly requests: readonly (readonly [number, number])[];
-  /** From the model's sending of a token to its arrival. */
+  /** Durations from the model's sending of a token to its arrival. */
   readonly tokens: readonly (readonly [number, number])[];
 }
 
-/** Where to ask, and the credential there. */
+/** The address to send requests to, and the credential for it. */
 export interface BrokerDoor {
   readonly url: string;
   readonly key: string;
@@ -23,7 +23,7 @@ const TOKENS = 40;
 const TOKEN_PAUSE_MS = 5;
 const BODY_BYTES = 50_000;
 
-/** The model and its client, for `measureBroker`: both in this process, the broker in the other one. */
+/** The model and its client for `measureBroker`: both in this process, while the broker is in the other one. */
 const server = createServer((request, response) => {
   void (async () => {
     let body = '';

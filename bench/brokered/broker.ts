@@ -7,10 +7,13 @@ import type { BrokerDoor, BrokerTimes } from './broker-process.ts';
 import { spread, type Row } from '../measure.ts';
 
 const REQUEST_GOAL_MS = 1.5;
-/** Less than anybody measures between two tokens. */
+/** Less than the measurable time between two tokens. */
 const TOKEN_GOAL_MS = 1;
 
-/** What the broker adds to a request of 50 KB and to a streamed token; model and client are another process. */
+/**
+ * Measures the time that the broker adds to a request of 50 KB and to a streamed token; model and client are in another
+ * process.
+ */
 export async function measureBroker(): Promise<readonly Row[]> {
   const child = fork(fileURLToPath(new URL('broker-process.ts', import.meta.url)));
   try {

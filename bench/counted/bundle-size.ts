@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 import type { Row } from '../measure.ts';
 
-/** Licences count, each text once. */
+/** Maximum size of dist/ in MB; it includes the licences, each text once. */
 const GOAL_MB = 3.6;
 
-/** All files of dist/, licences included. */
+/** Measures all files of dist/, including the licences. */
 export async function measureBundleSize(): Promise<readonly Row[]> {
   const folder = join(ACTION_FOLDER, 'dist');
   const names = await readdir(folder, { recursive: true });

@@ -5,13 +5,13 @@ import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import type { Row } from '../measure.ts';
 
 /**
- * What a run starts, and what the stand-in of GitHub answers it with. The children of git itself are not counted, since
- * nothing that is on every machine sees them: with strace they were 54 more in November 2026, which makes 156 in all.
+ * Maximum number of git processes that a run and GitHub's stand-in start. The children of git itself are not counted,
+ * since no tool available on every machine sees them: strace showed 54 more in November 2026, 156 in all.
  */
 const GOAL = 105;
 const GOAL_PUSHES = 5;
 
-/** Loaded into main and post before anything else: notes each program that they start. */
+/** Module loaded into main and post first; it notes each program that they start. */
 const NOTING = `
 const { subscribe } = require('node:diagnostics_channel');
 const { appendFileSync } = require('node:fs');
@@ -26,7 +26,9 @@ const finishes: Behaviour = {
   status: { finishes: true, exit: true },
 };
 
-/** Processes of git and pushes of a run with one iteration that finishes its task and is verified, main and post. */
+/**
+ * Counts git processes and pushes, main and post, of a run with one iteration that finishes its task and is verified.
+ */
 export async function countGitProcesses(folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
   const [log, noting, script] = ['started', 'noting.cjs', 'script.json'].map((name) => join(folder, name)) as [
@@ -44,7 +46,7 @@ export async function countGitProcesses(folder: string): Promise<readonly Row[]>
     event: events.schedule(),
     inputs: { 'agent-env': 'RALPH_SCRIPT', verify: 'true' },
     env: { NODE_OPTIONS: `--require=${noting}`, STARTED_LOG: log, RALPH_SCRIPT: script },
-    // What the checkout step asked for is not ours.
+    // Requests of the checkout step do not count.
     prepare: () => {
       answeredBefore = sandbox.remote.requests.length;
       return Promise.resolve();

@@ -5,16 +5,16 @@ import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import type { Row } from '../measure.ts';
 
 /**
- * HTTP requests of each run as of November 2026. A number may fall and may not rise: a change that needs one more request
- * raises it here and says what it is for. An idle run asks for the issues, all open pull requests of the lanes, and the label
- * names. When everything is done, a run asks 3 times for the state's ref, once for its cache, twice for the branches, and for
- * what the idle run asks for, with the lane's own pull request. Of the first run over three issues 40 go to the API, where 45
- * are allowed.
+ * HTTP requests of each run as of November 2026. A number may fall but not rise: a change that needs one more request
+ * raises it here and gives the reason. An idle run requests the issues, all open pull requests of the lanes, and the
+ * label names. When everything is done, a run reads the state's ref 3 times, its cache once, the branches twice, and
+ * then makes the idle run's requests and reads the lane's own pull request. Of the first run over three issues, 40 go
+ * to the API, where 45 are allowed.
  */
 const MOST_OF_API = 45;
 const GOALS = { idle: 3, first: 92, done: 10, blocked: 50, stuck: 76, settling: 68 } as const;
 
-/** Does nothing, and asks. */
+/** Changes nothing and asks a question. */
 const asks: Behaviour = {
   kind: 'shell',
   script: 'true',
@@ -27,7 +27,7 @@ const asks: Behaviour = {
   ].join('\n'),
   status: null,
 };
-/** Does nothing, and never gets anywhere. */
+/** Changes nothing and makes no progress. */
 const lost: Behaviour = {
   kind: 'shell',
   script: 'true',
@@ -35,7 +35,7 @@ const lost: Behaviour = {
   status: { finishes: false, exit: false },
 };
 
-/** Does something, and is not done. */
+/** Makes some progress and does not finish. */
 const half: Behaviour = {
   kind: 'shell',
   script: 'date +%s%N >> notes.txt',
@@ -43,7 +43,7 @@ const half: Behaviour = {
   status: { finishes: false, exit: false },
 };
 
-/** HTTP requests of whole runs, main and post: to the API, the cache and the git server. Counted, not timed. */
+/** Counts the HTTP requests of whole runs, main and post: to the API, the cache and the git server. */
 export async function countRequests(folder: string): Promise<readonly Row[]> {
   return [
     ...(await inScene(folder, 'happy', happy)),
@@ -72,7 +72,7 @@ async function happy({ sandbox, run }: Scene): Promise<readonly Row[]> {
   ];
 }
 
-/** A question, of which a person is notified. */
+/** The agent asks a question, and a person is notified. */
 async function blocked({ sandbox, run }: Scene): Promise<readonly Row[]> {
   sandbox.openIssue({ title: 'Add a greeting', body: 'With a test.' });
   return [
@@ -80,14 +80,14 @@ async function blocked({ sandbox, run }: Scene): Promise<readonly Row[]> {
   ];
 }
 
-/** One task is set aside, of which a person is notified, and the other is done. */
+/** One task is set aside and a person is notified; the other task is done. */
 async function stuck({ sandbox, run }: Scene): Promise<readonly Row[]> {
   for (const title of ['Add everything', 'Add a farewell']) sandbox.openIssue({ title, body: 'With a test.' });
   const counted = await run('blocked', [lost, lost, lost]);
   return [working('requests: run with a task set aside and one done', counted, GOALS.stuck)];
 }
 
-/** Three comments of runs before are about tasks that are gone. */
+/** Three comments of earlier runs are about tasks that no longer exist. */
 async function settling({ sandbox, run }: Scene): Promise<readonly Row[]> {
   for (const title of ['Add a greeting', 'Add a question', 'Add an answer']) {
     sandbox.openIssue({ title, body: 'With a test.' });
@@ -101,7 +101,7 @@ async function settling({ sandbox, run }: Scene): Promise<readonly Row[]> {
 
 interface Scene {
   readonly sandbox: Sandbox;
-  /** A scheduled run, whose agent behaves so in its first calls, and honestly after that. */
+  /** Starts a scheduled run whose agent shows these behaviours in its first calls, and works honestly after that. */
   readonly run: (
     expected: string,
     agent: readonly Behaviour[],
@@ -151,7 +151,7 @@ async function requestsOf(
     event: events.schedule(),
     inputs: { 'agent-env': 'RALPH_SCRIPT', ...inputs },
     env: { RALPH_SCRIPT: script },
-    // What the checkout step asked for is not ours.
+    // Requests of the checkout step do not count.
     prepare: () => {
       before = requestsSoFar(sandbox);
       return Promise.resolve();

@@ -1,6 +1,6 @@
 import type { Signal } from '../../src/core/analysis/analysis.ts';
 
-/** What an agent's CLI prints in one call. */
+/** The output of an agent's CLI in one call. */
 export type AgentOutput =
   | ({ readonly kind: 'block' } & Claims & Words)
   | ({ readonly kind: 'prose' } & Words)
@@ -18,19 +18,19 @@ export interface Claims {
   readonly files: number;
   readonly tests: NonNullable<Signal['testsStatus']>;
   readonly work: NonNullable<Signal['workType']>;
-  /** QUESTION; null: the block has none. */
+  /** The block's QUESTION, or null if it has none. */
   readonly asks: string | null;
 }
 
 interface Words {
   readonly text: string;
-  /** The text is filled up with prose to about so many characters. */
+  /** Approximate length in characters to which prose extends the text. */
   readonly chars: number;
-  /** Commands that were refused. */
+  /** The refused commands. */
   readonly denied: readonly string[];
 }
 
-/** The bytes that Claude Code prints for it with `--output-format stream-json`. */
+/** Returns the bytes that Claude Code prints for this output with `--output-format stream-json`. */
 export function print(output: AgentOutput, session: string): Uint8Array {
   switch (output.kind) {
     case 'silence':

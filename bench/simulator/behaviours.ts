@@ -3,7 +3,10 @@ import { chance, createRandom, integer, pick, type Random } from './random.ts';
 import type { Claims, AgentOutput } from './agent-output.ts';
 import { after, stepsLeft, testsPass, type Deed, type World } from './world.ts';
 
-/** What an agent sees when it is called. `turn` counts the calls of the whole history, `taskTurn` those for the task, `sessionTurn` those of the session, from 0. */
+/**
+ * The situation of an agent call. `turn` counts the calls of the whole history, `taskTurn` those for the task,
+ * `sessionTurn` those of the session, from 0.
+ */
 interface Call {
   readonly turn: number;
   readonly taskTurn: number;
@@ -13,7 +16,7 @@ interface Call {
   readonly now: number;
 }
 
-/** What it does in the call. */
+/** The agent's actions in the call. */
 export interface Act {
   readonly deed: Deed;
   readonly output: AgentOutput;
@@ -21,11 +24,11 @@ export interface Act {
   readonly minutes: number;
 }
 
-/** An agent: without memory of its own, so that it can be asked what it would have done. */
+/** An agent as a function without memory, so that it can be evaluated again for calls that were never made. */
 export type Mind = (call: Call) => Act;
 
 export interface Behaviour {
-  /** Useful steps per task: at least, at most. */
+  /** Minimum and maximum number of useful steps per task. */
   readonly steps: readonly [number, number];
   readonly create: (random: Random) => Mind;
 }
@@ -125,7 +128,7 @@ export function honest(random: Random): Mind {
   return (call) => honestAs(call, own);
 }
 
-/** Makes one step and reports it as it is. */
+/** Makes one step and reports it honestly. */
 function honestAs({ world, task }: Call, { chars, claimsExit, minutes }: Style): Act {
   const next = after(world, 'step', task);
   const finished = (next.content.left[task] ?? 0) === 0;
@@ -182,7 +185,7 @@ function timeout(deed: Deed): Act {
   return { deed, end: 'timeout', minutes: 15, output: { kind: 'silence' } };
 }
 
-/** Its time is up in every second call, behind the step that it made. */
+/** Runs out of time in every second call, after its step. */
 function timingOut(mind: Mind): Mind {
   return (call) => (call.turn % 2 === 0 ? timeout('step') : mind(call));
 }
@@ -191,7 +194,7 @@ function exceptFor(task: TaskId, mind: Mind): Mind {
   return (call) => (call.task === task ? idle(call) : mind(call));
 }
 
-/** Goes round in circles once its session has become too long. */
+/** Repeats itself once its session has become too long. */
 function forgetful(mind: Mind, attention: number): Mind {
   return (call) => (call.sessionTurn < attention ? mind(call) : idle(call));
 }
@@ -200,7 +203,7 @@ function refused(made: Act): Act {
   return changed(made, (output) => ({ ...output, denied: ['docker ps'] }));
 }
 
-/** The act with other words, if it has words at all. */
+/** Returns the act with another text, or unchanged if it has no text. */
 function changed(made: Act, change: (output: Extract<AgentOutput, { readonly text: string }>) => AgentOutput): Act {
   return 'text' in made.output ? { ...made, output: change(made.output) } : made;
 }
@@ -265,12 +268,12 @@ export function exiting(mind: Mind): Mind {
   return (call) => changed(mind(call), (output) => (output.kind === 'block' ? { ...output, exit: true } : output));
 }
 
-/** Leaves broken code behind and says that the tests pass. */
+/** Leaves broken code behind and claims that the tests pass. */
 function boasting({ chars }: Style): Mind {
   return () => act('broken-step', { status: 'COMPLETE', tasks: 1, files: 1, tests: 'PASSING' }, chars);
 }
 
-/** Says with the first step of a task that it is done. */
+/** Claims with the first step of a task that it is done. */
 function early(own: Style): Mind {
   return () => ({ ...act('step', { status: 'COMPLETE', tasks: 1, files: 1 }, own.chars), minutes: own.minutes });
 }
@@ -279,7 +282,7 @@ export function until(turn: number, first: Mind, then: Mind): Mind {
   return (call) => (call.turn < turn ? first(call) : then(call));
 }
 
-/** `other` now and then, but never twice in a row. */
+/** Behaves like `other` occasionally, but never twice in a row. */
 function sometimes(
   other: Mind,
   mind: Mind,
@@ -312,7 +315,7 @@ function goodStuckGood(random: Random): Mind {
   );
 }
 
-/** Something else in each call; at least half of it is work. */
+/** Behaves differently in each call; at least half of the calls are work. */
 function mixed(random: Random): Mind {
   const seed = integer(random, 0, 1e9);
   const good = honest(random);

@@ -4,16 +4,16 @@ import { queues } from './queues.ts';
 import { createRandom, integer, pick } from './random.ts';
 import { after, createWorld, isTaskDone, type World } from './world.ts';
 
-/** What a seed is played with: one agent for all of its tasks, or a queue of tasks of several kinds. */
+/** The name of a case: one agent for all tasks, or a queue of tasks of several kinds. */
 export type CaseName = keyof typeof behaviours | keyof typeof queues;
 
-/** What one seed stands for: an agent, its work, and how often the loop is started. */
+/** The case that a seed selects: an agent, its work, and the schedule of the loop. */
 export interface Case {
   readonly seed: number;
   readonly name: CaseName;
   readonly mind: Mind;
   readonly world: World;
-  /** From the end of a run to the start of the next. */
+  /** Time from the end of a run to the start of the next, in ms. */
   readonly gapMs: number;
   readonly runs: number;
 }
@@ -21,13 +21,13 @@ export interface Case {
 export const agentNames = Object.keys(behaviours) as [CaseName, ...CaseName[]];
 export const queueNames = Object.keys(queues) as [CaseName, ...CaseName[]];
 
-/** Scheduled runs per history at most: what was set aside waits for up to a day. */
+/** Maximum number of scheduled runs per history; a task that was set aside waits for up to a day. */
 export const MOST_RUNS = { agent: 8, queue: 40 } as const;
 const MINUTE = 60_000;
-/** Calls that an agent gets to show that it would have finished. */
+/** Number of calls within which an agent must show that it would have finished. */
 const PATIENCE = 60;
 
-/** The case of a seed. */
+/** Creates the case of a seed. */
 export function createCase(seed: number, name: CaseName): Case {
   const random = createRandom(seed);
   if (name in queues) {
@@ -48,7 +48,10 @@ export function createCase(seed: number, name: CaseName): Case {
   }
 }
 
-/** Whether the agent, had it been called on and on for an open task, would have done it. `calls`: those made so far, with the tasks that they were for. */
+/**
+ * Tells whether the agent would have done an open task if it had been called further. `calls` are those made so far,
+ * with their tasks.
+ */
 export function wouldDo(
   { mind }: Case,
   task: TaskId,

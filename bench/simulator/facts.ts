@@ -1,51 +1,57 @@
 import type { Played } from './history.ts';
 import { snapshotOf, stepsLeft, testsPass } from './world.ts';
 
-/** What one call really was, read off the script of the agent and never off the core's own analysis or verdict. */
+/** The truth about one call, taken from the agent's script and never from the core's own analysis or verdict. */
 export interface Fact {
   readonly task: string;
   readonly run: number;
   readonly startedAt: number;
-  /** When the call was over. */
+  /** Time at which the call ended. */
   readonly at: number;
-  /** Says nothing about the agent: the provider's limit, or the end of the run's time. */
+  /** Set if the call says nothing about the agent: the provider's limit, or the end of the run's time. */
   readonly neutral: boolean;
   /** The content of the repository changed. */
   readonly progress: boolean;
-  /** A step that was asked for was made. */
+  /** The agent made a step that the task asked for. */
   readonly useful: boolean;
   readonly questionOnly: boolean;
   readonly denied: boolean;
-  /** What error it met, by its kind; null: none. */
+  /** The kind of error in the call, or null if there was none. */
   readonly error: 'own' | 'provider' | null;
   readonly testOnly: boolean;
   readonly blocked: boolean;
-  /** It put a question to a person. */
+  /** The agent asked a person a question. */
   readonly asks: boolean;
   /** The agent failed (no result, or an error) and changed nothing: no attempt at the task (spec §5). */
   readonly unavailable: boolean;
-  /** It said that the task is done, nothing contradicted it, and its own work had changed content, or a passing `verify` says so (spec §15.14). */
+  /**
+   * The agent claimed that the task is done, nothing contradicted it, and its own work had changed content, or a
+   * passing `verify` confirms it (spec §15.14).
+   */
   readonly credited: boolean;
-  /** It said that the task is done, and it had changed nothing for it: an answer, which no circuit counts (spec §5). */
+  /**
+   * The agent claimed that the task is done and had changed nothing for it: an answer, which no circuit counts (spec
+   * §5).
+   */
   readonly nothingToDo: boolean;
-  /** `verify` fails on what it left. */
+  /** `verify` fails on the work tree after the call. */
   readonly red: boolean;
-  /** EXIT_SIGNAL true while something spoke against it. */
+  /** EXIT_SIGNAL was true, but the evidence contradicted it. */
   readonly overruled: boolean;
-  /** Characters of its answer; null without one. */
+  /** Length of the answer in characters, or null without an answer. */
   readonly chars: number | null;
 }
 
 /**
- * Whether a task is done after these calls: it was finished, and the head of that run or of a later one passes in a clean
- * clone (spec §9). What was finished and then worked on again without being finished is not.
+ * Tells whether a task is done after these calls: it was finished, and the head of that run or of a later one passes in
+ * a clean clone (spec §9). A task that was finished and then worked on again without being finished is not done.
  */
 export function isKnownDone(task: string, facts: readonly Fact[]): boolean {
   const finished = facts.findLastIndex((fact) => fact.task === task && fact.credited);
   return finished !== -1 && !isWithdrawn(task, facts.slice(finished + 1)) && isSeenGreen(facts.slice(finished));
 }
 
-/** Whether a task was finished, and only waits for a head that passes: no call is to be made for it while others are open. */
+/** Tells whether a finished task only waits for a head that passes; it gets no call while other tasks are open. */
 export function isAwaitingCheck(task: string, facts: readonly Fact[]): boolean {
   const finished = facts.findLastIndex((fact) => fact.task === task && fact.credited);
   return finished !== -1 && !isWithdrawn(task, facts.slice(finished + 1)) && !isSeenGreen(facts.slice(finished));
@@ -55,12 +61,12 @@ function isWithdrawn(task: string, later: readonly Fact[]): boolean {
   return later.some((fact) => fact.task === task && (fact.progress || fact.blocked));
 }
 
-/** Whether one of the runs, as far as they are known, left a head that passes. */
+/** Tells whether one of the known runs left a head that passes. */
 function isSeenGreen(facts: readonly Fact[]): boolean {
   return facts.some(({ run, red }, at) => !red && facts[at + 1]?.run !== run);
 }
 
-/** The facts of every call, in order. */
+/** Returns the facts of every call, in order. */
 export function factsOf(calls: readonly Played[], verifies: boolean): readonly Fact[] {
   const startedTree = new Map<string, string>();
   const leftTree = new Map<string, string>();
@@ -69,7 +75,7 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
   for (const played of calls) {
     const task = played.entry.taskId;
     const [from, to] = [snapshotOf(played.before).tree, snapshotOf(played.after).tree];
-    // What was changed while others were worked on is none of this task's work.
+    // Changes made while other tasks were worked on do not count as this task's work.
     const isUntouched = leftTree.get(task) === startedTree.get(task);
     const started = isUntouched ? from : (startedTree.get(task) ?? from);
     startedTree.set(task, started);
@@ -80,7 +86,7 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
         evidence: { end, outputChars },
       },
     } = played;
-    // An agent that ran out of time was not heard.
+    // The output of an agent that ran out of time is not used.
     const words = end.kind === 'exited' && 'text' in output ? output : null;
     const claims = words?.kind === 'block' ? words : null;
     const isRed = verifies && !testsPass(played.after);

@@ -5,64 +5,76 @@ import { demandedBy } from './rules.ts';
 import { asidesOf, counts, mayWork, standingsOf, type Moment, type Situation, type Standing } from './standing.ts';
 import { isDone, isTaskDone, testsPass } from './world.ts';
 
-/** What a policy did wrong, or had to do, to one agent. */
+/** A policy's mistakes and necessary decisions with one agent. */
 export interface Findings {
   readonly of: Case;
   readonly calls: number;
-  /** The work was really done at the end of the last run. */
+  /** True if the work was really done at the end of the last run. */
   readonly isFinished: boolean;
-  /** Ends of runs (complete, halted, blocked) before the end of what the agent would have done, and that no rule demands. */
+  /** Ends of runs (complete, halted, blocked) that no rule demands, although the agent would have done more. */
   readonly premature: readonly RunEnd[];
-  /** Ends that do not say `complete` although the work was done, verified and reported. */
+  /** Ends without `complete` although the work was done, verified and reported. */
   readonly misnamed: readonly RunEnd[];
-  /** Ends before the end of what the agent would have done, but that a rule of the specification demands: the rules' names. */
+  /** Names of the rules that demanded an end although the agent would have done more. */
   readonly demanded: readonly string[];
-  /** Calls after the circuit had opened in the same run, a failed probe's included, or while it cooled down. */
+  /** Calls after the circuit had opened in the same run (including after a failed probe), or while it cooled down. */
   readonly onOpen: number;
   /** Calls beyond `max-iterations` of a run or `max-iterations-per-task` of a task. */
   readonly beyondLimits: number;
-  /** Calls for a task that was done and verified: `known` if the agent had said so, `unsaid` if it never did. */
+  /** Calls for a task that was done and verified: `known` if the agent had reported that, `unsaid` if it never did. */
   readonly afterDone: { readonly known: number; readonly unsaid: number };
-  /** For an agent that stops being of use for good; null for others. */
+  /** Set for an agent that stops being useful for good, null for others. */
   readonly stagnation: Stagnation | null;
-  /** Circuits that opened on an agent that progressed at least every second iteration: reasons. */
+  /** Reasons of circuits that opened although the agent made progress at least every second iteration. */
   readonly falseAlarms: readonly string[];
-  /** Circuits that opened although a task made progress in one of the two calls before, or for no reason of §6: reasons. */
+  /**
+   * Reasons of circuits that opened although a task made progress in one of the two calls before, or without a reason
+   * of §6.
+   */
   readonly wrongOpens: readonly string[];
-  /** Counts tasks that can be done: the longest run of calls in a row that went to tasks that cannot. `held`: see Stagnation. */
+  /**
+   * The longest sequence of calls for tasks that cannot be done, while one that can be done waits. `held`: see
+   * Stagnation.
+   */
   readonly longestWait: { readonly calls: number; readonly held: number };
-  /** Calls whose task is done although no rule says so, or the other way round. */
+  /** Calls whose task is considered done although no rule says so, or vice versa. */
   readonly misjudged: number;
-  /** Calls for a task whose turn it was not: it waits or is closed, comes last, or opened the circuit that is probed (spec §6). */
+  /**
+   * Calls for a task that was not next: it waits, is closed, comes last, or opened the circuit that is probed (spec
+   * §6).
+   */
   readonly outOfTurn: number;
-  /** Tasks of a queue that can be done, and that no run began. */
+  /** Tasks of a queue that can be done but that no run began. */
   readonly starved: readonly string[];
 }
 
-/** `burnt`: calls from the last useful one to the first end that says so. `held`: those among them that are forgiven, or counted apart. */
+/**
+ * `burnt`: calls from the last useful one to the first end that reports the problem. `held`: those of them that are
+ * forgiven or counted separately.
+ */
 interface Stagnation {
-  /** `still`: nothing changed any more; `busy`: content went on changing, which the specification calls progress. */
+  /** `still`: content no longer changed; `busy`: content went on changing, which the specification calls progress. */
   readonly kind: 'still' | 'busy';
   readonly burnt: number;
   readonly held: number;
-  /** Whether a task stepped aside, so that the next one was probed. */
+  /** Set if a task stepped aside and the next one was probed. */
   readonly steppedAside: boolean;
-  /** Calls of later runs. */
+  /** Number of calls of later runs. */
   readonly probes: number;
   readonly isRecognised: boolean;
 }
 
-/** What is known of a history, for all that is looked for in it. */
+/** The facts about a history that all findings use. */
 interface Known {
   readonly history: History;
   readonly facts: readonly Fact[];
   readonly standings: readonly Standing[];
   readonly situation: Situation;
-  /** Open tasks that the agent would have done, had it been called on and on after so many calls. */
+  /** Returns the open tasks that the agent would have done if it had been called further after this number of calls. */
   readonly worksLeft: (calls: number) => readonly string[];
 }
 
-/** Holds a history against the truth. */
+/** Compares a history with the truth. */
 export function findingsOf(history: History): Findings {
   const { policy, verify } = history.config;
   const facts = factsOf(history.calls, verify.length > 0);
@@ -111,7 +123,7 @@ function isStop({ outcome }: RunEnd): boolean {
   return ['complete', 'halted', 'blocked', 'failed'].includes(outcome.kind);
 }
 
-/** The rolling windows do not reach back over such an end. */
+/** True for an end at which the rolling windows begin again. */
 function beginsAgain({ kind, reason }: RunEnd['outcome']): boolean {
   return kind === 'complete' || kind === 'blocked' || (kind === 'halted' && reason !== 'circuit_open');
 }
@@ -135,7 +147,7 @@ function createWorksLeft({ of, calls: all }: History): Known['worksLeft'] {
   };
 }
 
-/** The rule that demands the end of a run, with calls or without. */
+/** Returns the rule that demands the end of a run, with or without calls, or null. */
 function ruleFor(known: Known, end: RunEnd): string | null {
   const { history, facts, standings, situation } = known;
   const { outcome, calls } = end;
@@ -151,7 +163,7 @@ function ruleFor(known: Known, end: RunEnd): string | null {
   return demandedBy(outcome, after, situation);
 }
 
-/** The circuits that opened, with the number of calls until then. */
+/** Returns the circuits that opened, with the number of calls until then. */
 function trippedIn({ ends }: History): readonly { readonly reason: string; readonly calls: number }[] {
   return ends.flatMap(({ outcome, calls }) =>
     outcome.reason === 'circuit_open' && outcome.tripped === 'this-run'
@@ -160,7 +172,10 @@ function trippedIn({ ends }: History): readonly { readonly reason: string; reado
   );
 }
 
-/** Whether a rule of §6 opens it, and neither this call nor, but for a probe, the one before made progress. */
+/**
+ * Tells whether a rule of §6 opens the circuit and no progress contradicts it: neither in this call nor, except for a
+ * probe, in the one before.
+ */
 function isRightToOpen({ facts, standings }: Known, calls: number, reason: string): boolean {
   const standing = standings[calls - 1];
   const before = facts.slice(0, calls).filter(counts).slice(-2);
@@ -168,7 +183,7 @@ function isRightToOpen({ facts, standings }: Known, calls: number, reason: strin
   return standing?.opens.some((one) => one === reason) === true && isIdle;
 }
 
-/** Calls in a run whose circuit had opened, or while it cooled down. */
+/** Counts the calls in a run whose circuit had opened, or while it cooled down. */
 function callsOnOpen({ facts, standings, situation }: Known): number {
   const { cooldownMs, autoReset } = situation.policy.circuit;
   return facts.filter((fact, at) => {
@@ -186,7 +201,7 @@ function isOutOfTurn(known: Known, at: number): boolean {
   const { task, startedAt } = fact;
   const before = upTo(known, at, startedAt);
   if (!mayWork(task, before, situation)) return true;
-  // What only waits for a check of the head comes behind what is open.
+  // Tasks that only wait for a head check come after open ones.
   const waits = (id: string): boolean => isAwaitingCheck(id, before.facts);
   const others = situation.tasks.filter(
     (other) => other !== task && waits(other) === waits(task) && mayWork(other, before, situation),
@@ -216,7 +231,7 @@ function callsBeyondLimits({ facts, situation: { policy } }: Known): number {
   );
 }
 
-/** How many there are more of one kind than so many; 0: no limit. */
+/** Returns the number of entries of one kind above the limit; a limit of 0 means none. */
 function beyond(kinds: readonly string[], most: number): number {
   if (most === 0) return 0;
   const found = new Map<string, number>();
@@ -230,7 +245,7 @@ function callsAfterDone({ history, facts }: Known): Findings['afterDone'] {
     const world = history.calls[at]?.before;
     const isAnswered = before.some(({ credited, nothingToDo }) => nothingToDo && !credited);
     if (isAnswered || isKnownDone(task, facts.slice(0, at))) return ['known'];
-    // Somebody must have looked at it once to know.
+    // A task can only be known as done after a call has looked at it.
     return before.length > 0 && world !== undefined && isTaskDone(world, task) && testsPass(world) ? ['unsaid'] : [];
   });
   const known = late.filter((kind) => kind === 'known').length;
@@ -244,7 +259,7 @@ function stagnationOf(known: Known): Stagnation | null {
   const from = facts.findLastIndex(({ useful }) => useful) + 1;
   const recognised = history.ends.find((end) => end.calls >= from && isStop(end));
   const until = recognised?.calls ?? facts.length;
-  // One more turn of a task that was set aside is no part of it.
+  // An extra turn of a task that was set aside does not count.
   const stretch = facts.slice(from, until).filter((fact, at) => counts(fact) && standings[from + at]?.again === false);
   return {
     kind: facts.slice(from).some(({ progress }) => progress) ? 'busy' : 'still',
@@ -256,20 +271,20 @@ function stagnationOf(known: Known): Stagnation | null {
   };
 }
 
-/** The first question is forgiven, and calls that failed are counted apart from idle ones (spec §6). */
+/** The first question is forgiven, and failed calls are counted separately from idle ones (spec §6). */
 function heldIn(calls: readonly Fact[]): number {
   const failed = calls.filter(({ unavailable }) => unavailable).length;
   const forgiven = calls.some(({ questionOnly }) => questionOnly) ? 1 : 0;
   return forgiven + Math.min(failed, calls.length - failed);
 }
 
-/** No two calls in a row without progress, among the last eight. */
+/** True if no two consecutive calls of the last eight were without progress. */
 function progressesEverySecond(facts: readonly Fact[]): boolean {
   const recent = facts.filter(({ neutral, progress }) => !neutral || progress).slice(-8);
   return recent.every(({ progress }, at) => progress || recent[at - 1]?.progress !== false);
 }
 
-/** Of tasks that can be done and were not begun: how long each waited in each run. */
+/** Returns the longest wait within a run of tasks that can be done but were not begun. */
 function longestWait(known: Known): Findings['longestWait'] {
   const { history, facts } = known;
   const waits = history.ends.flatMap((end, at) => {
@@ -288,7 +303,10 @@ function longestWait(known: Known): Findings['longestWait'] {
   return longest(waits);
 }
 
-/** The longest row of calls for tasks that cannot be done, and that neither change anything nor answer that there is nothing to do. */
+/**
+ * Returns the longest sequence of calls for tasks that cannot be done, in which the agent neither changes content nor
+ * answers that there is nothing to do.
+ */
 function inVain(facts: readonly Fact[], canBeDone: readonly string[]): Findings['longestWait'] {
   const rows: Fact[][] = [[]];
   for (const fact of facts) {

@@ -14,13 +14,13 @@ import type { Case } from './cases.ts';
 import { createMachine, type Done, type Scene } from './machine.ts';
 import { snapshotOf, type World } from './world.ts';
 
-/** One agent call: the truth of it, and what the loop made of it. `run` counts from 1. */
+/** One agent call: the truth about it, and the loop's decision. `run` counts from 1. */
 export interface Played extends Done {
   readonly run: number;
   readonly entry: JournalEntry;
 }
 
-/** The end of a run; `calls` of the history up to then. */
+/** The end of a run; `calls` counts those of the history until then. */
 export interface RunEnd {
   readonly run: number;
   readonly startedAt: number;
@@ -29,7 +29,7 @@ export interface RunEnd {
   readonly world: World;
 }
 
-/** A case under a policy. */
+/** The calls and run ends of a case under a policy. */
 export interface History {
   readonly of: Case;
   readonly config: Config;
@@ -39,7 +39,7 @@ export interface History {
 
 const firstRunAt = Date.parse('2026-11-21T12:00:00Z');
 
-/** Plays the runs that a schedule would start, each with the stored state of the one before. */
+/** Plays the runs of a schedule, each with the stored state of the previous one. */
 export async function playHistory(of: Case, config: Config): Promise<History> {
   const scene: Scene = { world: of.world, now: firstRunAt, done: [], sessionTurns: 0 };
   const entries: { readonly run: number; readonly entry: JournalEntry }[] = [];
@@ -66,10 +66,10 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
       state = storedAndRestored(recordPublished(ended, { head: work.head, pullRequest: null }));
       outcome = work.outcome;
     }
-    // What was made again in the same iteration is one call for the rules.
+    // A call repeated within an iteration counts as one call for the rules.
     ends.push({ run, startedAt, outcome, calls: entries.length, world: scene.world });
     if (outcome.reason === 'all_done') break;
-    // People merge what waits for them.
+    // People merge the pull requests that wait for review.
     if (outcome.reason === 'waiting_for_review') state = { ...state, change: noChange };
     scene.now += of.gapMs;
   }
@@ -91,7 +91,7 @@ function storedAndRestored(state: LaneState): LaneState {
   return parsed.state;
 }
 
-/** Why the gate ends this run before the loop; null when it does not. */
+/** Returns the outcome with which the gate ends this run before the loop, or null. */
 function gate(state: LaneState, { world, now }: Scene, { policy }: Config): Outcome | null {
   if (isPlanComplete(world.tasks, state.tasks)) return { kind: 'idle', reason: 'all_done' };
   const step = nextStep({ state, tasks: world.tasks, run: startRun(state, now), policy, now });

@@ -12,7 +12,7 @@ import { after, snapshotOf, testsPass, type World } from './world.ts';
 
 const kindOfDenial = kindOfDenialBy('claude');
 
-/** One deed of the agent, with the world around it. */
+/** One action of the agent, with the world before and after it. */
 export interface Done {
   readonly task: TaskId;
   readonly act: Act;
@@ -20,18 +20,18 @@ export interface Done {
   readonly after: World;
 }
 
-/** What continues while the loop runs: the world, the clock, and all that the agent has done so far in the history. */
+/** The data that change while the loop runs: the world, the clock, and all of the agent's actions in the history. */
 export interface Scene {
   world: World;
   now: number;
   readonly done: Done[];
-  /** Calls of the newest session. */
+  /** Number of calls in the newest session. */
   sessionTurns: number;
 }
 
 const MINUTE = 60_000;
 
-/** The real loop's ports, in memory; the agent is `mind`, and what it prints goes through the real analysis. */
+/** Creates the real loop's ports in memory; `mind` is the agent, and its output goes through the real analysis. */
 export function createMachine(scene: Scene, agent: { readonly mind: Mind }, config: Config): LoopDeps {
   const opened: OpenedAgent = {
     called: { name: 'simulated', version: '0' },
@@ -82,7 +82,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     journalHash: () => null,
     appendJournal: () => undefined,
     keepPatch: () => undefined,
-    // What was finished earlier passed when it was finished.
+    // A task finished earlier had passed at that time.
     pipeline: null,
     commands: { run: () => Promise.resolve({ end: { kind: 'exited', code: 0 }, tail: '' }) },
     verifier: {
@@ -99,14 +99,14 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
   };
 }
 
-/** What is asked of GitHub before a push: these lanes have no pull request. */
+/** GitHub's answers before a push; these lanes have no pull request. */
 export const noPullRequest = {
   headNow: () => Promise.resolve(null),
   freeHead: () => Promise.resolve(),
   makeDraft: () => Promise.resolve(),
 };
 
-/** A server that takes everything. */
+/** A server that accepts every push. */
 export const takingRemote = {
   push: taken,
   pushOn: taken,

@@ -4,7 +4,7 @@ import type { Config } from '../../src/config/config.ts';
 import { parseInputs } from '../../src/config/inputs.ts';
 import { readInputDefaults } from '../../sandbox/runner.ts';
 
-/** Inputs of the action over its defaults, by the name under which their results are shown. */
+/** Inputs of the action that replace its defaults, by the name of the policy in the results. */
 export const policies = {
   default: {},
   'default + verify': { verify: 'npm test' },
@@ -22,7 +22,7 @@ export type PolicyName = keyof typeof policies;
 
 const actionYml = readFileSync(fileURLToPath(new URL('../../action.yml', import.meta.url)), 'utf8');
 
-/** The action's own configuration for these inputs. */
+/** Returns the action's own configuration for these inputs. */
 export function configOf(inputs: Readonly<Record<string, string>>): Config {
   return parseInputs({ ...readInputDefaults(actionYml, 'token'), ...inputs });
 }

@@ -21,20 +21,20 @@ import {
 } from './behaviours.ts';
 import { integer, pick, type Random } from './random.ts';
 
-/** A list of tasks of several kinds, and an agent that is another one for each kind. */
+/** A list of tasks of several kinds, and an agent that behaves differently for each kind. */
 export interface Queue {
-  /** Useful steps that each task needs; 0: it was done before anybody asked. */
+  /** Useful steps that each task needs; 0 for one that was done from the start. */
   readonly steps: readonly number[];
   readonly mind: Mind;
 }
 
-/** One task of a queue, with what the agent is like on it. Its `turn` counts the calls for this task. */
+/** One task of a queue, with the agent's behaviour on it. `turn` counts the calls for this task. */
 interface Part {
   readonly steps: number;
   readonly mind: Mind;
 }
 
-/** Draws a task; `honestly`: how the agent does what it can do. */
+/** Draws a task; `honestly` is the agent's behaviour on tasks that it can do. */
 type Kind = (random: Random, honestly: Mind) => Part;
 
 const easy: Kind = (_, honestly) => ({ steps: 1, mind: honestly });
@@ -43,12 +43,12 @@ const done: Kind = () => ({ steps: 0, mind: () => act('nothing', { status: 'COMP
 const noisy: Kind = () => ({ steps: 2, mind: () => act('noise', { status: 'IN_PROGRESS', files: 1 }) });
 const doable: readonly [Kind, ...Kind[]] = [easy, ofSteps, easy];
 
-/** A task that the agent never gets anywhere with. */
+/** Returns a task on which the agent never makes progress. */
 function impossible(mind: Mind): Kind {
   return () => ({ steps: 2, mind });
 }
 
-/** A task that it can do, once something else has been in the way for so many calls. */
+/** Returns a task that the agent can do, after an obstacle that lasts this number of calls. */
 function hesitant(calls: number, first: Mind): Kind {
   return (random, honestly) => ({ steps: integer(random, 1, 2), mind: until(calls, first, honestly) });
 }
@@ -60,7 +60,7 @@ const claimingTooMuch: readonly [Mind, ...Mind[]] = [
   () => act('nothing', { status: 'COMPLETE', tasks: 2, files: 1 }),
 ];
 
-/** Every kind of queue by its name. */
+/** All kinds of queues, by name. */
 export const queues = {
   'queue-easy': (random) => drawn(random, { kinds: doable, hard: doable }),
   'queue-impossible': (random) => drawn(random, { kinds: doable, hard: [impossible(idle)] }),
@@ -110,7 +110,7 @@ export const queues = {
     }),
 } satisfies Readonly<Record<string, (random: Random) => Queue>>;
 
-/** Two to seven tasks, in any order; about half of them are `hard`. */
+/** Draws two to seven tasks in random order; about half of them are `hard`. */
 function drawn(
   random: Random,
   {
@@ -120,7 +120,7 @@ function drawn(
   }: {
     readonly kinds: readonly [Kind, ...Kind[]];
     readonly hard: readonly [Kind, ...Kind[]];
-    /** How the agent is different from an honest one where it works. */
+    /** Changes the behaviour of an otherwise honest agent. */
     readonly change?: (mind: Mind) => Mind;
   },
 ): Queue {

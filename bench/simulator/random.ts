@@ -1,7 +1,7 @@
 /** A number in [0, 1). */
 export type Random = () => number;
 
-/** Numbers that the seed fixes (mulberry32). */
+/** Returns a generator of numbers that depend only on the seed (mulberry32). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,17 +12,17 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** An integer from `min` to `max`, both included. */
+/** Returns an integer from `min` to `max`, both included. */
 export function integer(random: Random, min: number, max: number): number {
   return min + Math.floor(random() * (max - min + 1));
 }
 
-/** One of the values. */
+/** Returns one of the values. */
 export function pick<T>(random: Random, values: readonly [T, ...T[]]): T {
   return values[Math.floor(random() * values.length)] ?? values[0];
 }
 
-/** Decides for the n-th of something, always alike: a mind needs no memory to be the same when asked again. */
+/** Decides for the n-th event, with the same result each time: a mind needs no memory to answer consistently. */
 export function chance(seed: number, nth: number, probability: number): boolean {
   return createRandom(Math.imul(seed + 1, 0x9e3779b1) ^ nth)() < probability;
 }

@@ -7,7 +7,7 @@ import { snapshotOf } from './world.ts';
 
 const EXAMPLES = 3;
 
-/** One line per policy. */
+/** Renders one line per policy. */
 export function renderPolicies(results: ReadonlyMap<PolicyName, readonly Findings[]>): string {
   const head = [
     'policy',
@@ -53,7 +53,7 @@ function range(numbers: readonly number[]): string {
   return `${String(median)} (≤ ${String(max)})`;
 }
 
-/** The goals of one policy, each with the first histories that miss it. */
+/** Renders the goals of one policy, each with the first histories that miss it. */
 export function renderGoals(policy: PolicyName, found: readonly Findings[]): string {
   const lines = goalsOf(found, policy).map(({ goal, missedBy }) =>
     missedBy.length === 0
@@ -63,7 +63,7 @@ export function renderGoals(policy: PolicyName, found: readonly Findings[]): str
   return [`Goals, policy "${policy}":`, ...lines].join('\n');
 }
 
-/** Where the specification itself stands against a goal, and why. */
+/** Renders the cases in which the specification itself prevents a goal, and the reasons. */
 export function renderSpecCosts(found: readonly Findings[]): string {
   const lines = atSpecCost(found).map(
     ({ what, why, by }) =>
@@ -87,7 +87,7 @@ function kinds(found: readonly Findings[]): string {
   return names.length <= EXAMPLES ? names.join('; ') : `${names.slice(0, EXAMPLES).join('; ')}; …`;
 }
 
-/** A history, call by call. */
+/** Renders a history, call by call. */
 export function renderHistory({ of, calls, ends }: History): string {
   const rows = ends.flatMap(({ run, outcome, calls: upTo }) => [
     ...calls.flatMap((call, at) => (call.run === run ? [rowOf(call, at)] : [])),

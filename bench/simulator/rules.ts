@@ -3,8 +3,8 @@ import { isKnownDone, type Fact } from './facts.ts';
 import { mayWork, type Moment, type Situation } from './standing.ts';
 
 /**
- * The rule of spec §6 and §8 that demands this end after these calls; null when none does.
- * Written from the specification a second time, over the truth, so that the core is not judged by itself.
+ * Returns the rule of spec §6 and §8 that demands this end after these calls, or null.
+ * It implements the specification a second time, over the truth, so that the core is not judged by its own code.
  */
 export function demandedBy(outcome: Outcome, after: Moment, situation: Situation): string | null {
   const { policy, tasks } = situation;

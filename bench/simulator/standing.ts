@@ -2,28 +2,30 @@ import type { CircuitReason } from '../../src/core/lane/circuit.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { isAwaitingCheck, isKnownDone, type Fact } from './facts.ts';
 
-/** What the specification's rules about stuck tasks (§6) make of one call. */
+/** The effect of one call according to the specification's rules about stuck tasks (§6). */
 export interface Standing {
-  /** It is the one iteration that decides: the circuit was open, or the task before stepped aside. */
+  /** The call is a probe, which alone decides: the circuit was open, or the previous task stepped aside. */
   readonly probe: boolean;
-  /** The task was set aside before, and has not made progress since. */
+  /** The task was set aside earlier and has not made progress since. */
   readonly again: boolean;
-  /** The task steps aside: it is stuck, or one more turn of it was of no use again; null: it does not. */
+  /** The reason why the task steps aside: it is stuck, or another turn was useless again; null if it does not. */
   readonly aside: 'stuck' | 'again' | null;
-  /** The circuit opens, for any of these reasons; empty: it does not. */
+  /** The reasons why the circuit opens; empty if it does not. */
   readonly opens: readonly CircuitReason[];
-  /** The task waits for a person: it said BLOCKED twice in a row, or once, with a question, while there is other work. */
+  /**
+   * The task waits for a person: it reported BLOCKED twice in a row, or once with a question while there is other work.
+   */
   readonly blocked: boolean;
 }
 
-/** What the rules are about. `fresh`: counts of calls after which the rolling windows begin again. */
+/** The input of the rules. `fresh` holds the numbers of calls after which the rolling windows begin again. */
 export interface Situation {
   readonly policy: Policy;
   readonly tasks: readonly string[];
   readonly fresh: readonly number[];
 }
 
-/** What has happened so far. */
+/** The history until now. */
 export interface Moment {
   readonly facts: readonly Fact[];
   readonly standings: readonly Standing[];
@@ -33,8 +35,8 @@ export interface Moment {
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * The standing after every call. Written from the specification a second time, over the truth, so that the core is not
- * judged by itself.
+ * Returns the standing after every call. It implements the specification a second time, over the truth, so that the
+ * core is not judged by its own code.
  */
 export function standingsOf(facts: readonly Fact[], situation: Situation): readonly Standing[] {
   const standings: Standing[] = [];
@@ -42,7 +44,7 @@ export function standingsOf(facts: readonly Fact[], situation: Situation): reado
   return standings;
 }
 
-/** Whether a task may be worked on after these calls: it is open, and not waiting for its turn. */
+/** Tells whether a task may be worked on after these calls: it is open and its turn has come. */
 export function mayWork(task: string, after: Moment, situation: Situation): boolean {
   const { facts, standings, now } = after;
   if (isClosed(task, after, situation) || waitsForOthers(task, after, situation)) return false;
@@ -53,12 +55,15 @@ export function mayWork(task: string, after: Moment, situation: Situation): bool
   return now >= last.at + wait;
 }
 
-/** Neither the provider's limits nor an answer (the task is done, or there is nothing to do) feed the circuit. */
+/**
+ * Tells whether a call feeds the circuit; the provider's limits and answers (the task is done, or there is nothing to
+ * do) do not.
+ */
 export function counts({ neutral, nothingToDo, credited, denied, progress }: Fact): boolean {
   return progress || !(neutral || nothingToDo || (credited && !denied));
 }
 
-/** STATUS BLOCKED in this call and in the one before, both for the same task. */
+/** Tells whether STATUS was BLOCKED in this call and the previous one, both for the same task. */
 function isBlockedTwice(facts: readonly Fact[], { fresh }: Situation): boolean {
   const since = Math.max(0, ...fresh.filter((count) => count < facts.length));
   const heard = facts.slice(since).filter(({ neutral }) => !neutral);
@@ -78,10 +83,10 @@ function standingAt(facts: readonly Fact[], before: readonly Standing[], situati
   const streak = facts.slice(turning + 1).filter(counts);
   const wasOpened = (before[turning]?.opens.length ?? 0) > 0;
   const decides = turning >= 0 && earlier[turning]?.progress === false && !(wasOpened && policy.circuit.autoReset);
-  // The first that only asks is forgiven, and decides nothing, but for a circuit that was open.
+  // The first call that only asks a question is forgiven and decides nothing, unless the circuit was open.
   const forgiven = wasOpened && !policy.circuit.autoReset ? undefined : firstQuestion();
   const heard = streak.filter((one) => one !== forgiven);
-  // A call that failed says nothing of its task, but of a circuit that was open.
+  // A failed call says nothing about its task, but it does decide about a circuit that was open.
   const decided = wasOpened ? heard : heard.filter(({ unavailable }) => !unavailable);
   const probe = decides && decided.length <= (fact.unavailable && !wasOpened ? 0 : 1);
   const isOther = tasks.some(
@@ -120,7 +125,7 @@ function standingAt(facts: readonly Fact[], before: readonly Standing[], situati
     return before[facts.indexOf(one)]?.again ?? again;
   }
 
-  /** The first question since the last progress. */
+  /** Returns the first question since the last progress. */
   function firstQuestion(): Fact | undefined {
     const since = facts.findLastIndex(({ progress }) => progress);
     const opened = before.findLastIndex(({ opens }) => opens.length > 0);
@@ -147,20 +152,23 @@ function standingAt(facts: readonly Fact[], before: readonly Standing[], situati
   }
 }
 
-/** The calls after which a task was set aside, since it last made progress. */
+/** Returns the calls after which a task was set aside, since its last progress. */
 export function asidesOf(task: string, facts: readonly Fact[], standings: readonly Standing[]): readonly Fact[] {
   const progressed = facts.findLastIndex((fact) => fact.task === task && fact.progress);
   return facts.filter((fact, at) => at > progressed && fact.task === task && standings[at]?.aside !== null);
 }
 
-/** What it left passes, but what others left half done does not: a call for it would not help. */
+/**
+ * Tells whether a task only waits for others: its own part passes but theirs is unfinished, so another call would not
+ * help.
+ */
 function waitsForOthers(task: string, { facts }: Moment, { tasks }: Situation): boolean {
   const isHalfDone = (id: string): boolean =>
     facts.some((fact) => fact.task === id) && !isKnownDone(id, facts) && !isAwaitingCheck(id, facts);
   return facts.at(-1)?.red === true && isAwaitingCheck(task, facts) && tasks.some(isHalfDone);
 }
 
-/** A task that is done, that a person must close or answer, or that had all its attempts. */
+/** Tells whether a task is done, must be closed or answered by a person, or has used all its attempts. */
 function isClosed(task: string, { facts, standings }: Omit<Moment, 'now'>, situation: Situation): boolean {
   const { maxIterationsPerTask } = situation.policy;
   const own = facts.filter((fact) => fact.task === task);

@@ -3,7 +3,7 @@ import { findingsOf, type Findings } from './findings.ts';
 import { playHistory } from './history.ts';
 import { configOf, policies, type PolicyName } from './policies.ts';
 
-/** Which histories to play: seeds from `seed` on, the agents and queues in turns. */
+/** The histories to play: seeds from `seed` on, with the agents and queues in turn. */
 export interface Sweep {
   readonly seed: number;
   readonly count: number;
@@ -27,10 +27,12 @@ export interface Goal {
   readonly missedBy: readonly Findings[];
 }
 
-/** `missedBy`: although no rule of the specification asks for it. What a rule does ask for is in `atSpecCost`. */
+/**
+ * Returns the goals. `missedBy` lists misses that no rule of the specification demands; the others are in `atSpecCost`.
+ */
 export function goalsOf(found: readonly Findings[], policy: PolicyName): readonly Goal[] {
   const mostForStuck = configOf(policies[policy]).policy.circuit.noProgress;
-  // Those on the one that is stuck, and the probe of the next.
+  // The calls for the stuck task, plus the probe of the next.
   const mostToWait = mostForStuck + 1;
   return [
     { goal: 'no premature stop', missedBy: found.filter(({ premature }) => premature.length > 0) },
@@ -64,7 +66,7 @@ export function goalsOf(found: readonly Findings[], policy: PolicyName): readonl
   ];
 }
 
-/** Histories in which the specification's own rule or default stands against a goal, by what it is. */
+/** Returns the histories in which a rule or default of the specification prevents a goal, by reason. */
 export function atSpecCost(
   found: readonly Findings[],
 ): readonly { readonly what: string; readonly why: string; readonly by: readonly Findings[] }[] {
@@ -95,7 +97,7 @@ export function atSpecCost(
   return [...rules, ...others].filter(({ by }) => by.length > 0);
 }
 
-/** Why a rule may end what would have come to a good end. */
+/** Reasons why a rule may end work that would have succeeded. */
 const ruleCosts: Readonly<Record<string, string>> = {
   no_progress:
     'three idle calls in a row (§6) look the same whether the agent would have come back or not; every 2nd and every 3rd call with progress never trip it, every 4th does',

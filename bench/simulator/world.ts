@@ -2,19 +2,22 @@ import type { Snapshot } from '../../src/core/evidence.ts';
 import type { Task } from '../../src/core/tasks/task.ts';
 import { taskIdOfIssue, type TaskId } from '../../src/core/tasks/ids.ts';
 
-/** What is in the repository, as far as the truth needs it. */
+/** The content of the repository, as far as the truth needs it. */
 interface Content {
-  /** Useful steps that each task still needs. */
+  /** Number of useful steps that each task still needs. */
   readonly left: Readonly<Record<TaskId, number>>;
-  /** Grows with changes that are of no use. */
+  /** Number of useless changes so far. */
   readonly noise: number;
-  /** Whether something that does not work was left in. */
+  /** Set if something broken was left behind. */
   readonly broken: boolean;
-  /** The agent's own commits. */
+  /** Number of the agent's own commits. */
   readonly commits: number;
 }
 
-/** What an agent does to the repository in one call. `step`s are useful; `noise` is new content of no use; `swing` undoes the last swing. */
+/**
+ * An agent's change of the repository in one call. `step`s are useful; `noise` is useless new content; `swing` undoes
+ * the last swing.
+ */
 export type Deed =
   | 'nothing'
   | 'step'
@@ -26,24 +29,24 @@ export type Deed =
   | 'commit-and-revert'
   | 'empty-commit';
 
-/** A repository and the tasks that are asked for. */
+/** A repository and the requested tasks. */
 export interface World {
   readonly tasks: readonly Task[];
   readonly content: Content;
-  /** Steps that each task needs in all. */
+  /** Total number of steps that each task needs. */
   readonly steps: Readonly<Record<TaskId, number>>;
-  /** Whether the tests fail while a task is half done. */
+  /** Set if the tests fail while a task is half done. */
   readonly isRedMidway: boolean;
 }
 
-/** A world with one task per number of steps; 0: it was done before anybody asked. */
+/** Creates a world with one task per number of steps; 0 for a task that was done from the start. */
 export function createWorld(steps: readonly number[], isRedMidway: boolean): World {
   const tasks = steps.map((_, index) => taskOf(index + 1));
   const byTask = Object.fromEntries(tasks.map((task, index) => [task.id, steps[index] ?? 1]));
   return { tasks, steps: byTask, isRedMidway, content: { left: byTask, noise: 0, broken: false, commits: 0 } };
 }
 
-/** The world after a deed for a task. */
+/** Returns the world after a deed for a task. */
 export function after(world: World, deed: Deed, task: TaskId): World {
   const { content } = world;
   const left = content.left[task] ?? 0;
@@ -68,29 +71,29 @@ export function after(world: World, deed: Deed, task: TaskId): World {
   }
 }
 
-/** Head and tree as the loop measures them: own commits move the head only. */
+/** Returns head and tree as the loop measures them: the agent's own commits move only the head. */
 export function snapshotOf({ content }: World): Snapshot {
   const tree = `${Object.values(content.left).join('.')}-${String(content.noise)}-${content.broken ? 'red' : 'green'}`;
   return { head: `${tree}+${String(content.commits)}`, tree };
 }
 
-/** Whether the user's tests pass. */
+/** Tells whether the user's tests pass. */
 export function testsPass({ content, steps, isRedMidway }: World): boolean {
   const halfDone = Object.entries(content.left).some(([id, left]) => left > 0 && left < (steps[id] ?? 0));
   return !content.broken && !(isRedMidway && halfDone);
 }
 
-/** The truth: all that was asked for is in the repository, and it works. */
+/** Tells the truth about the work: all tasks are in the repository, and nothing is broken. */
 export function isDone(world: World): boolean {
   return stepsLeft(world) === 0 && testsPass(world);
 }
 
-/** The truth of one task: nothing of it is missing, and nothing is broken. */
+/** Tells the truth about one task: no step is missing, and nothing is broken. */
 export function isTaskDone({ content }: World, task: TaskId): boolean {
   return content.left[task] === 0 && !content.broken;
 }
 
-/** Useful steps that are missing in all. */
+/** Returns the total number of missing useful steps. */
 export function stepsLeft({ content }: World): number {
   return Object.values(content.left).reduce((sum, left) => sum + left, 0);
 }

@@ -1,6 +1,6 @@
 import { code, FINAL, line, RESULT_LINES } from './transcript-chunks.ts';
 
-/** What the CLI of an agent prints: how it begins, a turn of text, a tool call and its result, and how it ends. */
+/** The lines that an agent's CLI prints: the start, a turn of text, a tool call and its result, and the end. */
 interface Printed {
   readonly begin: readonly object[];
   turn(turn: number, content: string): readonly object[];
@@ -121,7 +121,7 @@ const PRINTED = { codex, gemini, opencode, copilot, qwen };
 /** Agents whose output is read line by line. */
 export const LINE_AGENTS = ['codex', 'gemini', 'opencode', 'copilot', 'qwen'] as const;
 
-/** Whole lines as the agent's CLI prints them, about `bytes` bytes in all. */
+/** Generates whole lines in the format of the agent's CLI, about `bytes` bytes in all. */
 export function* agentLines(agent: (typeof LINE_AGENTS)[number], bytes: number): Generator<string> {
   const { begin, turn, end } = PRINTED[agent];
   yield begin.map(line).join('');

@@ -1,14 +1,14 @@
-/** A pipe hands over at most so much at once. */
+/** Maximum size that a pipe hands over at once. */
 const CHUNK_BYTES = 64 * 1024;
 const SESSION = '7c5f6c3e-3f0a-4a53-9a4e-0d2a3c1b5e6f';
 
-/** Whole lines in chunks as a pipe brings them. */
+/** Splits whole lines into chunks as a pipe delivers them. */
 export function* inChunks(lines: Iterable<string>): Generator<Uint8Array> {
   let rest = Buffer.alloc(0);
   for (const text of lines) {
     rest = Buffer.concat([rest, Buffer.from(text)]);
     while (rest.length >= CHUNK_BYTES) {
-      // A copy: what the reader keeps a view of must not hold the whole buffer.
+      // A copy, because a view kept by the reader must not keep the whole buffer alive.
       yield Uint8Array.from(rest.subarray(0, CHUNK_BYTES));
       rest = rest.subarray(CHUNK_BYTES);
     }
@@ -16,7 +16,7 @@ export function* inChunks(lines: Iterable<string>): Generator<Uint8Array> {
   yield rest;
 }
 
-/** A stream-json transcript of about `bytes` bytes: turns of text, a tool call and its result. */
+/** Generates a stream-json transcript of about `bytes` bytes: turns of text, a tool call and its result. */
 export function* streamLines(bytes: number): Generator<string> {
   yield line({
     type: 'system',
@@ -45,7 +45,10 @@ export function* streamLines(bytes: number): Generator<string> {
   });
 }
 
-/** About `bytes` bytes of tiny lines, each of which might be the beginning of something: text costs most where lines are short. */
+/**
+ * Generates about `bytes` bytes of tiny lines, each of which might begin a block: text is most expensive with short
+ * lines.
+ */
 export function* shortLines(bytes: number): Generator<Uint8Array> {
   const text = Buffer.from(TINY_LINES.map((line) => line.repeat(CHUNK_BYTES / 16)).join(''));
   for (let made = 0; made < bytes; made += text.length) {
@@ -74,7 +77,7 @@ const TINY_LINES = [
 export const FINAL =
   'Done.\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 3\nTESTS_STATUS: PASSING\nWORK_TYPE: IMPLEMENTATION\nEXIT_SIGNAL: false\nRECOMMENDATION: Go on\n---END_RALPH_STATUS---';
 
-/** Sizes of tool results in lines of code, as they come in turn: most are small, some are whole files. */
+/** Sizes of consecutive tool results in lines of code: most are small, some are whole files. */
 export const RESULT_LINES = [3, 40, 12, 220, 8, 90, 1, 25, 600, 15, 60, 2, 140, 30, 6, 1500] as const;
 
 function turnOf(turn: number): string {
@@ -101,7 +104,7 @@ function turnOf(turn: number): string {
           : { type: 'tool_use', id, name: 'Read', input: { file_path: `/home/runner/work/sample/sample/${path}` } },
       ),
     ),
-    // The CLI writes a result twice: for the model, and with its parts for a person.
+    // The CLI writes a result twice: once for the model, and once with its parts for people.
     line({
       type: 'user',
       message: {

@@ -7,7 +7,8 @@ import type { TranscriptReader } from '../../src/core/analysis/analysis.ts';
 import { agentLines, LINE_AGENTS } from './agent-lines.ts';
 import { inChunks, shortLines, streamLines } from './transcript-chunks.ts';
 
-// Reads a transcript as a run does (of the agent that is named, or Claude's), or as `ralph analyze` with `short-lines`, in a process of its own so that its memory can be measured; prints one line of JSON.
+// This program reads a transcript as a run does (of the named agent, or Claude's), or as `ralph analyze` with
+// `short-lines`. It is a separate process so that its memory can be measured, and prints one line of JSON.
 const BYTES = 100 * 1024 * 1024;
 const IS_TEXT = process.argv[2] === 'short-lines';
 const agent = LINE_AGENTS.find((name) => name === process.argv[2]);

@@ -4,18 +4,21 @@ import { promisify } from 'node:util';
 import { spread, type Row } from '../measure.ts';
 import { LINE_AGENTS } from './agent-lines.ts';
 
-/** What a process took, or may take. */
+/** The measured values of a process, or their limits. */
 interface Reading {
   readonly megabytesPerSecond: number;
   readonly peakMegabytes: number;
 }
 
 const STREAM_GOALS: Reading = { megabytesPerSecond: 100, peakMegabytes: 150 };
-/** Node's own stripping of types is some 40 MB of it; the bundle needs less than 150. */
+/** Node's type stripping takes about 40 MB of this; the bundle needs less than 150. */
 const TEXT_GOALS: Reading = { megabytesPerSecond: 60, peakMegabytes: 190 };
 const ROUNDS = 3;
 
-/** Reads 100 MB of each agent's output and 100 MB of tiny lines, each time in a new process; the memory is all that this process ever had. */
+/**
+ * Reads 100 MB of each agent's output and 100 MB of tiny lines, each in a new process; memory is the peak of that
+ * process.
+ */
 export async function measureTranscript(): Promise<readonly Row[]> {
   return [
     ...(await measure('transcript of 100 MB', STREAM_GOALS, [])),
@@ -24,7 +27,7 @@ export async function measureTranscript(): Promise<readonly Row[]> {
   ];
 }
 
-/** Their readers keep no more than the one that is measured whole. */
+/** These readers keep no more than Claude's, which is measured in full. */
 async function measureOthers(): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const agent of LINE_AGENTS)

@@ -14,7 +14,7 @@ const FILES = 100_000;
 const FILES_PER_FOLDER = 100;
 const ROUNDS = 5;
 
-/** A snapshot of a large work tree, against `git status`. */
+/** Measures a snapshot of a large work tree against `git status`. */
 export async function measureEvidence(folder: string): Promise<readonly Row[]> {
   const workspace = join(folder, 'workspace');
   await createLargeCheckout(workspace, FILES);
@@ -55,7 +55,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
   ];
 }
 
-/** Makes a checkout with one commit of so many small files. */
+/** Creates a checkout with one commit of `files` small files. */
 export async function createLargeCheckout(workspace: string, files: number): Promise<void> {
   await mkdir(workspace, { recursive: true });
   await git(workspace, ['init', '--quiet', '--initial-branch=main']);

@@ -11,11 +11,11 @@ import { alternate, costOf, ratioRow, spread, type Row } from '../measure.ts';
 
 const GOAL = 2;
 const FILES = 20_000;
-/** About as many, and as large, as the packages of a project. */
+/** About the number and size of a project's installed packages. */
 const IGNORED = { files: 10_000, bytes: 50_000 } as const;
 const ROUNDS = 5;
 
-/** Laying the tree in which an agent works, against `git worktree add` with `cp -a` of what git ignores. */
+/** Measures the creation of the agent's tree against `git worktree add` plus `cp -a` of the files that git ignores. */
 export async function measureTree(folder: string): Promise<readonly Row[]> {
   const checkout = join(folder, 'checkout');
   await createLargeCheckout(checkout, FILES);

@@ -1,4 +1,7 @@
-/** In the form of REST: a bot's login ends in `[bot]`. A login that ends in `-deleted` stands for an account that does not exist any more. */
+/**
+ * An account as REST shows it: a bot's login ends in `[bot]`. A login that ends in `-deleted` marks an account that no
+ * longer exists.
+ */
 export interface Person {
   readonly login: string;
   readonly type: 'User' | 'Bot';
@@ -9,7 +12,7 @@ export interface Account {
   readonly type: 'User' | 'Bot' | 'Organization' | 'Mannequin';
 }
 
-/** Accounts whose id or kind matters, by login; of others the login says both. */
+/** Accounts with a fixed id or kind, by login; for any other account both are derived from the login. */
 export interface KnownAccounts {
   readonly accounts: Map<string, Account>;
 }
@@ -18,12 +21,12 @@ export function personOf(state: KnownAccounts, login: string): Person {
   return { login, type: accountOf(state, login).type === 'Bot' ? 'Bot' : 'User' };
 }
 
-/** An id that stays the same for a login, unless the state knows better. */
+/** Returns the account of a login; its id is derived from the login unless the state gives one. */
 export function accountOf(state: KnownAccounts, login: string): Account {
   return state.accounts.get(login) ?? { id: checksum(login), type: login.endsWith('[bot]') ? 'Bot' : 'User' };
 }
 
-/** A number that stays the same for a name. */
+/** Returns a number that is always the same for the same name. */
 export function checksum(name: string): number {
   return [...name].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
 }

@@ -1,11 +1,11 @@
-/** What goes wrong with a request that matches, the next `times` times. */
+/** A fault for the next `times` requests that match. */
 interface Fault {
   readonly match: { readonly method?: string; readonly path: RegExp };
   readonly times: number;
   readonly effect: FaultEffect;
 }
 
-/** `answer`, `hang` and `drop` come instead of the operation; `lost` and `cut` after it was carried out. */
+/** `answer`, `hang` and `drop` replace the operation; `lost` and `cut` take effect after it was carried out. */
 export type FaultEffect =
   | {
       readonly kind: 'answer';
@@ -22,13 +22,13 @@ export type FaultEffect =
   /** Closes the connection in the middle of the answer. */
   | { readonly kind: 'cut' };
 
-/** Faults that wait for their requests. */
+/** Faults that wait for matching requests. */
 export interface Faults {
   inject(fault: Fault): void;
 }
 
 export interface FaultQueue extends Faults {
-  /** The effect that this request is to suffer; null for none. Each call uses one of its `times` up. */
+  /** Returns the fault that this request suffers, or null. Each call uses up one of the fault's `times`. */
   take(method: string, path: string): FaultEffect | null;
 }
 

@@ -3,12 +3,12 @@ import { GraphQLError } from 'graphql';
 export interface Slice {
   readonly first?: number | null;
   readonly last?: number | null;
-  /** Cursor: where an entry stands. */
+  /** The cursor, which is the position of an entry. */
   readonly before?: string | null;
   readonly after?: string | null;
 }
 
-/** A part of a list. GitHub wants to know how many, and gives at most 100. */
+/** Returns a slice of a list. GitHub requires `first` or `last` and returns at most 100 entries. */
 export function connection(entries: readonly object[], { first, last, before, after }: Slice): object {
   const size = first ?? last ?? 0;
   if (size < 1 || size > 100)
@@ -41,12 +41,15 @@ function placeOf(cursor: string): number {
   return Number(Buffer.from(cursor, 'base64').toString('utf8').replace('cursor:', ''));
 }
 
-/** GitHub puts the type of an error beside its message; the package would have it under `extensions`. */
+/**
+ * Creates an error in GitHub's form, with the type beside the message; the `graphql` package would put it under
+ * `extensions`.
+ */
 export function failure(type: string, message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { type } });
 }
 
-/** GitHub's instants have no fraction of a second. */
+/** Formats an instant as GitHub does, without a fraction of a second. */
 export function instant(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -6,7 +6,10 @@ import { editComment } from './people.ts';
 import type { Call } from './route.ts';
 import type { StoredComment, StoredEdit, StoredEvent, StoredIssue, StoredPull } from './state.ts';
 
-/** GitHub's GraphQL for one repository: the fields that a run asks for. Those that are functions get their arguments from the query. */
+/**
+ * Creates the root of GitHub's GraphQL for one repository, with the fields that a run queries. A field that is a
+ * function gets its arguments from the query.
+ */
 export function createRoot(call: Call): object {
   const { state, token } = call;
 
@@ -130,7 +133,7 @@ export function createRoot(call: Call): object {
 
   function issueFields(issue: StoredIssue): object {
     const lastEdit = issue.edits.at(-1);
-    // The first change makes GitHub note the first writing as well.
+    // With the first edit, GitHub also records the original version as an edit.
     const written = issue.edits.length === 0 ? [] : [{ by: issue.author, at: issue.createdAt }, ...issue.edits];
     return {
       __typename: isPull(issue.number) ? 'PullRequest' : 'Issue',
@@ -179,7 +182,7 @@ export function createRoot(call: Call): object {
     };
   }
 
-  /** An account that was deleted is nobody; a bot's login has no `[bot]` here. */
+  /** Returns the author of something, or null for a deleted account; in GraphQL a bot's login has no `[bot]`. */
   function actor({ login, type }: Person): object | null {
     if (login.endsWith('-deleted')) return null;
     return {

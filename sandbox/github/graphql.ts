@@ -1,7 +1,10 @@
 import type { Violation } from '../openapi/validator.ts';
 import { type Answer, type Call, text } from './route.ts';
 
-/** GraphQL answers 200, with `errors` beside what data there is. Queries are executed by the `graphql` package on GitHub's schema. */
+/**
+ * Answers a GraphQL query: always with status 200, and with `errors` beside the available data. The `graphql` package
+ * executes queries on GitHub's schema.
+ */
 export async function answerGraphql(call: Call): Promise<Answer> {
   const { graphql, createRoot, schema } = await loadSchema();
   const { query, variables } = call.body;
@@ -33,7 +36,7 @@ function unknownField(name: string): object {
   };
 }
 
-/** What GraphQL answers when its hourly points are used up: 200 all the same. */
+/** GraphQL's answer when its hourly points are used up; the status is still 200. */
 export const graphqlExhausted: Answer = {
   status: 200,
   body: {
@@ -47,10 +50,10 @@ export const graphqlExhausted: Answer = {
   },
 };
 
-/** The judgement of each query so far: a run sends the same few texts again and again. */
+/** The violations of each query so far; a run repeats the same few queries. */
 const judged = new Map<string, Promise<readonly Violation[]>>();
 
-/** Judges a query by GitHub's schema. */
+/** Validates a query against GitHub's schema. */
 export function graphqlViolations(query: string): Promise<readonly Violation[]> {
   const known = judged.get(query) ?? judge(query);
   judged.set(query, known);
@@ -69,7 +72,7 @@ async function judge(query: string): Promise<readonly Violation[]> {
 
 let loaded: ReturnType<typeof load> | undefined;
 
-/** When the first query comes, and once a process: it takes half a second. */
+/** Loads the schema at the first query and once per process, because that takes half a second. */
 function loadSchema(): ReturnType<typeof load> {
   return (loaded ??= load());
 }

@@ -9,13 +9,13 @@ import {
   type StoredIssue,
 } from './state.ts';
 
-/** Who does it, and when. */
+/** The person who acts, and the time. */
 export interface Deed {
   readonly by: string;
   readonly now: number;
 }
 
-/** Nothing happens to a label that is there already, as on the site. */
+/** Adds a label; as on the site, nothing happens if the issue already has it. */
 export function labelIssue(
   state: GitHubState,
   number: number,
@@ -29,7 +29,7 @@ export function labelIssue(
   issue.updatedAt = now;
 }
 
-/** false: the issue has no such label. */
+/** Removes a label; returns false if the issue does not have it. */
 export function unlabelIssue(
   state: GitHubState,
   number: number,
@@ -80,7 +80,7 @@ export function deleteIssue(state: GitHubState, number: number): void {
   takeAway(state, number, { kind: 'deleted' });
 }
 
-/** `to`: `owner/name`; there it has the number `as`. */
+/** Transfers an issue to `to` (`owner/name`), where it gets the number `as`. */
 export function transferIssue(
   state: GitHubState,
   number: number,
@@ -89,7 +89,7 @@ export function transferIssue(
   takeAway(state, number, { kind: 'transferred', to, number: as });
 }
 
-/** Says that the issue waits for another one. */
+/** Records that the issue is blocked by another one. */
 export function blockIssue(state: GitHubState, number: number, by: IssueReference): void {
   issueOf(state, number).blockedBy.push(by);
 }
@@ -102,12 +102,12 @@ export function editComment(state: GitHubState, id: number, { body, by, now }: D
   Object.assign(commentOf(state, id), { body, updatedAt: now, edited: { by: personOf(state, by), at: now } });
 }
 
-/** Hides a comment: spam, outdated, resolved … */
+/** Hides a comment as spam, outdated, resolved etc. */
 export function minimizeComment(state: GitHubState, id: number): void {
   commentOf(state, id).minimized = true;
 }
 
-/** Has a pull request merged as soon as nothing keeps it from that. */
+/** Arms auto-merge: the pull request is merged as soon as nothing blocks it. */
 export function armAutoMerge(state: GitHubState, number: number, { by }: Pick<Deed, 'by'>): void {
   state.autoMerge.set(number, personOf(state, by));
 }

@@ -11,10 +11,13 @@ import type {
   StoredReaction,
 } from './state.ts';
 
-/** What the stand-in stores, in the words of GitHub's REST API. Only what the description demands, and what a client may want to read. */
+/**
+ * Renders the stored data in the form of GitHub's REST API, reduced to what the OpenAPI description requires and what a
+ * client may read.
+ */
 export interface Renderer {
   repository(): object;
-  /** `repository`: `owner/name`; without it, this one. */
+  /** Renders an issue; `repository` is `owner/name` and defaults to this repository. */
   issue(issue: StoredIssue, repository?: string): object;
   comment(comment: StoredComment): object;
   label(label: StoredLabel): object;
@@ -22,18 +25,21 @@ export interface Renderer {
   pull(pull: StoredPull): object;
   pullInList(pull: StoredPull): object;
   person(person: Person): object;
-  /** Somebody's public profile. */
+  /** Renders an account's public profile. */
   user(login: string): object;
-  /** The whole address of an API path. */
+  /** Returns the full URL of an API path. */
   address(path: string): string;
-  /** The whole address of a page of the repository. */
+  /** Returns the full URL of a page of the repository. */
   site(path: string): string;
   cache(cache: StoredCache): object;
   job(job: StoredJob): object;
   rate(): object;
 }
 
-/** `apiUrl`: where the stand-in listens; the addresses for people are its own too, so that nothing points at the real site. */
+/**
+ * Creates a renderer. The stand-in listens at `apiUrl`; the addresses for people point there too, so that none leads to
+ * the real site.
+ */
 export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
   const fullName = `${state.repository.owner}/${state.repository.name}`;
   const api = `${apiUrl}/repos/${fullName}`;
@@ -183,7 +189,7 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
     return state.collaborators.has(person.login) ? 'COLLABORATOR' : 'NONE';
   }
 
-  /** An old Enterprise server says nothing of these. */
+  /** Returns an issue's dependencies and sub-issues; an old Enterprise server omits them. */
   function relations({ blockedBy, subIssues }: StoredIssue): object {
     if (!state.settings.dependenciesKnown) return {};
     const total = subIssues.length;
@@ -386,7 +392,7 @@ const repositoryAddresses = [
   ],
 ];
 
-/** `url` and one `<name>_url` below it for each name. */
+/** Returns `url` and, for each name, one `<name>_url` below it. */
 function addresses(url: string, names: readonly string[]): Record<string, string> {
   return { url, ...Object.fromEntries(names.map((name) => [`${name}_url`, `${url}/${name}`])) };
 }
@@ -407,7 +413,7 @@ function zeros(names: readonly string[]): Record<string, number> {
   return Object.fromEntries(names.map((name) => [name, 0]));
 }
 
-/** GitHub's instants have no fraction of a second. */
+/** Formats an instant as GitHub does, without a fraction of a second. */
 function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -2,10 +2,10 @@ import type { Person } from './accounts.ts';
 import type { Renderer } from './render.ts';
 import type { CacheShelf, GitHubState, Mergeability, StoredPull } from './state.ts';
 
-/** One operation of the stand-in. `needs`: any one of these rights is enough. */
+/** One operation of the stand-in. `needs` lists alternatives: any one of these rights is enough. */
 export interface Route {
   readonly method: string;
-  /** Below `/repos/{owner}/{repo}`, with `:name` for a variable part; '' is the repository itself. */
+  /** The path below `/repos/{owner}/{repo}`, with `:name` for a variable part; '' is the repository itself. */
   readonly path: string;
   readonly needs: readonly Right[];
   readonly answer: (call: Call) => Answer | Promise<Answer>;
@@ -23,7 +23,10 @@ export type Area =
   | 'secrets'
   | 'administration';
 
-/** Who a token stands for. An `app` is GITHUB_TOKEN or another installation's token; without `metadata` it does not see the repository. */
+/**
+ * The identity behind a token. An `app` is GITHUB_TOKEN or another installation's token; without `metadata` it cannot
+ * see the repository.
+ */
 export interface TokenIdentity {
   readonly login: string;
   readonly kind: 'app' | 'user';
@@ -33,40 +36,40 @@ export interface TokenIdentity {
 export interface Call {
   readonly state: GitHubState;
   readonly render: Renderer;
-  /** Below the base path. */
+  /** The path below the base path. */
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The parsed body; {} when there is none. */
+  /** The parsed body, or {} if there is none. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly token: TokenIdentity;
   readonly viewer: Person;
   readonly now: number;
   readonly caches: CacheShelf;
-  /** Tips of the remote's branches by name. */
+  /** Returns the tips of the remote's branches by name. */
   readonly branches: () => Promise<Readonly<Record<string, string>>>;
-  /** A file of the default branch; null: it is not there. */
+  /** Returns a file of the default branch, or null if it does not exist. */
   readonly textOf: (path: string) => Promise<string | null>;
   readonly mergeable: (pull: StoredPull) => Promise<Mergeability>;
-  /** The first parent of a commit; null: it has none. */
+  /** Returns the first parent of a commit, or null if it has none. */
   readonly parentOf: (commit: string) => Promise<string | null>;
-  /** Where logs are kept. */
+  /** The URL of the log storage. */
   readonly logStorage: string;
 }
 
 export interface Answer {
   readonly status: number;
-  /** undefined: no body. */
+  /** The body; undefined for an answer without one. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** There are more pages; the server says so in a Link header. */
+  /** Set when there are more pages; the server then sends a Link header. */
   readonly more?: { readonly next: number; readonly last: number };
 }
 
 export const notFound = refusal(404, 'Not Found');
 export const issuesDisabled = refusal(410, 'Issues has been disabled in this repository.');
 
-/** An answer in the form of GitHub's basic error. */
+/** Returns an answer in the form of GitHub's basic error. */
 export function refusal(status: number, message: string): Answer {
   return { status, body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) } };
 }
@@ -85,10 +88,10 @@ export function invalid(...errors: readonly FieldError[]): Answer {
   };
 }
 
-/** Of an issue's, a pull request's or a comment's body; the description does not give it. */
+/** Maximum length of the body of an issue, a pull request or a comment; the OpenAPI description does not contain it. */
 const MAX_BODY_CHARS = 65_536;
 
-/** The answer to a body that is too long; null when it is not. */
+/** Returns the answer to a body that is too long, or null if it is short enough. */
 export function tooLong(body: unknown, resource: string): Answer | null {
   if (typeof body !== 'string' || [...body].length <= MAX_BODY_CHARS) return null;
   return invalid({
@@ -99,7 +102,7 @@ export function tooLong(body: unknown, resource: string): Answer | null {
   });
 }
 
-/** The page of `items` that the call asks for. */
+/** Returns the page of `items` that the call requests. */
 export function page<T>(call: Call, items: readonly T[], render: (item: T) => object): Answer {
   const size = Math.min(Number(call.query.get('per_page') ?? 30), 100);
   const number = Number(call.query.get('page') ?? 1);

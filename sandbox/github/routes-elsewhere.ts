@@ -1,7 +1,9 @@
 import { type Answer, type Call, notFound } from './route.ts';
 import { strangeIssue } from './state.ts';
 
-/** What is not of the repository: accounts, and issues that were transferred to another one. */
+/**
+ * Answers requests outside the repository: for accounts, and for issues that were transferred to another repository.
+ */
 export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly method: string }): Answer {
   const { method, path, state, render } = call;
   const login = /^\/users\/([^/]+)$/.exec(path)?.[1];

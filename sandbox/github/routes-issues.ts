@@ -23,7 +23,7 @@ import {
   type StoredReaction,
 } from './state.ts';
 
-/** Issues, their comments, labels and reactions. A pull request's comments are an issue's comments. */
+/** Routes of issues, their comments, labels and reactions. A pull request's comments are an issue's comments. */
 export const issueRoutes: readonly Route[] = [
   { method: 'GET', path: '/issues', needs: ['issues=read'], answer: listIssues },
   {
@@ -118,7 +118,7 @@ function withIssue(answer: (issue: StoredIssue, call: Call) => Answer): (call: C
   };
 }
 
-/** GitHub remembers issues that were deleted (410), and leads to those that were transferred. */
+/** Answers for an issue that does not exist: 410 if it was deleted, a redirect if it was transferred, 404 otherwise. */
 function goneOrNever({ state, parameters, render, path }: Call): Answer {
   const number = Number(parameters['number']);
   const gone = state.gone.get(number);
@@ -134,7 +134,10 @@ function goneOrNever({ state, parameters, render, path }: Call): Answer {
   };
 }
 
-/** `pull-requests: write` alone is enough for pull requests, and for nothing else. */
+/**
+ * Restricts a change by the token's rights: `pull-requests: write` alone is enough for pull requests, and for nothing
+ * else.
+ */
 function writable(answer: (issue: StoredIssue, call: Call) => Answer): (issue: StoredIssue, call: Call) => Answer {
   return (issue, call) => {
     const isPull = call.state.pulls.some((pull) => pull.number === issue.number);
@@ -187,7 +190,7 @@ function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: C
   return { status: 200, body: render.issue(issue) };
 }
 
-/** Who cannot be assigned is left out without a word. */
+/** Assigns people; a login that cannot be assigned is silently left out. */
 function assign(issue: StoredIssue, { state, body, render }: Call): Answer {
   const asked = Array.isArray(body['assignees']) ? body['assignees'].map(text) : [];
   issue.assignees.push(...asked.filter((login) => state.collaborators.has(login) && !issue.assignees.includes(login)));
@@ -268,7 +271,9 @@ function listReferences(call: Call, references: readonly IssueReference[]): Answ
   );
 }
 
-/** Of another repository's issue no more is known than the reference says. */
+/**
+ * Finds the issue behind a reference; for an issue of another repository, only the content of the reference is known.
+ */
 function resolve(
   { issues, repository }: GitHubState,
   reference: IssueReference,
@@ -287,7 +292,7 @@ function listReactions(call: Call, on: StoredReaction['on']): Answer {
   );
 }
 
-/** A person's second reaction of the same kind is the first one again: 200 instead of 201. */
+/** Adds a reaction; if the account already gave the same one, it is returned with 200 instead of 201. */
 function react({ state, body, render, viewer, now }: Call, on: StoredReaction['on']): Answer {
   const thread = on.kind === 'issue' ? on.number : state.comments.find(({ id }) => id === on.id)?.issue;
   if (state.issues.some(({ number, locked }) => number === thread && locked))

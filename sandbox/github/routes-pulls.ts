@@ -52,7 +52,10 @@ async function listPulls(call: Call): Promise<Answer> {
   return page(call, ascending ? found : found.reverse(), render.pullInList);
 }
 
-/** In GitHub's order: may this token open one at all, do both branches exist, is there one already, is there anything to merge. */
+/**
+ * Opens a pull request. Checks in GitHub's order: the token's right to open one, both branches, an existing pull
+ * request, and anything to merge.
+ */
 async function createPull(call: Call): Promise<Answer> {
   const { state, body, token, render, viewer, now } = call;
   if (token.kind === 'app' && token.login === 'github-actions[bot]' && !state.settings.actionsMayOpenPullRequests) {
@@ -119,10 +122,10 @@ function updatePull({ pull, issue }: Found, { body, render, now }: Call): Answer
   return { status: 200, body: render.pull(pull) };
 }
 
-/** One that cannot review keeps the others from being asked, too. */
+/** Requests reviews; one login that cannot review makes GitHub refuse the whole request. */
 function requestReview({ pull, issue }: Found, { state, body, render }: Call): Answer {
   const asked = names(body['reviewers']);
-  // GitHub says more; its description promises no words.
+  // GitHub's message is longer; its OpenAPI description does not specify a text.
   if (asked.some((login) => login === issue.author.login || !state.collaborators.has(login))) return { status: 422 };
   const teams = names(body['team_reviewers']).map((slug) => `team:${slug}`);
   pull.reviewers.push(...[...asked, ...teams].filter((name) => !pull.reviewers.includes(name)));
@@ -133,7 +136,7 @@ function names(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(text) : [];
 }
 
-/** An open pull request shows the tip of its branch; an ended one what it had when it ended. */
+/** Updates the heads of open pull requests to the tips of their branches; a closed pull request keeps its last head. */
 async function followBranches(call: Call): Promise<void> {
   const branches = await call.branches();
   for (const pull of call.state.pulls) {

@@ -1,7 +1,7 @@
 import { type Answer, type Call, notFound, page, type Route } from './route.ts';
 import type { StoredCache } from './state.ts';
 
-/** The repository itself, its collaborators and its Actions caches. */
+/** Routes of the repository itself, its collaborators and its Actions caches. */
 export const repositoryRoutes: readonly Route[] = [
   {
     method: 'GET',
@@ -16,7 +16,10 @@ export const repositoryRoutes: readonly Route[] = [
   { method: 'DELETE', path: '/actions/caches/:id', needs: ['actions=write'], answer: deleteCache },
 ];
 
-/** Everybody may read a public repository; a login that ends in `-deleted` stands for an account that does not exist. */
+/**
+ * Answers with an account's permission: anyone may read a public repository; a login that ends in `-deleted` does not
+ * exist.
+ */
 function permission({ state, parameters, render }: Call): Answer {
   const login = parameters['login'] ?? '';
   if (login.endsWith('-deleted')) return notFound;
@@ -43,7 +46,7 @@ function listJobs(call: Call): Answer {
 
 function listCaches(call: Call): Answer {
   const found = matching(call, (cache, key) => cache.key.startsWith(key));
-  // Nobody's restore is counted here, so that the default, the last access, is the creation as well.
+  // Restores are not counted here, so the default order, by last access, equals the order by creation.
   const measure = (cache: StoredCache) =>
     call.query.get('sort') === 'size_in_bytes' ? cache.sizeInBytes : cache.createdAt;
   const ascending = found.toSorted((left, right) => measure(left) - measure(right) || left.id - right.id);

@@ -1,7 +1,7 @@
 import { type Answer, type Call, notFound, page, refusal, type Route } from './route.ts';
 import { sameName } from './state.ts';
 
-/** How people set the repository up, as far as a token may look. */
+/** Routes of the repository's settings, as far as a token may read them. */
 export const settingRoutes: readonly Route[] = [
   { method: 'GET', path: '/labels/:name', needs: ['issues=read', 'pull_requests=read'], answer: label },
   { method: 'GET', path: '/actions/permissions/workflow', needs: ['administration=read'], answer: workflowPermissions },

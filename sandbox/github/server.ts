@@ -25,43 +25,46 @@ import {
 
 export interface GitHubOptions {
   readonly repository: GitHubState['repository'];
-  /** Tips of the git remote's branches by name. */
+  /** Returns the tips of the git remote's branches by name. */
   readonly branches: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   readonly tokens: Readonly<Record<string, TokenIdentity>>;
-  /** A file of the default branch; null: it is not there. Without it there is none. */
+  /** Returns a file of the default branch, or null if it does not exist; by default no file exists. */
   readonly textOf?: (path: string) => Promise<string | null>;
-  /** Whether a pull request can be merged, where the state does not say; without it, it can. */
+  /** Returns whether a pull request can be merged, if the state does not say; by default it can. */
   readonly mergeable?: (pull: StoredPull) => Promise<Mergeability>;
-  /** The first parent of a commit, where the state does not say; without it, it has none. */
+  /** Returns the first parent of a commit, if the state does not say; by default it has none. */
   readonly parentOf?: (commit: string) => Promise<string | null>;
-  /** A cache service's; without one the state's own list. */
+  /** The caches of a cache service; defaults to the state's own list. */
   readonly caches?: CacheShelf;
-  /** Where an Enterprise server has its REST API; GraphQL is at `/api/graphql` then. */
+  /** The base path of REST on an Enterprise server; GraphQL is then at `/api/graphql`. */
   readonly basePath?: '/api/v3';
   readonly now: () => number;
 }
 
 interface RecordedRequest {
   readonly method: string;
-  /** Below the base path. */
+  /** The path below the base path. */
   readonly path: string;
   readonly query: string;
   readonly body: unknown;
-  /** Login of the token; null for a token that is not known. */
+  /** The login of the token, or null for an unknown token. */
   readonly login: string | null;
 }
 
 export interface GitHub extends AsyncDisposable {
   readonly url: string;
   readonly state: GitHubState;
-  /** What GitHub's own description forbids in a request, or in an answer of the stand-in itself (injected faults aside). */
+  /** Violations of GitHub's own description by requests, and by the stand-in's answers (injected faults aside). */
   readonly violations: readonly Violation[];
   readonly requests: readonly RecordedRequest[];
   readonly faults: Faults;
   readonly logStorage: LogStorage;
 }
 
-/** GitHub's REST API for one repository, and what a run asks of GraphQL, on loopback: stateful, and judged on both sides by GitHub's OpenAPI description and its GraphQL schema. */
+/**
+ * Starts GitHub's REST API for one repository, and the GraphQL that a run uses, on loopback. It is stateful; requests
+ * and answers are validated against GitHub's OpenAPI description and GraphQL schema.
+ */
 export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   const state = createState(options.repository, options.now());
   const logStorage = await startLogStorage(state);
@@ -157,14 +160,14 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     if (!`${path}/`.toLowerCase().startsWith(`${repository}/`.toLowerCase()))
       return answerElsewhere({ ...call, method });
     const found = findRoute(method, path, repository);
-    // GitHub hides what a token may not see at all.
+    // GitHub answers 404 for anything that a token may not see.
     if (found === null || token.permissions.metadata === undefined) return notFound;
     return mayDo(token, found.route)
       ? found.route.answer({ ...call, parameters: found.parameters })
       : refusal(403, `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`);
   }
 
-  /** Uses up one request of what is left. */
+  /** Uses up one request of the rate limit; returns false if none is left. */
   function isWithinRate(rate: Rate): boolean {
     if (options.now() >= rate.resetAt)
       Object.assign(rate, { remaining: rate.limit, resetAt: options.now() + 3_600_000 });
@@ -182,7 +185,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     ];
   }
 
-  /** What is not below the base path stays as it is, and is no operation. */
+  /** Removes the base path; a path outside it is returned unchanged and matches no operation. */
   function belowBase(pathname: string): string {
     if (basePath === '') return pathname;
     if (pathname === '/api/graphql') return '/graphql';
@@ -218,7 +221,7 @@ function findRoute(
   return null;
 }
 
-/** `write` includes `read`. */
+/** Tells whether the token has a right that the route needs; `write` includes `read`. */
 function mayDo(token: TokenIdentity, route: Route): boolean {
   return route.needs.some((right) => {
     const [area, level] = right.split('=') as [keyof TokenIdentity['permissions'], string];
@@ -226,7 +229,7 @@ function mayDo(token: TokenIdentity, route: Route): boolean {
   });
 }
 
-/** Whether the fault took the operation's place. */
+/** Applies a fault that replaces the operation; returns false for any other fault. */
 function suffersBefore(fault: FaultEffect, outgoing: ServerResponse): boolean {
   if (fault.kind === 'answer') send(outgoing, fault);
   if (fault.kind === 'drop') outgoing.destroy();
@@ -238,7 +241,7 @@ function send(
   answer: { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> },
 ): void {
   outgoing.statusCode = answer.status;
-  // An injected text is sent as it is: a proxy's error page, or JSON that stops halfway.
+  // An injected text is sent unchanged, such as a proxy's error page or truncated JSON.
   const isText = typeof answer.body === 'string';
   outgoing.setHeader('content-type', isText ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8');
   for (const [name, value] of Object.entries(answer.headers ?? {})) outgoing.setHeader(name, value);
@@ -262,7 +265,10 @@ function linkHeader(address: URL, { next, last }: NonNullable<Answer['more']>): 
   return [link(next, 'next'), link(last, 'last')].join(', ');
 }
 
-/** The parsed body; undefined when there is none. Text that is no JSON comes back as text, for the validator to object to. */
+/**
+ * Returns the parsed body, or undefined if there is none. Invalid JSON is returned as text, for the validator to
+ * reject.
+ */
 async function readBody(incoming: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);

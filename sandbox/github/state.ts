@@ -1,14 +1,19 @@
 import { type KnownAccounts, type Person, personOf } from './accounts.ts';
 import type { StoredReview, StoredStatus, StoredSuite, StoredThread } from './feedback/stored.ts';
 
-/** Everything that the GitHub stand-in remembers. Tests and the sandbox read it, and change it as people would. Instants in ms. */
+/**
+ * The whole state of the GitHub stand-in. Tests and the testbed read it, and change it as people would. Instants in ms.
+ */
 export interface GitHubState extends KnownAccounts {
   readonly repository: { readonly owner: string; readonly name: string; readonly defaultBranch: string };
   readonly settings: Settings;
-  /** Budget of REST, and the other one of GraphQL. */
+  /** The budget of REST and the separate one of GraphQL. */
   readonly rate: Rate;
   readonly graphqlRate: Rate;
-  /** Permission by login; who is not named has none. Role names of GitHub: admin, maintain, write, triage, read, or an own one. */
+  /**
+   * Permissions by login; other logins have none. Role names are GitHub's: admin, maintain, write, triage, read, or a
+   * custom one.
+   */
   readonly collaborators: Map<string, { readonly permission: 'admin' | 'write' | 'read'; readonly roleName: string }>;
   readonly labels: StoredLabel[];
   /** Pull requests are issues too: each has an entry here and one of the same number in `pulls`. */
@@ -20,20 +25,20 @@ export interface GitHubState extends KnownAccounts {
   readonly reviews: StoredReview[];
   readonly threads: StoredThread[];
   readonly suites: StoredSuite[];
-  /** Oldest first; the newest of a context counts. */
+  /** The statuses, oldest first; the newest of each context counts. */
   readonly statuses: StoredStatus[];
-  /** Whether a pull request can be merged, by number; what is not named is found out. */
+  /** Mergeability of pull requests by number; for others it is determined from the branches. */
   readonly mergeable: Map<number, Mergeability>;
-  /** Pull requests that are merged once nothing keeps them from it, by number, with who armed them. */
+  /** Pull requests with auto-merge armed, by number, with the person who armed it. */
   readonly autoMerge: Map<number, Person>;
   /** Pull requests in the merge queue, by number. */
   readonly mergeQueue: Set<number>;
-  /** The first parent of a commit, by its id; what is not named is found out. */
+  /** First parents of commits, by commit id; for others they are looked up. */
   readonly parents: Map<string, string>;
   readonly reactions: StoredReaction[];
   /** Jobs of workflow runs. */
   readonly jobs: StoredJob[];
-  /** Unless a cache service keeps them. */
+  /** The Actions caches, unless a cache service keeps them. */
   readonly caches: StoredCache[];
   readonly setUp: SetUp;
   nextId: number;
@@ -41,33 +46,33 @@ export interface GitHubState extends KnownAccounts {
 
 export type Mergeability = 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
 
-/** The switches of a repository that change what the API answers. */
+/** Repository switches that change the API's answers. */
 interface Settings {
   /** "Allow GitHub Actions to create and approve pull requests". */
   actionsMayOpenPullRequests: boolean;
   issuesEnabled: boolean;
   draftsSupported: boolean;
-  /** Whether the server knows issue dependencies and sub-issues at all; an old Enterprise server does not. */
+  /** False on an old Enterprise server, which does not know issue dependencies and sub-issues. */
   dependenciesKnown: boolean;
-  /** How many approvals the base branch's rules ask for; 0: there is no such rule. */
+  /** Number of approvals that the base branch's rules require; 0 without such a rule. */
   requiredApprovals: number;
-  /** Fields of GraphQL that the server does not know; an old Enterprise server lacks some. */
+  /** GraphQL fields that the server does not know; an old Enterprise server lacks some. */
   readonly unknownFields: string[];
 }
 
-/** What people set a repository up with. */
+/** The settings that people make in a repository. */
 interface SetUp {
-  /** Whether a workflow without `permissions` may write. */
+  /** True if a workflow without `permissions` gets a token that may write. */
   workflowsWrite: boolean;
-  /** Names. */
+  /** The names of the secrets. */
   readonly secrets: string[];
   readonly organizationSecrets: string[];
   readonly workflows: { readonly path: string; state: 'active' | 'disabled_inactivity' | 'disabled_manually' }[];
-  /** Rules of rulesets, which hold for all branches here. */
-  /** `branch`: the only one that the rule applies to. */
+  /** Rules of rulesets; without `branch` they apply to all branches. */
+  /** The only branch that the rule applies to. */
   readonly rules: { readonly type: string; readonly ruleset: number; readonly branch?: string }[];
   readonly pushRulesets: { readonly id: number; readonly name: string }[];
-  /** Classic protections by branch, as GitHub answers. */
+  /** Classic branch protections by branch, in the form of GitHub's answer. */
   readonly protections: Map<string, object>;
 }
 
@@ -88,7 +93,7 @@ export interface StoredLabel {
   readonly description: string;
 }
 
-/** What the timeline of an issue shows of `by`. */
+/** An event of an issue's timeline, caused by `by`. */
 export type StoredEvent = { readonly by: Person; readonly at: number } & (
   | { readonly kind: 'labeled' | 'unlabeled'; readonly label: string }
   | { readonly kind: 'renamed'; readonly from: string; readonly to: string }
@@ -100,7 +105,10 @@ export interface StoredEdit {
   readonly at: number;
 }
 
-/** An issue of this repository, or with `repository` (`owner/name`) of another one, which has no more than a state. */
+/**
+ * An issue of this repository or, if `repository` (`owner/name`) is set, of another one, of which only the state is
+ * known.
+ */
 export type IssueReference =
   | { readonly number: number }
   | { readonly number: number; readonly repository: string; readonly state: 'open' | 'closed' };
@@ -118,7 +126,7 @@ export interface StoredIssue {
   readonly assignees: string[];
   updatedAt: number;
   closedAt: number | null;
-  /** Oldest first, as `edits`: changes of the body. */
+  /** The events, oldest first like `edits`, which are the changes of the body. */
   readonly events: StoredEvent[];
   readonly edits: StoredEdit[];
   readonly blockedBy: IssueReference[];
@@ -129,16 +137,16 @@ export interface StoredPull {
   readonly id: number;
   readonly number: number;
   readonly head: string;
-  /** Owner of the fork that the head is in; null: this repository. */
+  /** Owner of the fork that contains the head, or null for this repository. */
   readonly fork: string | null;
   readonly maintainerCanModify: boolean;
   base: string;
   draft: boolean;
-  /** Follows the branch while the pull request is open. */
+  /** The head commit, which follows the branch while the pull request is open. */
   headSha: string;
   baseSha: string;
   mergedAt: number | null;
-  /** Logins and `team:SLUG` whose review was asked for. */
+  /** Requested reviewers: logins and `team:SLUG`. */
   readonly reviewers: string[];
 }
 
@@ -149,7 +157,7 @@ export interface StoredComment {
   readonly createdAt: number;
   body: string;
   updatedAt: number;
-  /** The last change by a person or a token; null: none. */
+  /** The last edit by a person or a token, or null if there was none. */
   edited: StoredEdit | null;
   minimized: boolean;
 }
@@ -169,7 +177,7 @@ export interface StoredJob {
   readonly name: string;
   readonly runnerName: string;
   readonly startedAt: number;
-  /** Null: it runs. */
+  /** The time of completion, or null while it runs. */
   completedAt: number | null;
   readonly steps: readonly StoredStep[];
 }
@@ -188,7 +196,7 @@ export interface StoredCache {
   readonly createdAt: number;
 }
 
-/** Where the repository's Actions caches are kept. */
+/** The list of the repository's Actions caches. */
 export interface CacheShelf {
   list(): readonly StoredCache[];
   remove(cache: StoredCache): void;
@@ -205,7 +213,7 @@ export function createState(repository: GitHubState['repository'], now: number):
       ...{ actionsMayOpenPullRequests: true, issuesEnabled: true, draftsSupported: true, dependenciesKnown: true },
       ...{ requiredApprovals: 0, unknownFields: [] },
     },
-    // 1,000 an hour is GITHUB_TOKEN's limit in one repository.
+    // GITHUB_TOKEN's limit is 1,000 requests an hour per repository.
     rate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },
     graphqlRate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },
     accounts: new Map(),
@@ -240,8 +248,8 @@ export function createState(repository: GitHubState['repository'], now: number):
 }
 
 /**
- * Opens an issue as `author` would on the site. Its labels are put on at once by `labelledBy`; unless that is given, by
- * the author if they may write, and by the owner if not.
+ * Opens an issue as `author` would on the site. `labelledBy` adds its labels at once; the default is the author, or the
+ * owner if the author may not write.
  */
 export function addIssue(
   state: GitHubState,
@@ -265,7 +273,7 @@ export function addIssue(
   return added;
 }
 
-/** An open issue, or the part of a pull request that is one. */
+/** Creates an open issue, or the part of a pull request that is an issue. */
 export function newIssue(
   state: GitHubState,
   { title, body, author }: Pick<StoredIssue, 'title' | 'body' | 'author'>,
@@ -285,7 +293,7 @@ export function newIssue(
   return added;
 }
 
-/** An issue of another repository, of which the stand-in knows next to nothing. */
+/** Creates an issue of another repository, of which the stand-in knows only a few fields. */
 export function strangeIssue({
   number,
   state,
@@ -342,7 +350,10 @@ export function addComment(
   return added;
 }
 
-/** Ends an open pull request as the owner would; moving the base branch is the git remote's matter. A merge closes the issues that the body says it closes. */
+/**
+ * Closes or merges an open pull request as the owner would; the git remote moves the base branch. A merge closes the
+ * issues that the body names with a closing keyword.
+ */
 export function closePull(
   state: GitHubState,
   number: number,
@@ -366,7 +377,7 @@ export function closePull(
   }
 }
 
-/** GitHub makes a label when it is first used. Names are compared without case. */
+/** Returns the label, and creates it at its first use as GitHub does. Names are compared without case. */
 export function ensureLabel(state: GitHubState, name: string): StoredLabel {
   const known = state.labels.find((label) => sameName(label.name, name));
   if (known !== undefined) return known;
@@ -379,7 +390,7 @@ export function sameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
 
-/** A job that runs, in the step that uses the action. Returns it. */
+/** Starts a job that is in the step with the action, and returns it. */
 export function startJob(
   state: GitHubState,
   job: Pick<StoredJob, 'runId' | 'runAttempt' | 'runnerName'>,
@@ -400,7 +411,7 @@ export function newId(state: GitHubState): number {
   return state.nextId++;
 }
 
-/** Issues and pull requests are counted together, and no number is given twice. */
+/** Returns the next number. Issues and pull requests share one sequence, and no number is used twice. */
 function nextNumber(state: GitHubState): number {
   return Math.max(0, ...state.issues.map((issue) => issue.number), ...state.gone.keys()) + 1;
 }

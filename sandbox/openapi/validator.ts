@@ -2,15 +2,18 @@ import { readFileSync } from 'node:fs';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 
-/** One thing that GitHub's own description forbids. `where` names the side and the operation. */
+/** One violation of GitHub's own description. `where` names the side and the operation. */
 export interface Violation {
   readonly where: string;
   readonly problem: string;
 }
 
-/** Judges both sides of a conversation by GitHub's OpenAPI description (`github.json`, made by scripts/extract-openapi.ts). */
+/**
+ * Validates requests and answers against GitHub's OpenAPI description (`github.json`, made by
+ * scripts/extract-openapi.ts).
+ */
 export interface Validator {
-  /** `path` without the query; `body` is the parsed JSON, undefined when there is none. */
+  /** Validates a request: `path` without the query, `body` as parsed JSON, or undefined if there is none. */
   request(
     method: string,
     path: string,
@@ -23,7 +26,9 @@ export interface Validator {
   ): readonly Violation[];
 }
 
-/** Made once a process: every stand-in would compile the same schemas again, at a tenth of a second for a scene. */
+/**
+ * The validator is created once per process: compiling the schemas again would cost each stand-in a tenth of a second.
+ */
 let made: Validator | null = null;
 
 export function openapiValidator(): Validator {
@@ -58,10 +63,10 @@ function createValidator(): Validator {
     },
     response(method, path, { status, body }) {
       const route = routeOf(method, path);
-      // What is no operation was reported for the request; any answer to it is as good as another.
+      // An unknown operation was already reported with the request, so its answer is not validated.
       if (route === undefined) return [];
       const where = `response ${route.name} ${String(status)}`;
-      // null says that there is no body, which is not to be taken for a status that is missing.
+      // null means an answer without a body; a missing key means an unknown status.
       const schemas: Operation['responses'] = { ...answersOfAnyOperation, ...route.operation.responses };
       const schema = schemas[status];
       if (schema === undefined) return [{ where, problem: 'is not a documented status' }];
@@ -71,7 +76,7 @@ function createValidator(): Validator {
   };
 }
 
-/** Statuses that the description names for few operations and GitHub gives for all. */
+/** Statuses that the description lists for few operations, although GitHub returns them for all. */
 const answersOfAnyOperation: Readonly<Record<number, Schema>> = {
   301: { $ref: '#/$defs/basic-error' },
   401: { $ref: '#/$defs/basic-error' },
@@ -108,7 +113,10 @@ function createRoute(name: string, operation: Operation): Route {
   return { name, method, pattern: new RegExp(`^${pattern}$`), operation };
 }
 
-/** Compiles each schema once, at its first use. Parameters are text, so their types are read from it; bodies are taken literally. */
+/**
+ * Compiles each schema at its first use. Parameters are text and are coerced to the schema's types; bodies are taken
+ * literally.
+ */
 function createCheck({ $defs }: Description) {
   const create = (coerceTypes: boolean) => {
     const ajv = new Ajv({
@@ -134,7 +142,10 @@ function createCheck({ $defs }: Description) {
   return { text: create(true), json: create(false) };
 }
 
-/** An operation's schema stands outside the document that its references point into. */
+/**
+ * Makes the references of a schema absolute: an operation's schema is compiled outside the document that they point
+ * into.
+ */
 function absolute(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', () => '"github#/$defs/')) as Schema;
 }

@@ -6,14 +6,14 @@ import { SETUP_PATHS } from '../../src/core/setup/files.ts';
 import { parseYaml } from '../../src/yaml/parse.ts';
 import { git, SAMPLE_ENVIRONMENT } from '../git.ts';
 
-/** A person's repository that can be tried; nothing is ever written to it. */
+/** A person's repository to try the action on. It is only read. */
 export interface OwnRepository {
-  /** Its top folder. */
+  /** The top folder of the repository. */
   readonly folder: string;
-  /** The branch that is checked out; empty: none is. */
+  /** The checked-out branch, or an empty string if HEAD is detached. */
   readonly branch: string;
   readonly commit: string;
-  /** Files of the set-up that differ from HEAD, or are not in it. */
+  /** Files of the set-up that differ from HEAD or are missing there. */
   readonly uncommitted: readonly string[];
 }
 
@@ -23,17 +23,17 @@ export interface OwnWorkflow {
   readonly text: string;
 }
 
-/** What keeps a repository from being tried, as a sentence. */
+/** The reason why a repository cannot be tried, as a sentence. */
 export class NotPlayable extends Error {
   override readonly name = 'NotPlayable';
 }
 
-/** What `ralph init` writes, and every workflow: tried as they are in the work tree. */
+/** The files of `ralph init` and all workflows; they are tried as they are in the work tree. */
 const SET_UP = [...Object.values(SETUP_PATHS), ':(glob).github/workflows/*.yml', ':(glob).github/workflows/*.yaml'];
 const WORKFLOWS = '.github/workflows';
 const USES_ACTION = /^\s*(?:-\s+)?uses:\s*['"]?[^/\s'"]+\/ralph-action@/m;
 
-/** Opens the repository that `folder` is in; throws NotPlayable. */
+/** Opens the repository that contains `folder`; throws NotPlayable. */
 export async function openRepository(folder: string): Promise<OwnRepository> {
   const shown = JSON.stringify(folder);
   if (!existsSync(folder)) throw new NotPlayable(`${shown} does not exist.`);
@@ -53,13 +53,15 @@ export async function openRepository(folder: string): Promise<OwnRepository> {
   return { folder: top, branch, commit, uncommitted: `${changed}${added}`.split('\0').filter(Boolean) };
 }
 
-/** Makes `main` of a bare repository what `copyHead` says, and so the branch that a person has, which a workflow may name. */
+/**
+ * Copies the repository's HEAD to `main` of a bare repository, and to the person's branch, which a workflow may name.
+ */
 export async function copyRepository(repository: OwnRepository, bare: string): Promise<void> {
   await copyHead(repository, bare);
   if (repository.branch !== '') await git(bare, ['update-ref', `refs/heads/${repository.branch}`, 'main']);
 }
 
-/** HEAD of a person's repository, with one more commit for what of the set-up is not committed. */
+/** Copies HEAD of a person's repository and adds one commit with the uncommitted files of the set-up. */
 async function copyHead({ folder, uncommitted }: OwnRepository, bare: string): Promise<void> {
   await git(bare, ['fetch', '--quiet', '--no-tags', folder, '+HEAD:refs/heads/main'], { env: ownEnvironment() });
   if (uncommitted.length === 0) return;
@@ -73,7 +75,7 @@ async function copyHead({ folder, uncommitted }: OwnRepository, bare: string): P
   await git(bare, ['update-ref', 'refs/heads/main', commit]);
 }
 
-/** The workflows of `main` that use the action, `ralph.yml` first; throws NotPlayable when there are none. */
+/** Returns the workflows of `main` that use the action, `ralph.yml` first; throws NotPlayable if there are none. */
 export async function readWorkflows(bare: string): Promise<readonly [OwnWorkflow, ...OwnWorkflow[]]> {
   const listed = await git(bare, ['ls-tree', '-z', '--name-only', 'main', `${WORKFLOWS}/`]);
   const paths = listed.split('\0').filter((path) => /\.ya?ml$/.test(path));
@@ -96,7 +98,10 @@ function own(folder: string, args: readonly string[]): Promise<string> {
   return git(folder, ['--no-optional-locks', ...args], { env: ownEnvironment() });
 }
 
-/** A person's own settings, which say whose repositories git may read, without what points git elsewhere. */
+/**
+ * Returns the person's environment, which decides whose repositories git may read, without the variables that point git
+ * to another repository.
+ */
 function ownEnvironment(): Record<string, string> {
   const isKept = (name: string): boolean => !/^GIT_(?!CONFIG)/.test(name);
   const kept = Object.entries(process.env).flatMap(([name, value]) =>
@@ -106,7 +111,7 @@ function ownEnvironment(): Record<string, string> {
   return Object.fromEntries([...kept, ...sample]);
 }
 
-/** What git said, without the command. */
+/** Returns git's message without the command. */
 function lastWords(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
   return said.replace(/^git .*? ended with \d+: /, '').trim();

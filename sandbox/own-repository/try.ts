@@ -9,26 +9,26 @@ import { endOfRun, playWorkflow } from '../workflow/play.ts';
 import { parseWorkflow, usesAction } from '../workflow/workflow.ts';
 import { copyRepository, NotPlayable, openRepository, readWorkflows } from './repository.ts';
 
-/** What a person asks for. */
+/** The options of a trial. */
 export interface Trial {
-  /** In a checkout of theirs. */
+  /** A folder in the person's checkout. */
   readonly folder: string;
-  /** Whether the project's own steps and `verify` run on this machine. */
+  /** `run` runs the project's own steps and `verify` on this machine; `leave` skips them. */
   readonly commands: 'run' | 'leave';
-  /** Where what came of it is left; null: nowhere. */
+  /** The folder for the results, or null to keep none. */
   readonly out: string | null;
-  /** What stands in for the agent, where it is not the scripted one as it is. */
+  /** The stand-in for the agent; defaults to the scripted agent. */
   readonly standIn?: Performance['standIn'];
   readonly print: (line: string) => void;
 }
 
-/** One event, and what came of it. */
+/** One event and its result. */
 export interface TriedEvent {
   readonly event: string;
-  /** `none`: the workflow does not name the event. */
+  /** The result; `none` if the workflow does not name the event. */
   readonly end: 'good' | 'bad' | 'none';
   readonly says: string;
-  /** Steps that were not played. */
+  /** The steps that were not played. */
   readonly left: readonly string[];
 }
 
@@ -66,14 +66,14 @@ export async function tryRepository(trial: Trial): Promise<readonly TriedEvent[]
   }
 }
 
-/** Makes the folder; what a person has in it is never replaced. */
+/** Creates the folder; never replaces a person's files in it. */
 async function openOutput(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0)
     throw new NotPlayable(`${JSON.stringify(folder)} is not empty: name another folder with --out.`);
 }
 
-/** Whether every event that the workflow names came to a good end, and it names one. */
+/** True if every event that the workflow names ended well, and it names at least one. */
 export function isGood(tried: readonly TriedEvent[]): boolean {
   return tried.every(({ end }) => end !== 'bad') && tried.some(({ end }) => end === 'good');
 }
@@ -141,7 +141,7 @@ async function playAll(sandbox: Sandbox, text: string, trial: Trial): Promise<re
   return tried;
 }
 
-/** `unplayable`: GitHub may know what the sandbox does not. */
+/** `unplayable` means that the testbed cannot play the workflow, although GitHub may be able to. */
 type Came = ReturnType<typeof endOfRun> | { readonly kind: 'unplayable'; readonly why: string };
 
 function endOf(played: Came): Pick<TriedEvent, 'end' | 'says'> {
@@ -169,7 +169,7 @@ function endOf(played: Came): Pick<TriedEvent, 'end' | 'says'> {
   }
 }
 
-/** A good end is a line; a bad one shows the end of the log. */
+/** Returns one line for a good end, and the end of the log for a bad one. */
 function linesOf({ event, end, says }: TriedEvent, played: Came): readonly string[] {
   const mark = { good: '✓', bad: '✗', none: '–' }[end];
   const line = `${mark} ${event.padEnd(26)}  ${says}`;
@@ -185,7 +185,7 @@ function linesOf({ event, end, says }: TriedEvent, played: Came): readonly strin
 }
 
 const LOG_LINES = 15;
-/** Commands to the runner; the annotation of a failure says what the log has said. */
+/** Commands to the runner that are not shown; the annotation of a failure repeats the log. */
 const NOISE = /^::(?:add-mask::|debug::|error::Failed: )/;
 
 function leftOf(played: Came): readonly string[] {
@@ -204,7 +204,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A value without an expression; null: there is none, or it is one. */
+/** Returns a literal value, or null for an expression or a missing value. */
 function plain(value: string | undefined): string | null {
   return value === undefined || value === '' || value.includes('${{') ? null : value;
 }
@@ -214,7 +214,7 @@ function firstLine(text: string): string {
   return more.length === 0 ? first : `${first} …`;
 }
 
-/** Removes `folder` also when a person ends the program, however often they say so. */
+/** Removes `folder` when a person stops the program, even if they press Ctrl+C several times. */
 function stopCleanly(folder: string): { readonly forget: () => void } {
   let isEnding = false;
   const end = (): void => {

@@ -11,7 +11,10 @@ const frameHeaders = Buffer.concat(
   ),
 );
 
-/** One event as Amazon frames it: lengths, their checksum, headers, JSON with the event in base64, checksum of all. */
+/**
+ * Encodes one event in Amazon's framing: lengths, their checksum, headers, JSON with the event in base64, checksum of
+ * the whole frame.
+ */
 export function eventFrame(event: object): Buffer {
   const payload = Buffer.from(
     JSON.stringify({ bytes: Buffer.from(JSON.stringify(event)).toString('base64'), p: 'abc' }),

@@ -3,7 +3,7 @@ import type { Answer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } fro
 import type { Conversation, StepError } from './step.ts';
 import { folderIn } from './tools.ts';
 
-/** Anthropic Messages: its own, Amazon Bedrock's, Google Vertex's. */
+/** The Anthropic Messages API, as Anthropic, Amazon Bedrock and Google Vertex offer it. */
 export const anthropic: Dialect = {
   name: 'anthropic',
   path: /^(?:\/v1\/messages|\/model\/[^/]+\/invoke(?:-with-response-stream)?|\/.*:(?:streamR|r)awPredict)$/,
@@ -11,7 +11,7 @@ export const anthropic: Dialect = {
     const body: MessageBody = given;
     return {
       conversation: conversationOf(body),
-      // A key is tried without tools, and that is a step.
+      // The test of a key offers no tools, but it does use a step.
       isSide: false,
       tools: (body.tools ?? []).map(toolOf),
       folder: folderIn(JSON.stringify(body.system ?? '')),

@@ -1,23 +1,23 @@
 import type { Conversation, ErrorStep, StepError } from './step.ts';
 
-/** How one provider's API is spoken. */
+/** The API of one provider: how requests are read and answers are written. */
 export interface Dialect {
   readonly name: 'anthropic' | 'openai-responses' | 'openai-chat' | 'gemini';
-  /** Paths at which it is asked for an answer. */
+  /** Paths of requests for an answer. */
   readonly path: RegExp;
-  /** Reads a request at such a path; what asks for something else than an answer gets its body at once. */
+  /** Reads a request at such a path; returns a body at once for a request that does not ask for an answer. */
   read(path: string, body: object): Exchange | { readonly body: object };
 }
 
-/** A request for an answer, and how it is answered. */
+/** A request for an answer, and the form of its answer. */
 export interface Exchange {
   readonly conversation: Conversation;
-  /** Asked on the side, e.g. for a title: takes no step. */
+  /** Set for a side request, such as for a title; it uses no step. */
   readonly isSide: boolean;
   readonly tools: readonly OfferedTool[];
-  /** The folder that the CLI says it works in; null: it does not say. */
+  /** The CLI's working folder as its request names it, or null if it does not. */
   readonly folder: string | null;
-  /** How the answer is sent: as a whole, as server-sent events, or as Amazon frames them. */
+  /** The form of the answer: one body, server-sent events, or Amazon's frames. */
   readonly form: 'whole' | 'events' | 'frames';
   whole(answer: Answer): object;
   stream(answer: Answer): Stream;
@@ -28,13 +28,13 @@ export interface Exchange {
 /** A tool that a request offers. */
 export interface OfferedTool {
   readonly name: string;
-  /** The group that it is called in; null: none. */
+  /** The group in which the tool is called, or null if it has none. */
   readonly namespace: string | null;
-  /** It takes a text and no JSON. */
+  /** Set if the input is text instead of JSON. */
   readonly isText: boolean;
 }
 
-/** What the model says and does; neither: an empty answer. */
+/** The model's text and tool call; the answer is empty if both are absent. */
 export interface Answer {
   readonly text: string | null;
   readonly use: ToolUse | null;
@@ -43,21 +43,21 @@ export interface Answer {
 export interface ToolUse {
   readonly tool: string;
   readonly namespace: string | null;
-  /** A text goes to a tool that takes no JSON. */
+  /** Text for a tool that takes no JSON. */
   readonly input: Readonly<Record<string, unknown>> | string;
 }
 
-/** An answer as events; without those of its end it is incomplete. */
+/** An answer as events; without the end events it is incomplete. */
 export interface Stream {
   readonly said: readonly ServerEvent[];
   readonly end: readonly ServerEvent[];
 }
 
 export interface ServerEvent {
-  /** Null: it has no name. */
+  /** The name of the event, or null if it has none. */
   readonly name: string | null;
   readonly data: object | string;
 }
 
-/** What a provider sends as an event, and names by its type. */
+/** The data of an event whose name is its type. */
 export type TypedData = Readonly<Record<string, unknown>> & { readonly type: string };

@@ -70,7 +70,7 @@ function errorBody(code: number, { type, message }: StepError): object {
   return { error: { code, message, status: type } };
 }
 
-/** A text comes before the call of a tool. */
+/** Splits an answer: the text comes before the tool call. */
 function piecesOf({ text, use }: Answer): readonly Answer[] {
   return [...(text === null ? [] : [{ text, use: null }]), ...(use === null ? [] : [{ text: null, use }])];
 }

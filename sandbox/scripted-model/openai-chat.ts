@@ -4,7 +4,7 @@ import type { Conversation, StepError, ToolResult } from './step.ts';
 import { promptIn } from './prompt-text.ts';
 import { folderIn } from './tools.ts';
 
-/** OpenAI Chat Completions, which other providers speak too. */
+/** The OpenAI Chat Completions API, which other providers offer too. */
 export const openaiChat: Dialect = {
   name: 'openai-chat',
   path: /\/chat\/completions$/,
@@ -60,7 +60,7 @@ function promptOf(message: Message): string | null {
   return message.role === 'user' ? promptIn(textOf(message)) : null;
 }
 
-/** Whether it failed is said in words only, by each CLI in others. */
+/** Reads a tool's result; each CLI words a failure differently, so it is recognized by its text. */
 function resultOf(text: string): ToolResult {
   return {
     text,
@@ -116,7 +116,7 @@ function streamOf(body: ChatBody, answer: Answer): Stream {
   };
 }
 
-/** A text comes before the call of a tool. */
+/** Splits an answer: the text comes before the tool call. */
 function piecesOf({ text, use }: Answer): readonly Answer[] {
   return text === null || use === null
     ? [{ text, use }]

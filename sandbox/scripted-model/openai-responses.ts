@@ -4,7 +4,7 @@ import type { Conversation, StepError, ToolResult } from './step.ts';
 import { promptIn } from './prompt-text.ts';
 import { folderIn } from './tools.ts';
 
-/** OpenAI Responses. */
+/** The OpenAI Responses API. */
 export const openaiResponses: Dialect = {
   name: 'openai-responses',
   path: /\/responses$/,
@@ -54,7 +54,7 @@ function itemsOf({ input = [] }: ResponseBody): readonly Item[] {
   return typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 }
 
-/** The newest models of Codex get theirs among the input, in groups. */
+/** Returns the offered tools; Codex's newest models get them in groups within the input. */
 function toolsOf(body: ResponseBody): readonly OfferedTool[] {
   const added = itemsOf(body).flatMap((item) => (item.type === 'additional_tools' ? (item.tools ?? []) : []));
   return [...(body.tools ?? []), ...added].flatMap((tool) =>
@@ -81,7 +81,7 @@ function promptOf({ role, content }: Item): string | null {
   return role === 'user' ? promptIn(textOf(content)) : null;
 }
 
-/** Whether it failed is said in words only. */
+/** Reads a tool's result; a failure is recognized by its text. */
 function resultOf(text: string): ToolResult {
   return {
     text,

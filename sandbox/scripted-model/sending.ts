@@ -5,7 +5,7 @@ import type { Answer, Exchange, ServerEvent } from './exchange.ts';
 import type { Step } from './step.ts';
 import { useFor } from './tools.ts';
 
-/** Answers with a step, in the dialect of the request. */
+/** Answers with a step, in the API format of the request. */
 export function send(response: ServerResponse, step: Step, exchange: Exchange): void {
   switch (step.kind) {
     case 'hang':
@@ -24,7 +24,7 @@ export function send(response: ServerResponse, step: Step, exchange: Exchange): 
 
 type Spoken = Exclude<Step, { kind: 'hang' | 'error' }>;
 
-/** Where nothing is streamed, there is no answer that only began. */
+/** Sends an answer in one body; a partial answer exists only in a stream. */
 function sendWhole(response: ServerResponse, step: Spoken, exchange: Exchange): void {
   if (step.kind === 'stall') return;
   if (step.kind === 'cut') response.destroy();
@@ -47,7 +47,7 @@ function sendStream(
   write(said);
   if (step.kind === 'stall') return;
   if (step.kind === 'cut') {
-    // Not before what was said is on its way.
+    // The connection is closed only after the written text has been sent.
     response.write('\n', () => response.destroy());
     return;
   }

@@ -8,7 +8,7 @@ import { openaiResponses } from './openai-responses.ts';
 import { send, sendJson } from './sending.ts';
 import type { Conversation, Script, Step } from './step.ts';
 
-/** A request as it came in. `conversation` is null for anything but one for an answer. */
+/** A request as it came in. `conversation` is null unless the request asks for an answer. */
 export interface ModelRequest {
   readonly at: number;
   readonly method: string;
@@ -17,24 +17,27 @@ export interface ModelRequest {
   readonly body: object;
   readonly dialect: Dialect['name'] | null;
   readonly conversation: Conversation | null;
-  /** Asked on the side: it took no step. */
+  /** Set for a side request, which used no step. */
   readonly isSide: boolean;
 }
 
 export interface ScriptedModel {
-  /** For ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL; OpenAI's is its `/v1`. */
+  /** The base URL for ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL; OpenAI's is its `/v1`. */
   readonly url: string;
-  /** Grows while the model runs. */
+  /** The requests so far; the list grows while the model runs. */
   readonly requests: readonly ModelRequest[];
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const dialects: readonly Dialect[] = [anthropic, openaiResponses, openaiChat, gemini];
 
-/** What is answered to a request that takes no step. */
+/** The answer to a request that uses no step. */
 const TITLE: Step = { kind: 'reply', text: 'A title' };
 
-/** Starts a stand-in for the providers' APIs on loopback; the path of a request tells which. It is a script, not a model. */
+/**
+ * Starts a stand-in for the providers' APIs on loopback; the path of a request selects the API. A script takes the
+ * place of a model.
+ */
 export async function startScriptedModel({ script }: { readonly script: Script }): Promise<ScriptedModel> {
   const requests: ModelRequest[] = [];
   let answered = 0;

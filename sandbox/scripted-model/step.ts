@@ -1,31 +1,34 @@
-/** One answer of the model, in no dialect. */
+/** One answer of the model, independent of any API. */
 export type Step =
   | { readonly kind: 'reply'; readonly text: string }
-  /** One tool by its name in the CLI under test; `namespace`: of the group that it is in. */
+  /** Calls one tool by its name in the CLI under test; `namespace` is the group that contains it. */
   | (Saying & {
       readonly kind: 'use';
       readonly tool: string;
       readonly namespace?: string;
       readonly input: Readonly<Record<string, unknown>>;
     })
-  /** Whatever tool the CLI offers to run a command, or to read or write a file (`path` is relative to its folder). */
+  /**
+   * Calls the tool that the CLI offers for running a command, reading or writing a file (`path` is relative to the
+   * CLI's folder).
+   */
   | (Saying & { readonly kind: 'run'; readonly command: string })
   | (Saying & { readonly kind: 'read'; readonly path: string })
   | (Saying & { readonly kind: 'write'; readonly path: string; readonly content: string })
   | ErrorStep
-  /** The same after the answer has begun, with status 200. */
+  /** Fails like `error`, but after the answer has begun with status 200. */
   | (Saying & StepError & { readonly kind: 'stream-error' })
   | { readonly kind: 'hang' }
-  /** It begins to speak, and then says nothing more, or the connection breaks. */
+  /** Begins an answer and then stalls, or breaks the connection. */
   | { readonly kind: 'stall' | 'cut'; readonly text: string }
-  /** It ends without a word. */
+  /** Ends without any text. */
   | { readonly kind: 'empty' };
 
 export type ErrorStep = StepError & {
   readonly kind: 'error';
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of the dialect's usual one. */
+  /** Replaces the API's usual error body. */
   readonly body?: object;
 };
 
@@ -38,14 +41,17 @@ interface Saying {
   readonly text?: string;
 }
 
-/** A list answers the n-th request with its n-th step and every later one with its last; a function answers by the conversation. */
+/**
+ * A list answers the n-th request with its n-th step, and every later one with its last step; a function chooses the
+ * step by the conversation.
+ */
 export type Script = readonly Step[] | ((conversation: Conversation) => Step);
 
-/** What a request says, as far as a script needs it. */
+/** The content of a request, as far as a script needs it. */
 export interface Conversation {
-  /** Text of every turn of the user that is not a tool's result, oldest first. */
+  /** The user's turns that are not tool results, oldest first. */
   readonly prompts: readonly string[];
-  /** Results of tools since the last prompt. */
+  /** Tool results since the last prompt. */
   readonly results: readonly ToolResult[];
 }
 

@@ -4,7 +4,7 @@ import type { Step } from './step.ts';
 
 type Intent = Extract<Step, { kind: 'run' | 'read' | 'write' }>;
 
-/** The tool among those offered that does it; null: none does. */
+/** Returns the call of the offered tool that fulfils the intent, or null if none does. */
 export function useFor(intent: Intent, tools: readonly OfferedTool[], folder: string | null): ToolUse | null {
   if (intent.kind === 'run') return firstOf(tools, ({ name }) => runners[name]?.(intent.command));
   const path = posix.resolve(folder ?? '/', intent.path);
@@ -30,7 +30,10 @@ type Write = Extract<Intent, { kind: 'write' }>;
 
 const DESCRIPTION = 'A step of the script';
 
-/** By the names that the CLIs give them: Claude Code, Codex (three ages), Gemini CLI and Qwen Code, OpenCode and Copilot CLI. */
+/**
+ * Tools that run a command, by their names in the CLIs: Claude Code, Codex (three generations), Gemini CLI and Qwen
+ * Code, OpenCode and Copilot CLI.
+ */
 const runners: Readonly<Record<string, (command: string) => Input>> = {
   Bash: (command) => ({ command, description: DESCRIPTION }),
   exec_command: (cmd) => ({ cmd }),
@@ -50,7 +53,7 @@ const writers: Readonly<Record<string, (write: Write, path: string, isText: bool
   create: ({ content }, path) => ({ path, file_text: content }),
 };
 
-/** Those of Claude Code, Gemini CLI and Qwen Code, OpenCode and Copilot CLI. */
+/** Tools that read a file: those of Claude Code, Gemini CLI and Qwen Code, OpenCode and Copilot CLI. */
 const readers: Readonly<Record<string, (path: string, whole: string) => Input>> = {
   Read: (path) => ({ file_path: path }),
   read_file: (_, whole) => ({ file_path: whole }),
@@ -58,7 +61,7 @@ const readers: Readonly<Record<string, (path: string, whole: string) => Input>> 
   view: (_, whole) => ({ path: whole }),
 };
 
-/** They take absolute paths only. */
+/** Tools that accept absolute paths only. */
 const needsFolder = new Set(['write_file', 'write', 'create', 'read_file', 'read', 'view']);
 
 function patch({ path, content }: Write): string {
@@ -77,7 +80,7 @@ function quoted(path: string): string {
   return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The folder that a CLI tells its model it works in. */
+/** Returns the working folder that a CLI names to its model. */
 export function folderIn(text: string): string | null {
   return FOLDER.exec(text)?.[1] ?? null;
 }

@@ -5,17 +5,20 @@ import { providerOf } from '../../src/wiring/agents/providers.ts';
 import { SANDBOX_KEY, SCRIPTED_AGENT, TOOL_CACHE } from '../sandbox.ts';
 import type { Performance } from '../workflow/performance.ts';
 
-/** Who can work in the story. */
+/** The agents that can work in the story. */
 export const STORY_AGENTS = ['scripted', ...READ_AGENTS] as const;
 
-/** Who works: `workflow` is what a person writes for that, `secrets` what the repository has; `inputs` and `env` beside those put it in place. */
+/**
+ * The agent of the story: `workflow` is the workflow file that a person writes for it, `secrets` are the repository's
+ * secrets; `inputs` and `env` add what puts a stand-in in place.
+ */
 export interface CastAgent extends Required<Performance['standIn']> {
   readonly notice: string;
   readonly secrets: Variables;
   readonly workflow: WorkflowLines;
 }
 
-/** `key`: variable whose secret the workflow passes, by the input of the same name. */
+/** `key` is the variable whose secret the workflow passes, to the input of the same name. */
 interface WorkflowLines {
   readonly key: string;
   readonly inputs: Variables;
@@ -23,7 +26,7 @@ interface WorkflowLines {
 
 type Variables = Readonly<Record<string, string>>;
 
-/** The stand-in for an agent and its model. */
+/** Returns the stand-in for an agent and its model. */
 export function castScripted(): CastAgent {
   return {
     notice: 'The agent is SCRIPTED: it follows a fixed script, and there is no model behind it.',
@@ -34,7 +37,7 @@ export function castScripted(): CastAgent {
   };
 }
 
-/** A real CLI before the scripted model at `url`. */
+/** Returns a real CLI that talks to the scripted model at `url`. */
 export function castWithModel(name: ReadAgent, url: string): CastAgent {
   const { key, toModel } = WAYS[name];
   return {
@@ -46,7 +49,7 @@ export function castWithModel(name: ReadAgent, url: string): CastAgent {
   };
 }
 
-/** A real CLI with what the environment says of its provider; null: there is no key in it. */
+/** Returns a real CLI with the provider's settings from the environment, or null if there is no key in it. */
 export function castWithKey(name: ReadAgent, environment: NodeJS.ProcessEnv): CastAgent | null {
   const { variables } = providerOf(name);
   const own = Object.entries(environment).filter(
@@ -67,12 +70,15 @@ export function castWithKey(name: ReadAgent, environment: NodeJS.ProcessEnv): Ca
   };
 }
 
-/** Variables of which one must hold a key. */
+/** Returns the variables of which one must contain a key. */
 export function keysOf(name: ReadAgent): readonly string[] {
   return providerOf(name).keys;
 }
 
-/** A template's workflow for this agent, with these inputs where it has a comment about `verify`; what is above that may be a comment as well. */
+/**
+ * Returns a template's workflow for this agent, with these inputs in place of the comment about `verify`; the lines
+ * above it may be comments as well.
+ */
 export function workflowFor(template: string, { key, inputs: own }: WorkflowLines, inputs: Variables): string {
   return template
     .replace(
@@ -98,19 +104,25 @@ function inputsFor(name: ReadAgent): Variables {
   };
 }
 
-/** What the scripted model costs under the name by which the CLI asks for it, where that is none of a list: with a limit in dollars it would not be called. */
+/**
+ * Returns a price for the scripted model if its name in the CLI is in no price list; without a price, a limit in
+ * dollars would prevent every call.
+ */
 function pricesFor(name: ReadAgent): Variables {
   if (name === 'codex') return { settings: "'prices: gpt=1.25/0.125/10'" };
   return name === 'copilot' || name === 'qwen' ? { settings: "'prices: scripted=1.25/0.125/10'" } : {};
 }
 
-/** They cannot be held to rules for single commands, and nothing isolates them here: a run says so and makes no call, unless they may run any. */
+/**
+ * Agents that cannot restrict single commands. Nothing isolates them here, so a run refuses to call them unless any
+ * command is allowed.
+ */
 const ANY_COMMAND: readonly ReadAgent[] = ['codex', 'qwen'];
 
-/** What is installed or unpacked once, for all machines of the sandbox. */
+/** Folders in which tools are installed or unpacked once for all machines of the testbed. */
 const CACHES: Variables = { RUNNER_TOOL_CACHE: TOOL_CACHE, COPILOT_CACHE_HOME: join(TOOL_CACHE, 'copilot') };
 
-/** How each CLI is led to another address; `key`: the variable of the key that goes there. */
+/** The way to redirect a CLI to another address; `key` is the variable of the key that is sent there. */
 interface Way {
   readonly key: string;
   readonly toModel: (url: string) => Variables;
@@ -121,7 +133,8 @@ const WAYS: Readonly<Record<ReadAgent, Way>> = {
   codex: { key: 'OPENAI_API_KEY', toModel: (url) => ({ OPENAI_BASE_URL: `${url}/v1` }) },
   gemini: {
     key: 'GEMINI_API_KEY',
-    // Without the name of one, it asks a small model each time which is to answer, and again until that says so.
+    // Without a model name, Gemini CLI asks a small model before each answer which model to use, and repeats that until
+    // it gets a name.
     toModel: (url) => ({ GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: 'gemini-2.5-pro' }),
   },
   opencode: { key: 'ANTHROPIC_API_KEY', toModel: (url) => ({ ANTHROPIC_BASE_URL: url }) },

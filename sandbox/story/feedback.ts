@@ -13,21 +13,21 @@ const HEADER = '// SPDX-License-Identifier: MIT';
 const BY_HAND = '// Changed by hand.';
 const LOCK_FILE = 'package-lock.json';
 
-/** What people and CI say of the pull request of `branch` in the story, one after the other, and whether it was answered as it must be. */
+/** The feedback of people and CI on the story's pull request, in order, with a check of the answers. */
 export interface StoryFeedback {
-  /** Somebody requests changes in two threads, one of which spells them out. */
+  /** Requests changes in two threads, one of which contains a suggested change. */
   review(): Promise<Event>;
-  /** CI fails on the newest head. */
+  /** Lets CI fail on the newest head. */
   turnRed(): Promise<Event>;
-  /** Somebody pushes to main what conflicts with the branch, in code and in a lock file. */
+  /** Pushes a change to main that conflicts with the branch, in code and in a lock file. */
   moveBaseOn(): Promise<void>;
-  /** The threads as people see them. */
+  /** Returns the threads as people see them. */
   conversation(): readonly string[];
-  /** What is not as it must be, as sentences. */
+  /** Returns the failed expectations as sentences. */
   problems(): Promise<readonly string[]>;
 }
 
-/** Speaks for people and CI; nothing was said yet. */
+/** Creates the feedback of people and CI; at first there is none. */
 export function createStoryFeedback(sandbox: Sandbox, branch: string): StoryFeedback {
   const { github, git } = sandbox;
   const { state } = github;
@@ -39,7 +39,7 @@ export function createStoryFeedback(sandbox: Sandbox, branch: string): StoryFeed
     return found;
   }
 
-  /** Of files that the branch adds the first two that are code; whatever an agent calls them. */
+  /** Returns the first two code files that the branch adds, because each agent names its files differently. */
   async function filesToReview(): Promise<readonly [string, string]> {
     const listed = await git('diff', '--name-only', '--diff-filter=AM', `${REPOSITORY.defaultBranch}...${branch}`);
     const code = listed.split('\n').filter((path) => /^[\w./-]+\.[cm]?[jt]s$/.test(path));
@@ -166,7 +166,7 @@ export function createStoryFeedback(sandbox: Sandbox, branch: string): StoryFeed
   };
 }
 
-/** One that npm would write anew: it does not know the project's name. */
+/** Returns a lock file that npm would rewrite, because it lacks the project's name. */
 function lockFile(version: string): string {
   return `${JSON.stringify({ version, lockfileVersion: 3, requires: true, packages: {} }, null, 2)}\n`;
 }

@@ -11,7 +11,7 @@ const pullRequest = z.object({
   base: z.object({ ref: z.string() }),
 });
 
-/** What GitHub itself reads of an event when it looks for workflows to start. */
+/** The fields of an event that GitHub itself reads when it looks for workflows to start. */
 const read = z.object({
   action: z.string().nullish(),
   schedule: z.string().nullish(),
@@ -22,29 +22,32 @@ const read = z.object({
   workflow_run: z.object({ name: z.string(), head_branch: z.string().nullish() }).nullish(),
 });
 
-/** The events whose workflows may write to the cache; what anybody can bring about may only read it. */
+/** The events whose workflows may write to the cache; events that anyone can trigger may only read it. */
 const WRITES_TO_CACHE = ['push', 'schedule', 'workflow_dispatch', 'repository_dispatch', 'pull_request'];
 
-/** An event in the repository of a sandbox. */
+/** An event in the repository of the testbed. */
 export interface Happening {
   readonly name: string;
-  /** null: the event has no types. */
+  /** The event's type, or null if the event has none. */
   readonly type: string | null;
-  /** Which schedule fired; null: none did. */
+  /** The schedule that fired, or null for other events. */
   readonly cron: string | null;
-  /** The branch that was pushed to, that the pull request wants to change, or that a workflow ran on; null: none of them. */
+  /**
+   * The branch that was pushed to, that is the base of the pull request, or that a workflow ran on; null for other
+   * events.
+   */
   readonly branch: string | null;
-  /** Name of the workflow that ran; null: none did. */
+  /** The name of the workflow that ran, or null for other events. */
   readonly workflow: string | null;
   readonly actor: string;
-  /** What was given with a dispatch. */
+  /** The inputs of a dispatch. */
   readonly given: Readonly<Record<string, unknown>>;
   readonly headRef: string;
   readonly baseRef: string;
-  /** A pull request of a fork: its workflow gets no secrets, and a token that can only read. */
+  /** Set for a pull request from a fork: its workflow gets no secrets, and a read-only token. */
   readonly isFork: boolean;
   readonly mayWriteToCache: boolean;
-  /** `github.ref` and `github.sha`; null: there is none, and GitHub starts no workflow. */
+  /** Returns `github.ref` and `github.sha`, or null if there is no ref, in which case GitHub starts no workflow. */
   readonly source: (sandbox: Sandbox) => Promise<{ readonly ref: string; readonly sha: string } | null>;
 }
 
@@ -68,14 +71,14 @@ export function readEvent({ name, payload }: { readonly name: string; readonly p
       const at = async (there: string) => ({ ref: there, sha: await sandbox.git('rev-parse', `${there}^{commit}`) });
       if (name === 'push' || name === 'workflow_dispatch') return at(ref ?? MAIN);
       if (pull == null) return at(MAIN);
-      // A merged one stands for the branch that it was merged into, any other for its merge with that branch.
+      // A merged pull request runs on its base branch, any other on its merge with that branch.
       if (pull.merged === true) return at(`refs/heads/${pull.base.ref}`);
       return (await mergeOf(sandbox, pull)) ? at(`refs/pull/${String(pull.number)}/merge`) : null;
     },
   };
 }
 
-/** Makes the merge commit that GitHub keeps for a pull request; false: it has conflicts. */
+/** Makes the merge commit that GitHub keeps for a pull request; returns false if it has conflicts. */
 async function mergeOf(sandbox: Sandbox, { number, head, base }: z.output<typeof pullRequest>): Promise<boolean> {
   const into = `refs/heads/${base.ref}`;
   const tree = await sandbox.git('merge-tree', '--write-tree', into, head.sha).catch(() => null);

@@ -1,18 +1,20 @@
 import { data, Evaluator, Lexer, Parser } from '@actions/expressions';
 
-/** What expressions can name: plain data by the name of the context. */
+/** The data that expressions can name, by context. */
 export type Contexts = Readonly<Record<string, unknown>>;
 
-/** How the job stands, for `success()`, `failure()` and their like. */
+/** The status of the job, for `success()`, `failure()` and similar functions. */
 export type JobStatus = 'success' | 'failure';
 
-/** Functions of texts that the machine answers, as `hashFiles`. */
+/** Functions of texts that the machine implements, such as `hashFiles`. */
 export type TextFunctions = Readonly<Record<string, (...texts: readonly string[]) => string>>;
 
-/** As far as the next `}}` that is not in a string. */
+/** An expression ends at the first `}}` that is not in a string. */
 const EXPRESSION = /\$\{\{((?:'(?:[^']|'')*'|[^'])*?)\}\}/g;
 
-/** The text with its expressions evaluated; throws for one that cannot be read, or names what there is not. */
+/**
+ * Returns the text with its expressions evaluated; throws for one that cannot be parsed or that names an unknown value.
+ */
 export function interpolate(text: string, contexts: Contexts): string {
   if (text.replace(EXPRESSION, '').includes('${{')) throw new Error(`An expression is not closed: ${text}`);
   return text.replace(EXPRESSION, (_, expression: string) =>
@@ -20,7 +22,7 @@ export function interpolate(text: string, contexts: Contexts): string {
   );
 }
 
-/** Whether an `if:` lets a job or step start, by the rules of the runner. */
+/** Tells whether an `if:` lets a job or step start, by the rules of the runner. */
 export function holds(
   condition: string,
   contexts: Contexts,
@@ -32,7 +34,10 @@ export function holds(
   return isFalsy.coerceString() === 'false' && (asksForStatus || status === 'success');
 }
 
-/** One expression, with or without its marks. More than that is a text, which holds unless it is empty. */
+/**
+ * Returns the expression of a condition, with or without its `${{ }}`. A condition with other text around it is a text,
+ * which is true unless it is empty.
+ */
 function conditionOf(condition: string, contexts: Contexts): string {
   if (condition === '') return 'true';
   const [first, ...more] = [...condition.matchAll(EXPRESSION)];

@@ -10,12 +10,12 @@ import { compositeSteps, usesAction, type Step } from './workflow.ts';
 
 interface PlayedStep {
   readonly name: string;
-  /** `not-played`: nothing of it could run here. */
+  /** The end of the step; `not-played` means that none of it could run here. */
   readonly end: 'success' | 'failure' | 'skipped' | 'not-played';
   readonly log: string;
 }
 
-/** What a shell ends with when a program is not there. */
+/** The exit code of a shell for a missing program. */
 const PROGRAM_NOT_FOUND = 127;
 
 /** A job whose `if` holds, on its machine. */
@@ -23,26 +23,26 @@ export interface Scene {
   readonly on: SandboxMachine;
   readonly performance: Performance;
   readonly steps: readonly Step[];
-  /** Containers, which are not started here. */
+  /** Service containers, which are not started here. */
   readonly services: Readonly<Record<string, unknown>>;
   readonly github: Readonly<Record<string, string>>;
-  /** What a condition may name as well. */
+  /** Further contexts that a condition may name. */
   readonly open: Contexts;
   readonly secrets: Readonly<Record<string, string>>;
-  /** What every step gets, `env:` of workflow and job among it. */
+  /** The environment of every step, including `env:` of workflow and job. */
   readonly env: Readonly<Record<string, string>>;
-  /** Folder of the run's artifacts, each in a folder of its own. */
+  /** The folder of the run's artifacts; each has its own folder. */
   readonly artifacts: string;
 }
 
-/** What a step did. */
+/** The result of a step. */
 interface Act extends Omit<PlayedStep, 'name'> {
   readonly outputs: Readonly<Record<string, string>>;
-  /** The action, which has a post step to come; null: the step did not use it. */
+  /** The action, whose post step is still to run, or null if the step did not use it. */
   readonly action: { readonly running: RunningAction; readonly inputs: Readonly<Record<string, string>> } | null;
 }
 
-/** What came of a job's steps. */
+/** The result of a job's steps. */
 export interface PlayedJob {
   readonly end: EndOfJob;
   readonly status: JobStatus;
@@ -51,12 +51,12 @@ export interface PlayedJob {
 }
 
 type EndOfJob =
-  /** A step before the action's failed, or its `if` did not hold. */
+  /** A step before the action's step failed, or the `if` of the action's step did not hold. */
   | { readonly kind: 'without-action'; readonly steps: readonly PlayedStep[] }
   | {
       readonly kind: 'ran';
       readonly steps: readonly PlayedStep[];
-      /** `with:` of the action's step, evaluated. */
+      /** The evaluated `with:` of the action's step. */
       readonly inputs: Readonly<Record<string, string>>;
       readonly result: JobResult;
       readonly workspace: string;
@@ -84,7 +84,7 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
     const given = { contexts: { ...open, secrets: scene.secrets }, env };
     const isHeld = holds(step.if ?? '', open, { status, functions: { hashFiles } });
     const own = isHeld ? ownSteps(on.workspace, step) : null;
-    // An action of the repository is its steps, as far as they can be played.
+    // A local action is replaced by its steps, as far as they can be played.
     for (const inner of own ?? []) {
       const end = await perform(scene, inner, given);
       tell({ ...end, name: inner.name ?? inner.uses ?? inner.run ?? '' });
@@ -106,7 +106,7 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
   return { end: { kind: 'ran', steps: played, inputs, result, workspace, machine }, ...told };
 }
 
-/** The steps of a composite action of the repository; null: the step uses none that is there. */
+/** Returns the steps of a composite action of the repository, or null if the step uses none that exists. */
 function ownSteps(workspace: string, { uses = '' }: Step): readonly Step[] | null {
   if (!uses.startsWith('./') || uses === './') return null;
   const file = join(workspace, uses, 'action.yml');
@@ -147,14 +147,14 @@ async function perform(
         env,
         folder: step['working-directory'] ?? '.',
       });
-      // GitHub's machines have more programs than this one, and steps that are not played would install others.
+      // GitHub's machines have more programs than this one, and the steps that would install them may not be played.
       const isLacking = done.exitCode === PROGRAM_NOT_FOUND;
       return { ...endOf(done), ...(isLacking ? { end: 'not-played' } : {}), outputs: done.outputs, action: null };
     }
     case 'upload':
     case 'download':
       return { ...skipped, ...(await carry(kind, artifacts, evaluated(step.with ?? {}, contexts))) };
-    // GitHub here does not ask for an App: its token is the job's own.
+    // The testbed's GitHub creates no App tokens; the step returns the job's own token.
     case 'app-token':
       return { ...skipped, end: 'success', outputs: { token: github['token'] ?? '' } };
     case 'other':
@@ -162,7 +162,7 @@ async function perform(
   }
 }
 
-/** Artifacts are folders; as with the real actions, what is not there to upload is a failure only where that was said. */
+/** Copies artifacts as folders; as with the real actions, missing files fail an upload only if the step says so. */
 async function carry(
   kind: 'upload' | 'download',
   artifacts: string,
@@ -177,7 +177,7 @@ async function carry(
   return { end: 'success', log: '' };
 }
 
-/** As `hashFiles` does for plain paths: empty where there is no such file. */
+/** Returns a hash as `hashFiles` does for plain paths, or an empty string if no file exists. */
 function hashOf(workspace: string, paths: readonly string[]): string {
   const files = paths.map((path) => join(workspace, path)).filter((path) => existsSync(path));
   if (files.length === 0) return '';
@@ -200,7 +200,7 @@ function kindOf(step: Step): 'checkout' | 'action' | 'script' | 'upload' | 'down
   return usesAction(step) ? 'action' : 'other';
 }
 
-/** Of actions/checkout: the stand-in takes one token, and has nothing to clean and no other servers. */
+/** Inputs of actions/checkout without effect here: the stand-in knows one token, one server, and nothing to clean. */
 const WITHOUT_EFFECT_HERE: ReadonlySet<string> = new Set([
   ...['token', 'clean', 'fetch-tags', 'show-progress', 'set-safe-directory', 'filter', 'lfs', 'submodules'],
 ]);
@@ -214,13 +214,13 @@ function wantedCheckout(given: Readonly<Record<string, string>>, refOfEvent: str
   return { ref: isWhole ? named : `refs/heads/${named}`, depth: Number(depth), persistCredentials: persist === 'true' };
 }
 
-/** Variables that the runner makes of the context. */
+/** Returns the variables that the runner derives from the context. */
 export function variablesOf(github: Readonly<Record<string, string>>): Record<string, string> {
   const names = ['ref', 'ref_name', 'sha', 'head_ref', 'base_ref', 'actor', 'workflow', 'job'];
   return Object.fromEntries(names.map((name) => [`GITHUB_${name.toUpperCase()}`, github[name] ?? '']));
 }
 
-/** The texts with their expressions evaluated. */
+/** Returns the texts with their expressions evaluated. */
 export function evaluated(given: Readonly<Record<string, string>>, contexts: Contexts): Record<string, string> {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, interpolate(value, contexts)]));
 }

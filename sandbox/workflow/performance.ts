@@ -1,18 +1,21 @@
 import type { RunningMain } from '../runner.ts';
 
-/** An event that happens in the repository of a sandbox, and the workflow file that stands there. */
+/** An event in the repository of the testbed, and the workflow file there. */
 export interface Performance {
-  /** Text of the workflow file. */
+  /** The text of the workflow file. */
   readonly workflow: string;
   readonly event: { readonly name: string; readonly payload: unknown };
   readonly secrets: Readonly<Record<string, string>>;
   readonly vars?: Readonly<Record<string, string>>;
-  /** Inputs and environment of the action's step beside those of the workflow: what puts a stand-in in the place of the agent. */
+  /**
+   * Inputs and environment of the action's step, in addition to those of the workflow, that put a stand-in in the
+   * agent's place.
+   */
   readonly standIn: {
     readonly inputs: Readonly<Record<string, string>>;
     readonly env?: Readonly<Record<string, string>>;
   };
-  /** Whether scripts of the workflow run, as they do unless `leave` says that they are not played. */
+  /** `run` (the default) runs the workflow's scripts; `leave` reports them as not played. */
   readonly commands?: 'run' | 'leave';
   readonly onOutput?: (text: string) => void;
   readonly onStart?: (main: RunningMain) => void;

@@ -4,7 +4,10 @@ import type { Permissions } from './workflow.ts';
 
 const AREAS: readonly Area[] = ['contents', 'issues', 'pull_requests', 'checks', 'statuses', 'actions'];
 
-/** Does something with the token that a workflow's `permissions:` make (undefined: the sandbox's own), of which a fork's pull request gets reading only. */
+/**
+ * Calls a function while the token has a workflow's `permissions:` (undefined keeps the testbed's own); a fork's pull
+ * request only gets the right to read.
+ */
 export async function withPermissions<T>(
   { permissions, remote }: Sandbox,
   { asked, isFork }: { readonly asked: Permissions | undefined; readonly isFork: boolean },
@@ -33,7 +36,7 @@ function rightsOf(asked: Permissions): Rights {
   return { ...all, ...Object.fromEntries(rights.filter(([, right]) => right !== 'none')) };
 }
 
-/** What a called workflow's job asks for, as far as the calling job has it itself: more than that GitHub refuses. */
+/** Limits the permissions of a called workflow's job to those of the calling job; GitHub refuses more. */
 export function within(asked: Permissions | undefined, caller: Permissions | undefined): Permissions | undefined {
   if (asked === undefined || caller === undefined) return asked ?? caller;
   const [wanted, given] = [rightsOf(asked), rightsOf(caller)];

@@ -8,20 +8,20 @@ import type { Performance } from './performance.ts';
 import { within, withPermissions } from './permissions.ts';
 import { dispatchInputs, parseWorkflow, whyNot, type Job, type Permissions, type Workflow } from './workflow.ts';
 
-/** What came of an event. */
+/** The result of an event. */
 export type Played =
   | { readonly kind: 'not-triggered'; readonly why: string }
-  /** The job's `if` does not hold. */
+  /** The job's `if` did not hold. */
   | { readonly kind: 'skipped'; readonly runName: string }
   | (PlayedJob['end'] & { readonly runName: string })
-  /** The job called a workflow of several jobs; one whose `if` does not hold is skipped. */
+  /** The job called a workflow of several jobs; jobs whose `if` did not hold are skipped. */
   | {
       readonly kind: 'called';
       readonly runName: string;
       readonly jobs: Readonly<Record<string, PlayedJob | 'skipped'>>;
     };
 
-/** The reusable workflow of this repository, by whatever owner, name and version. */
+/** The reusable workflow of this repository, with any owner, name and version. */
 const OUR_WORKFLOW = /^(?:[^/]+\/[^/]+|\.)\/\.github\/workflows\/ralph\.yml(?:@|$)/;
 
 /** Plays a workflow as GitHub and its runner would: its triggers, conditions, names, inputs and permissions. */
@@ -69,7 +69,10 @@ export async function playWorkflow(sandbox: Sandbox, performance: Performance): 
   return { ...played.end, runName };
 }
 
-/** Of a run of several jobs the one that says how it ended: the last that ran; others are what they are. */
+/**
+ * Returns the job that shows how a run of several jobs ended, which is the last one that ran; returns any other result
+ * unchanged.
+ */
 export function endOfRun(played: Played): Exclude<Played, { kind: 'called' }> {
   if (played.kind !== 'called') return played;
   const { runName } = played;
@@ -79,14 +82,14 @@ export function endOfRun(played: Played): Exclude<Played, { kind: 'called' }> {
   return { ...last.end, steps, runName };
 }
 
-/** What all jobs of a run have in common. */
+/** The data that all jobs of a run share. */
 interface Stage {
   readonly sandbox: Sandbox;
   readonly performance: Performance;
   readonly isFork: boolean;
   readonly github: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;
-  /** What the runner sets for each step. */
+  /** The variables that the runner sets for each step. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -123,7 +126,7 @@ function rightsIn({ permissions = {} }: Job): string {
 
 let calls = 0;
 
-/** Plays our reusable workflow as the job calls it: each job on a machine of its own, with the rights that it asks for. */
+/** Plays our reusable workflow as the job calls it: each job on its own machine, with the rights that it requests. */
 async function playCalled(
   stage: Stage,
   { uses = '', with: given = {}, secrets: passed = {} }: Job,
@@ -139,11 +142,11 @@ async function playCalled(
     Object.entries(declared).map(([name, { default: usual }]) => [name, values[name] ?? usual]),
   );
   const secrets = evaluated(passed, { ...contexts, secrets: stage.secrets });
-  // One run, whose artifacts and lease its jobs share.
+  // The jobs belong to one run, and share its artifacts and its lease.
   const runId = String(9000 + (calls += 1));
   const artifacts = join(stage.sandbox.folder, `artifacts-${runId}`);
   const { standIn } = stage.performance;
-  // Each job has the token that the workflow gives it, or none.
+  // Each job uses the token that the workflow gives it, or none.
   const agentAlone = Object.fromEntries(Object.entries(standIn.inputs).filter(([name]) => name !== 'github-token'));
   const needs: Record<string, unknown> = {};
   const played: Record<string, PlayedJob | 'skipped'> = {};

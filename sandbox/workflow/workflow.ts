@@ -16,7 +16,7 @@ const permissions = z.union([
   z.record(z.string(), z.enum(['read', 'write', 'none'])),
 ]);
 
-/** What the sandbox does not act on: a runner's own business, or several runs at once. */
+/** Keys that the testbed ignores: they concern the runner itself, or several runs at once. */
 const ignored = { name: text, concurrency: z.unknown(), 'timeout-minutes': text, 'runs-on': z.unknown() };
 
 const step = z
@@ -55,12 +55,12 @@ const job = z
 
 const composite = z.looseObject({ runs: z.looseObject({ using: z.literal('composite'), steps: z.array(step) }) });
 
-/** Filters of one event; those that are absent let everything through. */
+/** The filters of one event; an absent filter lets everything through. */
 const filters = z
   .strictObject({
     types: names,
     branches: names,
-    /** Of `workflow_run`: the names of the workflows. */
+    /** The names of the workflows, for `workflow_run`. */
     workflows: names,
     inputs: z.record(
       z.string(),
@@ -79,7 +79,7 @@ const on = z
     z.record(z.string(), z.unknown()),
   ])
   .transform(({ schedule, workflow_call: called, ...events }) => ({
-    /** Inputs by name, with their defaults; null: no other workflow can call this one. */
+    /** The inputs by name with their defaults, or null if other workflows cannot call this one. */
     called: called === undefined ? null : calledSchema.parse(called).inputs,
     schedule: z.array(z.strictObject({ cron: z.string() })).parse(schedule ?? []),
     events: z
@@ -99,21 +99,21 @@ const workflow = z
     message: 'The sandbox plays workflows with one job',
   });
 
-/** A workflow file as the sandbox can play it. */
+/** A workflow file in the form that the testbed can play. */
 export type Workflow = z.output<typeof workflow>;
 export type Job = z.output<typeof job>;
 export type Step = z.output<typeof step>;
 export type Permissions = z.output<typeof permissions>;
 type Filters = z.output<typeof filters>;
 
-/** Reads a workflow file; throws for what the sandbox could not act on as GitHub does. */
+/** Parses a workflow file; throws for anything that the testbed cannot play as GitHub does. */
 export function parseWorkflow(source: string): Workflow {
   const parsed = workflow.safeParse(dataOf(source));
   if (parsed.success) return parsed.data;
   throw new Error(`The sandbox cannot play this workflow:\n${z.prettifyError(parsed.error)}`);
 }
 
-/** Steps of a composite action, by the text of its action.yml; null: it is none. */
+/** Returns the steps of a composite action from the text of its action.yml, or null if the action is not composite. */
 export function compositeSteps(source: string): readonly Step[] | null {
   const parsed = composite.safeParse(dataOf(source));
   return parsed.success ? parsed.data.runs.steps : null;
@@ -127,20 +127,20 @@ function dataOf(source: string): unknown {
   }
 }
 
-/** Whether a step uses the action, or a copy of it. */
+/** Tells whether a step uses the action, or a copy of it. */
 export function usesAction({ uses, with: inputs }: Step): boolean {
   return (
     uses === './' || uses === '$/.github/actions/job' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null
   );
 }
 
-/** The types of an event for which a workflow runs that names none; other events: all. */
+/** The types of an event that start a workflow which names no types; for other events, all types do. */
 const USUAL_TYPES: Readonly<Record<string, readonly string[]>> = {
   pull_request: ['opened', 'synchronize', 'reopened'],
   pull_request_target: ['opened', 'synchronize', 'reopened'],
 };
 
-/** Why the event starts no run of the workflow; null: it does. */
+/** Returns the reason why the event starts no run of the workflow, or null if it starts one. */
 export function whyNot({ on: { schedule, events } }: Workflow, event: Happening): string | null {
   if (event.name === 'schedule')
     return schedule.some(({ cron }) => cron === event.cron) ? null : `on: has no schedule "${event.cron ?? ''}"`;
@@ -156,7 +156,7 @@ export function whyNot({ on: { schedule, events } }: Workflow, event: Happening)
   return null;
 }
 
-/** The values of a dispatch with the defaults of those that were not given; throws for those that GitHub would refuse. */
+/** Returns the inputs of a dispatch with the defaults of missing ones; throws for inputs that GitHub would refuse. */
 export function dispatchInputs(
   { on: { events } }: Workflow,
   given: Readonly<Record<string, unknown>>,
@@ -176,7 +176,10 @@ export function dispatchInputs(
   );
 }
 
-/** Names with `*` (no slash) and `**` (anything); the last pattern that matches decides, one with `!` against. */
+/**
+ * Tells whether a branch matches names with `*` (no slash) and `**` (anything); the last matching pattern decides, and
+ * one with `!` excludes.
+ */
 function isNamed(branch: string, patterns: readonly string[]): boolean {
   const matches = (pattern: string): boolean =>
     new RegExp(

@@ -7,15 +7,15 @@ import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 
-/** Takes pictures of pages, each in its full height. */
+/** A browser that takes pictures of pages, each in its full height. */
 export interface Browser extends AsyncDisposable {
-  /** Writes a PNG of an HTML file as it looks at a width in CSS pixels. */
+  /** Writes a PNG of an HTML file, rendered at a width in CSS pixels. */
   picture(shot: { readonly html: string; readonly png: string; readonly width: number }): Promise<void>;
 }
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 
-/** Path of the Chromium that `CHROME` names or that the machine has; null: there is none. */
+/** Returns the path of the Chromium that `CHROME` names or that is installed, or null if there is none. */
 export function findChromium(environment: Readonly<Record<string, string | undefined>>): string | null {
   if (environment.CHROME !== undefined && environment.CHROME !== '') return environment.CHROME;
   const folders = (environment.PATH ?? '').split(delimiter);
@@ -47,7 +47,7 @@ export async function startBrowser(executable: string): Promise<Browser> {
     '--disable-component-update',
     '--hide-scrollbars',
     '--force-color-profile=srgb',
-    // Chromium's own sandbox refuses to run as root; the pages are ours, and run nothing.
+    // Chromium's own sandbox refuses to run as root; the pages are our own and run no scripts.
     ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
   ];
   const browser = spawn(executable, args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
@@ -108,7 +108,7 @@ const messageSchema = z.object({
   error: z.object({ message: z.string() }).optional(),
 });
 
-/** Chromium's protocol over its pipes: JSON, each message ended by a NUL. */
+/** Creates a client for Chromium's protocol over its pipes: JSON messages, each ended by a NUL. */
 function createClient(toBrowser: Writable, fromBrowser: Readable, failed: Promise<never>): Ask {
   const waiting = new Map<number, (message: z.infer<typeof messageSchema>) => void>();
   let last = 0;
@@ -118,7 +118,7 @@ function createClient(toBrowser: Writable, fromBrowser: Readable, failed: Promis
     received = messages.pop() ?? '';
     for (const text of messages) {
       const { data: message } = messageSchema.safeParse(JSON.parse(text));
-      // What has no id is an event: nobody waits for it.
+      // A message without an id is an event, and is ignored.
       if (message?.id !== undefined) waiting.get(message.id)?.(message);
     }
   });

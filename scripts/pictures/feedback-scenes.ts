@@ -14,14 +14,14 @@ const shipping: Turn = {
   minutes: 4,
 };
 
-/** What is said of the pull request from now on. */
+/** Sets the feedback that the pull request has from now on. */
 function say(project: Project, said: Partial<Omit<PullRequestNow, 'number' | 'url' | 'head'>>): void {
   project.forge.saidOf.set(BRANCH, said);
 }
 
 const red = failing({ name: 'test (24)', url: 'https://github.test/acme/shop/actions/runs/77/job/31' });
 
-/** CI is red, in a way that its log explains. */
+/** Makes CI fail in a way that its log explains. */
 function failTest({ forge }: Project): void {
   forge.details.set('test (24)', {
     job: 'test (24)',
@@ -32,14 +32,14 @@ function failTest({ forge }: Project): void {
   });
 }
 
-/** The base branch gets another version of a file of the branch. */
+/** Changes a file of the branch in the base branch. */
 function moveBase({ origin }: Project): void {
   const parent = origin.branches.get('main') ?? '';
   const tree = { ...origin.commits.get(parent)?.tree, 'src/cart.ts': source('basket', 9) };
   origin.branches.set('main', addCommit(origin, { tree, parent, message: 'Baskets' }));
 }
 
-/** What people see once a pull request is talked to. */
+/** The scenes of pull requests with feedback. */
 export const feedbackScenes: readonly Scene[] = [
   {
     name: 'reviewed',

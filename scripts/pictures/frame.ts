@@ -8,7 +8,7 @@ const markdownCss = readFileSync(
   'utf8',
 );
 
-/** What stands around Markdown on GitHub, as far as it takes room or gives sense. */
+/** The surroundings of Markdown on GitHub, as far as they take up space or give it meaning. */
 const FRAME_CSS = `
 * { box-sizing: border-box; }
 body { margin: 0; padding: 24px; color: #1f2328; background: #fff; font: 14px/1.5 -apple-system, BlinkMacSystemFont, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; }
@@ -30,7 +30,7 @@ h1.title span { color: #59636e; font-weight: 300; }
 }
 `;
 
-/** A page of GitHub as a whole document; nothing in it is loaded or run. */
+/** Returns a GitHub page as a whole document; it loads and runs nothing. */
 export function htmlPage(page: Page, place: Omit<Place, 'lineBreaks'>): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">

@@ -3,23 +3,29 @@ import { parseDocument } from 'htmlparser2';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 
-/** Where Markdown stands. `lineBreaks`: a line break in a paragraph is one on the page, as in issues and comments, not in files. */
+/**
+ * The context of a Markdown text. `lineBreaks`: line breaks in a paragraph are kept, as in issues and comments, unlike
+ * in files.
+ */
 export interface Place {
   readonly lineBreaks: boolean;
   readonly repositoryUrl: string;
-  /** Numbers of issues and pull requests that are there: no other one becomes a link. */
+  /** Numbers of existing issues and pull requests; other numbers do not become links. */
   readonly numbers: ReadonlySet<number>;
 }
 
-/** Markdown as HTML, the way GitHub shows it: GFM, sanitised, with alerts, mentions and references. Short codes of emoji and diagrams stay text. */
+/**
+ * Renders Markdown as HTML like GitHub: GFM, sanitised, with alerts, mentions and references. Emoji codes and diagrams
+ * stay text.
+ */
 export function githubHtml(markdown: string, place: Place): string {
   const html = micromark(markdown, { allowDangerousHtml: true, extensions: [gfm()], htmlExtensions: [gfmHtml()] });
-  // A break that Markdown made has the line's end in it; one written as `<br>` has not.
+  // Markdown's own line breaks are followed by a newline, those written as `<br>` are not.
   const document = parseDocument(html.replaceAll('<br />\n', '<br>'));
   return childrenOf(document, place);
 }
 
-/** What GitHub's sanitiser leaves; of other elements the content stays. */
+/** The elements that GitHub's sanitiser keeps; of other elements only the content stays. */
 const ELEMENTS = new Set(
   `h1 h2 h3 h4 h5 h6 br b i strong em a pre code img tt div ins del sup sub p picture ol ul table thead tbody tfoot
   blockquote dl dt dd kbd q samp var hr ruby rt rp li tr td th s strike summary details caption figure figcaption
@@ -53,7 +59,7 @@ function isHarmless(name: string, value: string): boolean {
   return !['href', 'src', 'cite'].includes(name) || /^(?:https?:|mailto:|[^:]*$)/i.test(value);
 }
 
-/** The only input that GitHub leaves is the box of a task list. */
+/** The only input that GitHub's sanitiser keeps is the checkbox of a task list. */
 function checkbox({ attribs }: Element): string {
   if (attribs.type !== 'checkbox') return '';
   return `<input type="checkbox" class="task-list-item-checkbox" disabled${'checked' in attribs ? ' checked' : ''}>`;
@@ -67,7 +73,7 @@ function listClass({ name, children }: Element): readonly string[] {
   return (name === 'ul' || name === 'ol') && hasBoxes ? ['class="contains-task-list"'] : [];
 }
 
-/** A quote whose first line is `[!NOTE]` or one of its kin. */
+/** Returns a quote as an alert if its first line is `[!NOTE]` or a similar marker, or null. */
 function alertOf(quote: Element, place: Place): string | null {
   const first = quote.children.find(isTag);
   const word = first?.name === 'p' ? first.children[0] : undefined;
@@ -98,7 +104,7 @@ function ancestorsOf(node: ChildNode): readonly string[] {
   return parent !== null && isTag(parent) ? [parent.name, ...ancestorsOf(parent)] : [];
 }
 
-/** The bare address of an issue of the repository shows as its number. */
+/** Returns the number for the bare address of an issue of the repository. */
 function shortened({ data, parent }: Text, { repositoryUrl }: Place): string {
   const isBare = parent !== null && isTag(parent) && parent.attribs.href === data;
   const number = data.startsWith(`${repositoryUrl}/`)
@@ -107,7 +113,7 @@ function shortened({ data, parent }: Text, { repositoryUrl }: Place): string {
   return isBare && number?.[1] !== undefined ? `#${number[1]}` : escape(data);
 }
 
-/** Mentions and references of a text, as links. */
+/** Renders mentions and references in a text as links. */
 function linked(html: string, { repositoryUrl, numbers }: Place): string {
   return html
     .replace(
@@ -120,7 +126,7 @@ function linked(html: string, { repositoryUrl, numbers }: Place): string {
     );
 }
 
-/** Text as it stands in HTML, in an attribute as well. */
+/** Escapes text for HTML, including attributes. */
 export function escape(text: string): string {
   return text.replace(/[&<>"]/g, (mark) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[mark] ?? mark);
 }

@@ -4,16 +4,16 @@ import type { Project } from '../../test/loop/stage/project.ts';
 import { laneOf } from '../../src/report/facts.ts';
 import type { PlayedScene, Scene } from './play.ts';
 
-/** What a person opens in the browser. */
+/** A page that a person opens in the browser. */
 export type Page =
-  /** An issue, or a pull request: what it says itself, and its comments. */
+  /** An issue or pull request with its body and comments. */
   | {
       readonly kind: 'thread';
       readonly name: 'pull-request' | 'issue';
       readonly number: number;
       readonly title: string;
       readonly labels: readonly string[];
-      /** By their author; Markdown. */
+      /** The posts with their authors, in Markdown. */
       readonly posts: readonly { readonly by: string; readonly markdown: string }[];
     }
   | { readonly kind: 'summary'; readonly name: 'summary'; readonly markdown: string }
@@ -21,7 +21,7 @@ export type Page =
 
 const BOT = 'github-actions[bot]';
 
-/** Every page that a run leaves for people. Comments of any kind are found where it put them. */
+/** Returns every page that a run leaves for people, with its comments of any kind. */
 export function pagesOf({ issue }: Pick<Scene, 'issue'>, { project, report, log }: PlayedScene): readonly Page[] {
   return [
     ...threads(issue, { project, report }),
@@ -30,7 +30,7 @@ export function pagesOf({ issue }: Pick<Scene, 'issue'>, { project, report, log 
   ];
 }
 
-/** A line as GitHub shows it: a closed group with its triangle, a warning with its word. */
+/** Renders a log line as GitHub shows it: a closed group with its triangle, a warning with its label. */
 function asInLog(line: string): string {
   const [, level = '', text = ''] = /^(\w+): ([^]*)$/.exec(line) ?? [];
   if (level === 'group') return `▸ ${text}`;
@@ -74,7 +74,7 @@ function threads(issue: number, { project, report }: Pick<PlayedScene, 'project'
   ];
 }
 
-/** Threads of a review, which stand at their lines. */
+/** Returns the review threads, which are shown at their lines. */
 function threadsOf({ saidOf }: Project['forge']): Extract<Page, { kind: 'thread' }>['posts'] {
   const threads = [...saidOf.values()].flatMap((said) => said.threads ?? []);
   return threads.flatMap(({ path, line, comments }) =>
@@ -85,7 +85,7 @@ function threadsOf({ saidOf }: Project['forge']): Extract<Page, { kind: 'thread'
   );
 }
 
-/** Numbers of all issues and pull requests that are there. */
+/** Returns the numbers of all existing issues and pull requests. */
 export function numbersOf({ project }: PlayedScene): ReadonlySet<number> {
   if (project === null) return new Set();
   return new Set([...project.forge.issues.keys(), ...project.forge.pulls.map(({ number }) => number)]);

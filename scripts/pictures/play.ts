@@ -18,7 +18,7 @@ import {
   type RunSetting,
 } from '../../test/loop/stage/river.ts';
 
-/** A situation that people meet, and how a run gets into it. `issue`: the one whose page is looked at. */
+/** A situation that people meet, and the run that leads to it. `issue` is the one whose page is shown. */
 export interface Scene {
   readonly name: string;
   readonly title: string;
@@ -26,39 +26,41 @@ export interface Scene {
   readonly play: () => Promise<PlayedScene>;
 }
 
-/** The project after its run; null: the run never saw it. */
+/** The project after its run, or null if the run ended before it reached the project. */
 export interface PlayedScene {
   readonly project: Project | null;
   readonly report: RunReport;
-  /** The lines of the job log that are seen while all groups are closed, each with its level, without the last block. */
+  /** The visible lines of the job log while all groups are closed, each with its level, without the last block. */
   readonly log: readonly string[];
 }
 
-/** What the agent does in one call, and what it costs. */
+/** The agent's work in one call, and its cost. */
 export interface Turn {
   readonly writes?: Files;
   readonly says: 'working' | 'done' | 'blocked';
   readonly recommendation?: string;
   readonly output?: Partial<Pick<Analysis, 'question' | 'agentError' | 'usageLimit'>>;
   readonly minutes?: number;
-  /** How the tests stand from here on. */
+  /** The result of the tests from here on. */
   readonly tests?: 'green' | 'red';
 }
 
 type Prepare = NonNullable<RunSetting['prepare']>;
 
 export interface Setting {
-  /** Titles, by number. */
+  /** Titles by issue number. */
   readonly issues: Readonly<Record<number, string>>;
   readonly inputs: Readonly<Record<string, string>>;
   readonly turns: readonly (Turn | ((task: string) => Turn))[];
-  /** The event of the very first run; without it, it is a scheduled one, and not the first. */
+  /** The event of the very first run; without it, the run is a scheduled one and not the first. */
   readonly first?: Event;
-  /** What people and CI say of the pull request an hour after each run; the next run, which it starts, answers. */
+  /**
+   * The feedback of people and CI on the pull request an hour after each run; it starts the next run, which answers it.
+   */
   readonly said?: readonly ((project: Project) => void)[];
 }
 
-/** The input `verify` of every scene that has one. */
+/** The value of `verify` in every scene that sets it. */
 export const VERIFY = 'npm ci && npm test';
 const TEST_OUTPUT = `
 > shop@2.4.0 test
@@ -75,14 +77,17 @@ const TEST_OUTPUT = `
       Tests  2 failed | 18 passed (20)
 `;
 
-/** Lines of some source: how many is what people see of it. */
+/** Returns some source of this many lines; people only see the number. */
 export function source(name: string, lines: number): string {
   return Array.from({ length: lines }, (_, line) => `export const ${name}${String(line)} = ${String(line)};`).join(
     '\n',
   );
 }
 
-/** A run of the real river, with a scripted agent; what it leaves on the stand-in of GitHub is what people see. `first`: none was before it. */
+/**
+ * Plays a real run with a scripted agent; people see what it leaves on GitHub's stand-in. `first` is set if there was
+ * no earlier run.
+ */
 export async function play({ issues, inputs, turns, first, said = [] }: Setting): Promise<PlayedScene> {
   const tests = { red: false };
   const project = createProject({ issues: [], inputs });
@@ -105,7 +110,7 @@ export async function play({ issues, inputs, turns, first, said = [] }: Setting)
   return { project, report, log: foldedLog };
 }
 
-/** An hour and more ago a run finished a task, and its pull request is merged. */
+/** Plays a run, more than an hour ago, that finished a task; its pull request is merged. */
 async function playEarlierRun(project: Project, prepare: Prepare): Promise<void> {
   const { forge, origin, script, clock } = project;
   addIssue(forge, 9, { title: 'Thank customers for their order' });
@@ -172,7 +177,7 @@ function verifierOf(tests: { readonly red: boolean }): Verifier {
   };
 }
 
-/** The stage's machine, with an agent's name, lines that are counted, and rules for what is published. */
+/** Extends the stage's machine with an agent's name, counted lines, and rules for publishing. */
 function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
   Object.assign(agent, { prepare: () => Promise.resolve({ name: 'Claude Code', version: '2.1.40' }) });
   const { compare, commit, snapshot } = checkout;
@@ -186,7 +191,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
       change.files.flatMap((path) => lines(to, path).filter((line) => !lines(from, path).includes(line))).length;
     return { ...change, insertions: added(before.tree, after.tree), deletions: added(after.tree, before.tree) };
   };
-  // What is withheld stays in the work tree.
+  // A withheld file stays in the work tree.
   const kept = new Set<string>();
   checkout.commit = async (iteration) => {
     const withheld = Object.keys(checkout.files).filter(isProtected);

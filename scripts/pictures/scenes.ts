@@ -33,7 +33,7 @@ const pricesDone: Turn = {
   minutes: 7,
 };
 
-/** The situations, from the best to the worst, and then those of a pull request that is talked to. */
+/** The situations from best to worst, and then those of a pull request with feedback. */
 export const scenes: readonly Scene[] = [
   {
     name: 'complete',
@@ -212,7 +212,7 @@ function manyTitles(at: number): string {
   return `Move the ${part} of the ${page} page to the new design`;
 }
 
-/** A run that ended at its inputs. */
+/** Returns a run that ended because of its inputs. */
 function misconfigured(inputs: Readonly<Record<string, string>>): PlayedScene {
   try {
     configOf(inputs);

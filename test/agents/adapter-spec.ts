@@ -16,7 +16,7 @@ export const DONE: Step = {
 
 const LOOK = 'env | sort; cat /proc/$PPID/environ | tr "\\0" "\\n"';
 
-/** How the provider's failure, as this agent reports it, is understood. */
+/** A provider failure as this agent reports it, and its expected analysis. */
 interface Failing {
   readonly what: string;
   readonly step: Step;
@@ -25,18 +25,18 @@ interface Failing {
 }
 
 interface Particulars {
-  /** Its key, which the agent must never see. */
+  /** The agent's key, which the agent itself must never see. */
   readonly key: string;
-  /** What its session ids look like. */
+  /** The format of the agent's session ids. */
   readonly session: RegExp;
   readonly failures: readonly Failing[];
-  /** Its rules are a sandbox, which refuses without a word. */
+  /** Set if a sandbox enforces the agent's rules, so that refusals are not reported. */
   readonly refusesSilently?: true;
-  /** It shows its commands no key at all. */
+  /** Set if the agent shows its commands no key at all. */
   readonly hidesItsKey?: true;
 }
 
-/** What every adapter must do with its real CLI, against a scripted model on loopback. */
+/** Describes the requirements of every adapter with its real CLI, against a scripted model on loopback. */
 export function describeAdapter(
   subject: Subject,
   { key, session, failures, refusesSilently, hidesItsKey }: Particulars,
@@ -45,7 +45,7 @@ export function describeAdapter(
   beforeAll(async () => {
     if (missing === undefined) await installOnce(subject);
   }, 300_000);
-  // That the registry does not answer says nothing about an adapter.
+  // A registry that does not answer is not a failure of an adapter.
   beforeEach(({ skip }) => {
     skip(missing !== undefined, missing);
   });
@@ -136,7 +136,7 @@ export function describeAdapter(
       const { prompts } = lastConversation(world.model.requests);
       expect(prompts.join('\n')).toContain('remember the number 4711');
       expect(prompts.join('\n')).toContain('which number?');
-      // Of this call alone.
+      // The tokens are those of this call alone.
       expect(second.analysis.tokens).toBe(first.analysis.tokens);
       expect(await other.agent.exportSession(id)).not.toBeNull();
     });
@@ -173,7 +173,7 @@ export function describeAdapter(
         stallMs: 4_000,
         environment: () => subject.environment('http://127.0.0.1:9'),
       });
-      // Less than the slowest of them would try by itself.
+      // The limit is shorter than the slowest CLI's own retries.
       const { analysis, end } = await world.calls('hello', { timeoutMs: 70_000 });
       expect(analysis.agentError).toMatchObject({ kind: 'server', text: expect.stringMatching(/ECONNREFUSED/) });
       expect(end.kind).not.toBe('timeout');
@@ -207,7 +207,7 @@ export function describeAdapter(
 
     test('a call that takes too long is ended, and what it used is known', async () => {
       await using world = await createWorld(subject, {
-        // A command that only sleeps is refused by some.
+        // Some CLIs refuse a command that only sleeps.
         script: [{ kind: 'run', command: 'git status; sleep 1009' }],
         allowedTools: ['Bash'],
       });
@@ -229,12 +229,12 @@ function git(folder: string, ...args: string[]): string {
   return execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8' });
 }
 
-/** Names of the files below a folder that hold a text. */
+/** Returns the names of the files below a folder that contain a text. */
 function filesWith(text: string, folder: string): string {
   try {
     return execFileSync('grep', ['-rlFa', '--', text, folder], { encoding: 'utf8' });
   } catch {
-    // It found none.
+    // grep found nothing.
     return '';
   }
 }

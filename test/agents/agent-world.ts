@@ -23,17 +23,17 @@ export interface Subject {
   readonly name: keyof typeof ADAPTERS;
   readonly cli: AgentCli;
   readonly version: string;
-  /** How it is led to a model at an address, with a key that opens nothing. */
+  /** Returns the variables that point the CLI to a model at an address, with a key that opens nothing. */
   readonly environment: (url: string) => Readonly<Record<string, string>>;
   readonly model: string | null;
 }
 
-/** A machine, a scripted model, and the real CLI between them, its key with the broker. */
+/** A machine, a scripted model, and the real CLI between them; the broker holds its key. */
 export interface World extends AgentUnderTest {
   readonly machine: Machine;
   readonly model: ScriptedModel;
   readonly calls: (prompt: string, more?: Partial<AgentCall>) => Promise<AgentRun>;
-  /** The same, with a fresh folder of its own, in another work folder. */
+  /** Creates a second agent with a fresh folder and another work folder. */
   readonly elsewhere: () => Promise<AgentUnderTest & { readonly machine: Machine }>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -44,18 +44,18 @@ interface WorldOptions {
   readonly servers?: readonly McpServer[];
   readonly extraArgs?: readonly string[];
   readonly stallMs?: number;
-  /** Beside the subject's own. */
+  /** Further variables in addition to the subject's own. */
   readonly environment?: (url: string) => Readonly<Record<string, string>>;
 }
 
 const WORK = ['Read', 'Edit', 'Write', 'Glob', 'Grep', 'Bash(git add:*)', 'Bash(git commit:*)'];
 
-/** The CLI in the cache of this repository. */
+/** Returns the command of the CLI in this repository's cache. */
 export function commandOf({ name, version }: Subject) {
   return { kind: 'install', version, folder: join(TOOL_CACHE, 'ralph-action', `${name}-${version}`) } as const;
 }
 
-/** Into the cache of this repository, unless it is there. */
+/** Installs the CLI into this repository's cache, unless it is there. */
 export async function installOnce(subject: Subject): Promise<void> {
   const environment = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),

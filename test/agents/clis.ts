@@ -6,33 +6,33 @@ import { dialect as opencodeEvents } from '../../src/agents/opencode/events/dial
 import { dialect as qwenEvents } from '../../src/agents/qwen/events/dialect.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 
-/** What one start of a CLI depends on. */
+/** The parameters of one start of a CLI. */
 export interface Start {
-  /** Of the scripted model. */
+  /** The address of the scripted model. */
   readonly url: string;
   readonly home: string;
   readonly workFolder: string;
-  /** Kept between starts, and shared by all homes. */
+  /** A folder that is kept between starts and shared by all homes. */
   readonly cache: string;
   readonly session: { readonly kind: 'new' | 'resumed'; readonly id: string };
 }
 
-/** A real CLI, and how it is started without a person: the prompt goes to its standard input. */
+/** A real CLI, and its start without a person: the prompt goes to its standard input. */
 export interface Cli {
   readonly name: string;
   readonly package: string;
   readonly version: string;
   readonly megabytes: number;
-  /** What is started, below `node_modules`; one in JavaScript by Node. */
+  /** The program below `node_modules`; a JavaScript file is started by Node. */
   readonly program: string;
   readonly events: Dialect;
-  /** Whether a new session gets the id that is asked for. */
+  /** True if a new session gets the requested id. */
   readonly takesId: boolean;
-  /** Whether its model is told that a command failed. */
+  /** True if the model is informed of a failed command. */
   readonly tellsFailure: boolean;
   args(start: Start): readonly string[];
   env(start: Start): Readonly<Record<string, string>>;
-  /** Files in its HOME, by their path. */
+  /** Files in its HOME, by path. */
   readonly files: Readonly<Record<string, object>>;
 }
 
@@ -73,7 +73,7 @@ const codex: Cli = {
   files: {},
 };
 
-/** JSON of a text, a number, a truth or a list is TOML as well. */
+/** The JSON of a text, number, boolean or list is also valid TOML. */
 function overrides(settings: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]);
 }
@@ -169,7 +169,7 @@ const copilot: Cli = {
   ],
   env: ({ url, cache }) => ({
     CI: 'true',
-    // It unpacks itself at its first start, 235 MB.
+    // The CLI unpacks itself at its first start, 235 MB.
     COPILOT_CACHE_HOME: cache,
     COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
     COPILOT_PROVIDER_TYPE: 'openai',
@@ -198,7 +198,7 @@ const qwen: Cli = {
     '.qwen/settings.json': {
       general: { enableAutoUpdate: false },
       privacy: { usageStatisticsEnabled: false },
-      // It would ask the model once more what to remember.
+      // Without this, the CLI would ask the model what to remember.
       memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
     },
   },

@@ -12,7 +12,7 @@ import { callOf, createMachine, createMemoryLog } from '../integration/agents/ag
 import { installOnce, type Subject } from './agent-world.ts';
 import { DONE } from './adapter-spec.ts';
 
-// What bounds the real CLI on a machine where its own sandbox does not start, as on many runners.
+// These tests show the limits of the real CLI on a machine where its own sandbox does not start, as on many runners.
 
 const VERSION = '0.169.0';
 const codex: Subject = { name: 'codex', cli, version: VERSION, environment: () => ({}), model: null };
@@ -24,7 +24,7 @@ const BINARY = join(
 
 beforeAll(() => installOnce(codex), 300_000);
 
-/** Its programs are this user's, and it says that it holds them. */
+/** Opens a sandbox whose programs run as this user, but which claims to confine them. */
 function openRoom(home: string): Room {
   return {
     folders: { home, trees: join(home, 'trees'), session: join(home, 'session'), inbox: join(home, 'inbox') },

@@ -22,7 +22,7 @@ const copilot: Subject = {
   environment: (url) => ({
     COPILOT_PROVIDER_API_KEY: KEY,
     COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
-    // Unpacked once, and not in each test.
+    // The CLI is unpacked once and not in each test.
     COPILOT_CACHE_HOME: join(TOOL_CACHE, 'ralph-action', `copilot-${VERSION}`, 'unpacked'),
   }),
   model: 'scripted',

@@ -12,13 +12,13 @@ import { readIn } from '../unit/agents/reading/fixtures.ts';
 import type { Cli, Start } from './clis.ts';
 import { folderOf, programOf } from './install.ts';
 
-/** A real CLI in a repository and a HOME of its own, with a scripted model behind it. */
+/** A real CLI in its own repository and HOME, with a scripted model. */
 export interface World {
   readonly model: ScriptedModel;
   readonly workFolder: string;
-  /** Of all processes that were started. */
+  /** The run tag of all started processes. */
   readonly runTag: string;
-  /** `signal` ends it. */
+  /** Starts the CLI; `signal` ends it. */
   start(prompt: string, how?: { readonly resume?: string; readonly signal?: AbortSignal }): Promise<Started>;
   git(...args: readonly string[]): string;
   [Symbol.asyncDispose](): Promise<void>;
@@ -26,14 +26,14 @@ export interface World {
 
 interface Started {
   readonly end: CollectedEnd;
-  /** As the reader of this CLI's output sees it. */
+  /** The analysis by the reader of this CLI's output. */
   readonly analysis: Analysis;
   readonly finalMessage: string;
   readonly events: readonly AgentEvent[];
   readonly stderr: string;
 }
 
-/** Codex and OpenCode wait for ever for a provider that is down. */
+/** Codex and OpenCode wait forever for a provider that is down. */
 const START_MS = 90_000;
 const MAX_OUTPUT_BYTES = 16 * 2 ** 20;
 
@@ -46,13 +46,13 @@ export async function createWorld(cli: Cli, script: Script): Promise<World> {
     await mkdir(dirname(join(home, path)), { recursive: true });
     await writeFile(join(home, path), JSON.stringify(content));
   }
-  // Nothing is inherited. Codex wants no HOME below the folder for temporary files, so that is one of its own.
+  // Nothing is inherited. Codex refuses a HOME below the folder for temporary files, so that folder is separate.
   const surroundings = { PATH: process.env['PATH'] ?? '', HOME: home, TMPDIR: temporary, TZ: 'UTC' };
   const git = (...args: readonly string[]): string =>
     execFileSync('git', args, { cwd: workFolder, env: surroundings, encoding: 'utf8' });
   await mkdir(workFolder);
   git('init', '-q', '-b', 'main');
-  // Gemini CLI hides every other configuration of git from its commands.
+  // Gemini CLI hides every other git configuration from its commands.
   git('config', 'user.name', 'Agent');
   git('config', 'user.email', 'agent@example.com');
 

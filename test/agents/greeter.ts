@@ -1,6 +1,6 @@
 import type { McpServer } from '../../src/core/mcp/values.ts';
 
-/** One tool on standard input and output, which says what the server was given. */
+/** A server with one tool on standard input and output, which returns the server's arguments and environment. */
 const PROGRAM = `
 const answer = ({ method, params }) => {
   if (method === 'initialize')
@@ -16,7 +16,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 });
 `.replaceAll('\n', ' ');
 
-/** A server of tools for any agent. */
+/** An MCP server for any agent. */
 export const GREETER: McpServer = {
   kind: 'command',
   name: 'tools',

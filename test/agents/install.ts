@@ -9,28 +9,31 @@ import { clis, type Cli } from './clis.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Why a CLI is not to be had, by its name; those that are installed are not in it. */
+    /** The reasons why CLIs are not available, by name; installed ones are not listed. */
     readonly missing: Readonly<Record<string, string>>;
   }
 }
 
 const INSTALL_MS = 300_000;
-/** All of them together; what is not installed by then is skipped. */
+/** Time limit for all installations together; later ones are skipped. */
 const ALL_MS = 600_000;
 const MEGABYTE = 2 ** 20;
 const NPM = join(ACTION_FOLDER, 'scripts', 'toolchain', 'node_modules', 'npm', 'bin', 'npm-cli.js');
 
-/** How an installed CLI is started. */
+/** Returns the program that starts an installed CLI. */
 export function programOf(cli: Cli): Program {
   return programAt(join(folderOf(cli), 'node_modules', cli.program));
 }
 
-/** Where it is kept between runs of the tests, beside Claude Code. */
+/** Returns the folder in which the CLI is kept between test runs, beside Claude Code. */
 export function folderOf({ name, version }: Cli): string {
   return join(TOOL_CACHE, 'ralph-action', `${name}-${version}`);
 }
 
-/** Installs what is not there; RALPH_TEST_AGENTS=installed: takes what is there, and no more; names such as `gemini,codex`: no other. */
+/**
+ * Installs missing CLIs. RALPH_TEST_AGENTS=installed uses only installed ones; names such as `gemini,codex` restrict
+ * the set.
+ */
 export async function setup({ provide }: TestProject): Promise<void> {
   const until = Date.now() + ALL_MS;
   const missing: Record<string, string> = {};
@@ -54,7 +57,7 @@ async function install(cli: Cli, until: number): Promise<string | null> {
   await mkdir(dirname(folder), { recursive: true });
   const { bavail, bsize } = await statfs(dirname(folder));
   if ((bavail * bsize) / MEGABYTE < 3 * cli.megabytes) return `no space for ${cli.megabytes} MB`;
-  // Made beside and then moved, so that a second run sees all of it or nothing.
+  // The folder is created under another name and then moved, so that a second test run sees all of it or nothing.
   const staging = `${folder}.${randomUUID()}`;
   await mkdir(staging);
   try {

@@ -99,7 +99,7 @@ test('a server of tools gets variables by name, and its tool is run', async () =
   await using world = await createWorld(opencode, {
     script: [{ kind: 'use', tool: 'tools_greet', input: {} }, DONE],
     servers: [GREETER],
-    // As the wiring adds it to the rules.
+    // The wiring adds this tool to the rules.
     allowedTools: ['Read', 'mcp__tools__greet'],
     environment: () => ({ GREETING: 'hello, "you"' }),
   });

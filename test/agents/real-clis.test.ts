@@ -84,7 +84,7 @@ describe.each(clis)('$name', (cli) => {
       const stop = new AbortController();
       const running = world.start('Think', { signal: stop.signal });
       await vi.waitFor(() => expect(answered(world.model)).toHaveLength(2), { timeout: 80_000, interval: 100 });
-      // Copilot CLI may run git only, and a redirection is more.
+      // Copilot CLI may only run git, and a redirection is not git.
       expect(existsSync(join(world.workFolder, 'began.txt'))).toBe(cli.name !== 'copilot');
       expect(processesWith(world.runTag)).not.toEqual([]);
       stop.abort();
@@ -94,7 +94,7 @@ describe.each(clis)('$name', (cli) => {
   });
 });
 
-/** Requests that took a step. */
+/** Returns the requests that used a step. */
 function answered({ requests }: ScriptedModel): readonly ModelRequest[] {
   return requests.filter(({ conversation, isSide }) => conversation !== null && !isSide);
 }

@@ -13,22 +13,22 @@ import { collectOutput } from '../../src/processes/collect-output.ts';
 import { ADAPTERS, loginFor } from '../../src/wiring/agents/agent-settings.ts';
 import { callOf, createMemoryLog } from '../integration/agents/agent-fixture.ts';
 
-// A runner's process, of root or of a user with sudo, that has a real CLI work in two rooms, one after the other. Its only
-// argument is a RoomPlay, as JSON; puts what came of it into its folder, as JSON.
+// A runner's process, of root or of a user with sudo, that lets a real CLI work in two sandboxes, one after the other.
+// Its only argument is a RoomPlay, as JSON; it writes the result to its folder, as JSON.
 
 export interface RoomPlay {
-  /** A folder of its own. */
+  /** The process's own folder. */
   readonly base: string;
   readonly name: AgentName;
   readonly command: { readonly kind: 'install'; readonly version: string; readonly folder: string };
   readonly model: string | null;
-  /** The address of the model stands in for URL. */
+  /** Environment of the CLI; URL is replaced by the model's address. */
   readonly environment: Readonly<Record<string, string>>;
   readonly allowedTools: readonly string[];
-  /** The first two are in one room, the third in another; each goes on with the conversation. */
+  /** The first two calls share a sandbox, the third has another; each continues the conversation. */
   readonly calls: readonly {
     readonly script: readonly Step[];
-    /** What the agent's user runs behind it, in the work tree; CONFIG is the CLI's folder. */
+    /** A command that the agent's user runs afterwards in the work tree; CONFIG is the CLI's folder. */
     readonly then: string;
   }[];
   readonly worker: RoomWorker;
@@ -36,10 +36,10 @@ export interface RoomPlay {
 
 type RoomWorker = Parameters<typeof openRoom>[1]['worker'];
 
-/** What came of a call. */
+/** The result of a call. */
 export interface RoomCall {
   readonly analysis: Pick<Analysis, 'agentError' | 'denials' | 'sessionId' | 'signal' | 'tokens'>;
-  /** Of the last request, and everything that was asked for. */
+  /** Number of prompts in the last request; `asked` contains the text of all requests. */
   readonly prompts: number;
   readonly asked: string;
   readonly then: string;
@@ -56,7 +56,7 @@ for (const [nth, calls] of [play.calls.slice(0, 2), play.calls.slice(2)].entries
   for (const call of calls) answers.push(await make(place, call));
   await place.opened.close();
 }
-// A pipe would lose what is not read before the end.
+// A pipe would lose output that is not read before the end.
 writeFileSync(join(play.base, 'answers.json'), JSON.stringify(answers));
 process.exit();
 
@@ -121,7 +121,7 @@ async function openPlace(nth: number, calls: RoomPlay['calls']) {
     holdsSecret: () => false,
   });
   if (session !== null && !(await agent.importSession(session.id, session.content))) session = null;
-  // As a run hands its folders over.
+  // A run prepares its folders in this way.
   mkdirSync(configFolder, { recursive: true });
   for (const folder of [room.folders.session, tree]) await room.give(folder);
   return { opened, model, agent, configFolder, tree, log };

@@ -41,11 +41,12 @@ const WORK: readonly Step[] = [
   DONE,
 ];
 
-// Who runs the action owns neither what the agent's user writes nor, without sudo, may touch it: as on GitHub's runners.
+// The action's user does not own the files that the agent's user writes and, without sudo, may not touch them, as on
+// GitHub's runners.
 describe.skipIf(noOwnMachine !== null).each(subjects)('$name in a room of another user', (subject) => {
   test('works, and goes on in another room; what it left in its own folder neither counts nor hinders', async () => {
     await installOnce(subject);
-    // On a disk: in a room, Codex's sandbox runs nothing below /dev.
+    // The folder is on a disk: in the agent's sandbox, Codex's own sandbox runs nothing below /dev.
     const base = await realpath(mkdtempSync(join(TOOL_CACHE, 'room-')));
     chmodSync(base, 0o755);
     const user = sudoUser(base, fileURLToPath(import.meta.url));

@@ -25,10 +25,10 @@ const NOWHERE = 'http://127.0.0.1:2';
 interface Row {
   readonly name: string;
   readonly job?: SceneJob;
-  /** Changes the world, and returns what changes it back. */
+  /** Changes the environment and returns a function that restores it. */
   readonly given?: (scene: Scene) => Promise<() => unknown> | (() => unknown);
   readonly reason: 'configuration' | 'infrastructure';
-  /** What the annotation must say: what happened, the value, what to do. */
+  /** Parts of the annotation: the problem, the value, the next step. */
   readonly message: readonly (string | RegExp)[];
 }
 
@@ -219,7 +219,7 @@ test.each(few(9, rows))(
       expect(comments.length).toBeLessThanOrEqual(1);
       expect(scene.sandbox.cache.entries).toEqual([]);
       expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
-      // A lane may have been taken, but then it was given back and nothing stays reserved.
+      // A lane that was claimed is released, and nothing stays reserved.
       const refs = await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph');
       const files = refs === '' ? '' : await scene.sandbox.git('ls-tree', '-r', '--name-only', refs);
       for (const file of files.split('\n').filter(Boolean)) {

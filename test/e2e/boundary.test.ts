@@ -51,7 +51,7 @@ test.each<{ name: string; env: Record<string, string>; reason: 'configuration' |
     scene.openIssue('Count');
     const run = await scene.run({ env });
     expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 } });
-    // Without its file there are no outputs.
+    // Without the runner's output file there are no outputs.
     expect(run.outputs).toEqual(
       env['GITHUB_OUTPUT'] === undefined ? expect.objectContaining({ outcome: 'failed', reason }) : {},
     );
@@ -83,13 +83,13 @@ test.each(
   },
 );
 
-/** As on a machine that has no way of its own to the network. */
+/** Simulates a machine without direct access to the network. */
 const DIRECT = { NODE_EXTRA_CA_CERTS: '', SSL_CERT_FILE: '', SSL_CERT_DIR: '', https_proxy: '', no_proxy: '' };
 
 test.each<[string, Readonly<Record<string, string>>, string]>(
   rows<[string, Readonly<Record<string, string>>, string]>(1, [
     ['that nothing can be published', DIRECT, 'complete'],
-    // The claim ends when the time of the run is over.
+    // The claim ends with the time limit of the run.
     ['that it does not know whom to trust', { ...DIRECT, NO_PROXY: 'example.org' }, 'refused'],
   ]),
 )("SIGKILL after the run's folder was removed: post ends the orphan and says %s", async (_, network, nextRun) => {
@@ -112,7 +112,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>(
   expect(await scene.run()).toMatchObject({ outputs: { outcome: nextRun } });
 });
 
-// Held by loop/post.
+// Also tested by loop/post.
 deepTest.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>([
   {
     name: 'a remote that cannot be reached',
@@ -166,13 +166,13 @@ function whenItThinks(act: NonNullable<SceneJob['when']>['act']): NonNullable<Sc
   return { text: 'I think for a very long time.', act };
 }
 
-/** Puts a file where a folder was. */
+/** Puts a file in the place of a folder. */
 function occupy(path: string): void {
   rmSync(path, { recursive: true, force: true });
   writeFileSync(path, '');
 }
 
-/** The action's own folder on the scene's first machine. */
+/** Returns the action's own folder on the scene's first machine. */
 function runFolderOf({ sandbox }: Scene): string {
   const temp = join(sandbox.folder, 'machine-1', 'temp');
   return join(temp, readdirSync(temp).find((name) => name.startsWith('ralph-run-')) ?? 'none');

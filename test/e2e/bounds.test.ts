@@ -25,7 +25,7 @@ deepTest('calls an hour: parked across runs, which end in the gate until the win
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });
 
-// Held by ralphs/scheduled and loop/over-time.
+// Also tested by ralphs/scheduled and loop/over-time.
 deepTest(
   'no progress: the circuit opens after three iterations, red; the next run is green, makes no call and says until when',
   async () => {
@@ -92,7 +92,7 @@ test('an agent that takes too long is ended, and the next iteration continues', 
   expect(run.main.log).toContain('iteration 2: progress');
 });
 
-// Held by attacks/verify and loop/agents.
+// Also tested by attacks/verify and loop/agents.
 deepTest('a failing verification: the task is never done, and the agent gets to know', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
@@ -105,7 +105,7 @@ deepTest('a failing verification: the task is never done, and the agent gets to 
   expect(run.summary).toMatch(/but the verification fails|they failed/);
 });
 
-// Held by loop/pipeline and unit/agents/claude.
+// Also tested by loop/pipeline and unit/agents/claude.
 deepTest('a key that the provider refuses ends the run after one call', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
@@ -121,7 +121,7 @@ deepTest('a key that the provider refuses ends the run after one call', async ()
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
 });
 
-// Held by lifecycle and loop/agents.
+// Also tested by lifecycle and loop/agents.
 deepTest('a task that does not get done fails after max-iterations-per-task, and the run is blocked', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
@@ -140,7 +140,7 @@ deepTest('a task that does not get done fails after max-iterations-per-task, and
   });
 });
 
-// Held by loop/faults and integration/state.
+// Also tested by loop/faults and integration/state.
 deepTest('a state that cannot be read is reported, and gets one probe', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');

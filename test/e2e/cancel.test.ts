@@ -20,9 +20,10 @@ const hanging: readonly { name: string; behaviour: (scene: Scene) => Behaviour }
   { name: 'an agent that ignores SIGTERM', behaviour: () => ({ kind: 'hang', ignoreSigterm: true }) },
 ];
 
-// The runner kills main 10 s after a cancel. That main gives up after five of them: unit/runner/cancellation.test.ts.
+// The runner kills main 10 s after a cancellation. unit/runner/cancellation.test.ts tests that main gives up after five
+// of them.
 
-// The first one is both others at once.
+// The first row combines the other two.
 test.each(rows(1, hanging))(
   'cancel with $name: main is gone before it is killed, finished work is published, the next run continues',
   async ({ behaviour }) => {
@@ -53,7 +54,7 @@ test.each(rows(1, hanging))(
 test('cancel while a verify command hangs: main is gone before it is killed, and the work before it is kept', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  // The first time it looks at the base.
+  // The first verification is that of the base and passes; the next one hangs.
   const [seen, hangs] = [join(scene.sandbox.folder, 'seen'), join(scene.sandbox.folder, 'hangs')];
   const run = await scene.run({
     inputs: { verify: `[ -e '${seen}' ] || exec touch '${seen}'; trap "" TERM; touch '${hangs}'; sleep 1000` },
@@ -131,7 +132,7 @@ test.each(
     },
   });
   expect(run.main.signal).toBe('SIGKILL');
-  // With or without the push of the iteration.
+  // The state is saved with or without the push of the iteration.
   expect(run.post.log).toMatch(/saved #[12] \(cache ✓ ref ✓\)/);
   expect(run.summary).toContain('Killed');
   expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
@@ -195,12 +196,12 @@ deepTest(
       cpSync(join(ACTION_FOLDER, name), join(action, name), { recursive: true });
     writeFileSync(join(action, 'dist', 'post.js'), 'process.exit(0);');
     const asRun = { GITHUB_RUN_ID: '7007' };
-    // The agent ends with it.
+    // The agent ends together with its parent.
     const last: Behaviour = { kind: 'shell', script: "kill -KILL $(awk '{print $4}' /proc/$PPID/stat)", status: null };
     const gone = await scene.run({ action, env: asRun, agent: [work, work, last] });
     expect(gone).toMatchObject({ calls: 3, main: { signal: 'SIGKILL' } });
     expect(gone.main.log.match(/pushed [0-9a-f]+ to ralph\/queue, and state #\d with it/g)).toHaveLength(2);
-    // Whoever else comes has to wait for the end of the lease.
+    // Other runs have to wait for the end of the lease.
     expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'refused', reason: 'another_run' } });
     const next = await scene.run({ env: { ...asRun, GITHUB_RUN_ATTEMPT: '2' } });
     expect(next.main.log).toContain('state: restored #2 (ref)');
@@ -242,7 +243,10 @@ function killWhileTheGateWaits(scene: Scene, how: 'kill' | 'cancel'): Promise<Ru
   });
 }
 
-/** All is done and stored, and a run that was killed is not complete: the next one says so without a call. */
+/**
+ * Expects that the next run reports `complete` without a call: the work is done and stored, but the killed run did not
+ * report it.
+ */
 async function expectToComplete(scene: Scene): Promise<void> {
   expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'cancelled', reason: 'killed' } });
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'complete' } });
@@ -250,10 +254,10 @@ async function expectToComplete(scene: Scene): Promise<void> {
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
 }
 
-/** The next run finishes the task: no commit lost, no second pull request, no second comment. */
+/** Expects that the next run finishes the task without a lost commit, a second pull request or a second comment. */
 async function expectToGoOn(scene: Scene): Promise<void> {
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', iterations: '1' } });
-  // A call that was killed counts as an iteration of the task, a cancelled one does not.
+  // A killed call counts as an iteration of the task; a cancelled one does not.
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Count, with a test']);
   const { number } = scene.pullOf('ralph/queue');
   expect(

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 
-// The bundle as a person starts it, also on an older Node than the one that tests run on: what is younger than Node 20 is
-// taken away before it begins.
+// Starts the bundle as a person does, possibly on an older Node than the tests': features newer than Node 20 are
+// removed first.
 const younger = [
   'Map.groupBy',
   'Object.groupBy',

@@ -18,46 +18,46 @@ import { eventually } from '../eventually.ts';
 
 export const KEY = SANDBOX_KEY;
 
-/** A job of a scene: a scheduled one on the scripted agent unless it says otherwise. */
+/** A job of a scene; by default a scheduled one with the scripted agent. */
 export interface SceneJob extends Partial<SandboxJob> {
-  /** What the agent does in its first calls; honest work after that. */
+  /** The agent's behaviours in its first calls; honest work follows. */
   readonly agent?: readonly Behaviour[];
-  /** Does `act` as soon as the log of main holds `text`. */
+  /** Calls `act` as soon as main's log contains `text`. */
   readonly when?: { readonly text: string; readonly act: (main: RunningMain) => unknown };
 }
 
-/** A workflow file in a scene, and what happens there; with the secret that the template names, unless it says otherwise. */
+/** A workflow file in a scene, and the event; by default with the secret that the template names. */
 export interface ScenePerformance
   extends
     Pick<Performance, 'workflow' | 'event'>,
     Partial<Pick<Performance, 'secrets'>>,
     Pick<SceneJob, 'agent' | 'when'> {
-  /** File that gets what the agent is asked, line by line. */
+  /** The file that gets the agent's prompts, line by line. */
   readonly heardIn?: string;
 }
 
 export interface Run extends JobResult {
   readonly workspace: string;
   readonly machine: string;
-  /** Agent calls that were made. */
+  /** Number of agent calls. */
   readonly calls: number;
 }
 
-/** A repository with its GitHub, over several jobs. */
+/** A repository with its GitHub, for several jobs. */
 export interface Scene extends AsyncDisposable {
   readonly sandbox: Sandbox;
-  /** Where the jobs run; null: on this very machine. */
+  /** The machine of the jobs, or null for this machine. */
   readonly own: OwnMachine | null;
-  /** Runs main and post; what must hold after every run whatever happened in it is checked here. */
+  /** Runs main and post; also checks the conditions that hold after every run. */
   run(job?: SceneJob): Promise<Run>;
-  /** The same for a workflow file, from its triggers on. */
+  /** Like `run`, for a workflow file, starting from its triggers. */
   play(performance: ScenePerformance): Promise<Played & { readonly calls: number }>;
   openIssue(title: string, labels?: readonly string[]): StoredIssue;
-  /** Without those that notify people. */
+  /** Returns the comments that do not notify people. */
   commentsOn(number: number): readonly StoredComment[];
-  /** Those that notify people, or did until they were settled. */
+  /** Returns the comments that notify people, or did until they were settled. */
   notificationsOn(number: number): readonly StoredComment[];
-  /** The one pull request of `branch`, with its text; fails when there are several. */
+  /** Returns the only pull request of `branch`, with its text; fails if there are several. */
   pullOf(branch: string): {
     readonly number: number;
     readonly draft: boolean;
@@ -65,17 +65,20 @@ export interface Scene extends AsyncDisposable {
     readonly title: string;
     readonly status: RalphStatus;
   };
-  /** Subjects of the commits that the remote's `branch` has and main lacks, oldest first. */
+  /** Returns the subjects of the commits on the remote's `branch` that are not in main, oldest first. */
   commitsOf(branch: string): Promise<string[]>;
 }
 
-/** More calls than any run makes: what is left of them tells how many were made. */
+/** Longer than the number of calls in any run; the remaining entries show how many were made. */
 const SCRIPT_LENGTH = 40;
 
-/** Level at which the agents of all scenes are isolated, for whole suites at another level; empty: they are not. */
+/** The isolation level of the agents in all scenes, for whole suites at another level; empty for none. */
 export const LEVEL = process.env['RALPH_TEST_ISOLATION'] ?? '';
 
-/** `fill`: puts something else than the sample project on main; `level`: how agents are isolated, on a machine with folders of its own; `through`: a program that starts the action there, with fewer rights; `user`: who does, instead of root. */
+/**
+ * Creates a scene. `fill` puts other files than the sample project on main; `level` isolates agents, on a machine with
+ * its own folders; `through` is a program that starts the action with fewer rights; `user` starts it instead of root.
+ */
 export async function createScene({
   fill,
   level = LEVEL,
@@ -96,15 +99,15 @@ export async function createScene({
   const sandbox = await startSandbox(join(folder, 'sandbox'), fill, isolation);
   const { github } = sandbox;
 
-  /** The scripted agent as a step gets it, and how often it was called. */
+  /** Returns the step's scripted agent and a function that counts its calls. */
   async function cast(agent: readonly Behaviour[]) {
-    // Beside the agent, which a room shows.
+    // The script is beside the agent, in a folder that the agent's sandbox shows.
     const script = join(inject('programs'), `script-${randomUUID()}.json`);
     const rest = Array.from({ length: SCRIPT_LENGTH - agent.length }, () => ({ kind: 'work' }));
     await writeFile(script, JSON.stringify([...agent, ...rest]));
     return {
       inputs: { 'agent-path': agentPath, 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS' },
-      // Compiled once, and not by each of a thousand processes.
+      // The programs are compiled once and not by each of a thousand processes.
       env: { RALPH_SCRIPT: script, RALPH_PAUSE_MS: '0', NODE_COMPILE_CACHE: join(inject('programs'), 'compiled') },
       calls: async () => SCRIPT_LENGTH - (JSON.parse(await readFile(script, 'utf8')) as unknown[]).length,
     };
@@ -173,22 +176,25 @@ export async function createScene({
   };
 }
 
-/** In a room the agent cannot shorten its script. */
+/** In its sandbox the agent cannot shorten its script, so the log is counted. */
 function callsIn(log: string): number {
   return log.match(/^::group::Iteration /gm)?.length ?? 0;
 }
 
-/** Gives the machine of a step to who runs it, and starts it as that user. For bash: other shells lose variables with dashes in their names. */
+/**
+ * Gives a step's machine to the user who runs it, and starts it as that user. It needs bash: other shells drop
+ * variables with dashes in their names.
+ */
 const HAND_OVER = `
 chown -R "$0:$0" "$(dirname "$RUNNER_TEMP")"
 exec setpriv --reuid="$0" --regid="$0" --init-groups "$@"`;
 
-/** Whether a comment of ours notifies people, or did until it was settled. */
+/** Tells whether one of the action's comments notifies people, or did until it was settled. */
 export function isNotification({ body }: StoredComment): boolean {
   return /^<!-- ralph-action:(notification |settled)/.test(body);
 }
 
-/** Nothing shows a secret, and no process of the run is left. */
+/** Expects that nothing shows a secret and that no process of the run is left. */
 async function expectCleanEnd(
   { main, post, outputs, summary, machine }: JobResult & { readonly machine: string },
   written: string,

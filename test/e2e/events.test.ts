@@ -13,7 +13,7 @@ import { events } from '../../sandbox/sandbox.ts';
 import { deepTest, rows } from '../runs.ts';
 import { createScene, type Scene, type SceneJob, isNotification } from './e2e-fixture.ts';
 
-/** GitHub gives instants to the second, and an edit in the second of the label counts as one after it. */
+/** GitHub's instants have a precision of one second, and an edit in the second of the label counts as later. */
 const later = (seconds: number): number => Date.now() + seconds * 1000;
 const ours = (scene: Scene, number: number): readonly string[] =>
   scene
@@ -24,7 +24,7 @@ const asked = (scene: Scene): number => scene.sandbox.github.requests.length;
 const say = (scene: Scene, issue: StoredIssue, body: string, job: SceneJob = {}) =>
   scene.run({ event: events.comment(scene.sandbox.github, { issue, body }), ...job });
 
-// Held by loop/people/consent and attacks/people.
+// Also tested by loop/people/consent and attacks/people.
 deepTest(
   'a text that a stranger changed after the label waits: one comment and one label, whatever runs; labelled again it is worked',
   async () => {
@@ -108,7 +108,7 @@ const leavings: readonly [string, (scene: Scene, issue: StoredIssue) => SceneJob
   ],
 ];
 
-// Held by workflows/template and loop/events.
+// Also tested by workflows/template and loop/events.
 deepTest.each(leavings)(
   '%s while it is in progress: out of the queue, without our labels, without a comment',
   async (_, happens, message, requests) => {
@@ -129,7 +129,7 @@ deepTest.each(leavings)(
   },
 );
 
-// Held by loop/events.
+// Also tested by loop/events.
 deepTest(
   'closed by hand while a run works on it: nothing is lost, and the next run leaves it alone; reopened it continues where it was',
   async () => {
@@ -182,7 +182,7 @@ test('/ralph stop while a run works: it ends after its iteration with all it did
   });
   expect(stopped.calls).toBeLessThan(6);
   expect(await scene.commitsOf('ralph/queue')).toHaveLength(stopped.calls);
-  // The answer stays beside the status, which the run wrote to its end.
+  // The answer stays beside the status that the run kept writing until its end.
   expect(ours(scene, first.number)).toEqual([
     expect.stringContaining('The run ended: Stopped.'),
     expect.stringMatching(/^<!-- ralph-action:answer -->\n\n\*\*Stopped\*\*/),
@@ -219,7 +219,7 @@ deepTest('every command by a dispatch', async () => {
     ]);
     expect(run.main.log).toMatch(message);
   }
-  // By hand is answered in the summary and log: the only comments are those of the run that worked.
+  // A manual start is answered in the summary and log; the only comments are those of the run that worked.
   expect(
     scene.sandbox.github.state.comments.filter((comment) => !isNotification(comment)).map(({ issue: on }) => on),
   ).toEqual([issue.number, 2]);
@@ -288,7 +288,7 @@ deepTest('run again (attempt 2): a pause is not given twice, a label does not do
   expect(ours(scene, issue.number)).toHaveLength(1);
 });
 
-// Held by loop/people/orders.
+// Also tested by loop/people/orders.
 deepTest('an order on an issue without the label is refused, green, in one comment', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Something else', ['bug']);

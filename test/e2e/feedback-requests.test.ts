@@ -3,7 +3,10 @@ import { addCheck } from '../../sandbox/github/feedback/checks.ts';
 import { submitReview } from '../../sandbox/github/feedback/reviews.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
-/** Requests of a run before the first that writes: what it takes to know what there is to do. Logs are kept elsewhere. */
+/**
+ * Returns a run's requests before its first write: those that find out what there is to do. The log storage is not
+ * included.
+ */
 async function readsOf({ sandbox: { github } }: Scene, run: () => Promise<unknown>): Promise<readonly string[]> {
   const before = github.requests.length;
   await run();

@@ -6,7 +6,7 @@ import { ACTION_FOLDER, TOKEN } from '../../sandbox/sandbox.ts';
 import { createScene, KEY, type Run } from './e2e-fixture.ts';
 import { deepTest } from '../runs.ts';
 
-/** The committed command, started as the package's bin is. */
+/** Runs the committed command, started like the package's bin. */
 function ralph(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [join(ACTION_FOLDER, 'dist', 'cli', 'index.js'), ...args], (error, out) => {
@@ -26,7 +26,7 @@ test('a run leaves a journal without secrets; the command makes the same decisio
   const run = await scene.run({ inputs: { verify: 'true' } });
   const text = readFileSync(journalOf(run), 'utf8');
   for (const secret of [TOKEN, KEY]) expect(text).not.toContain(secret);
-  // Start, iterations, the verification in a clean clone, end.
+  // The lines are the start, the iterations, the verification in a clean clone, and the end.
   expect(text.trimEnd().split('\n')).toHaveLength(Number(run.outputs.iterations) + 3);
   const { code, out } = await ralph('replay', journalOf(run), '--json');
   expect(code).toBe(0);
@@ -45,7 +45,7 @@ test('a run leaves a journal without secrets; the command makes the same decisio
   expect(next.outputs).toMatchObject({ outcome: 'idle', 'journal-path': '' });
 });
 
-// Held by loop/failures and integration/cli.
+// Also tested by loop/failures and integration/cli.
 deepTest('a killed run leaves its journal, too, and the steps after it can find it', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');

@@ -9,12 +9,15 @@ import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
 const PRELOAD = join(ACTION_FOLDER, 'sandbox', 'kill-at.ts');
-/** `npm run faults` kills before every effect; here before some of those that others can see, and of those that put the run's record on disk. */
+/**
+ * `npm run faults` kills before every effect; this file kills before some of the visible effects, and of those that
+ * write the run's record to disk.
+ */
 const EVERY = process.env.RALPH_FAULTS === 'every';
 const SEEN_BY_OTHERS = /^request (?!GET)|^process git push|^process (?!git)|^renameSync/;
 const EVERY_NTH = IS_DEEP ? 5 : 30;
 
-/** What main does to the world, in order: two tasks, two iterations each. */
+/** Main's external effects in order: two tasks with two iterations each. */
 const effects = (await namesOfEffects()).map((name, index) => ({ name, at: index + 1 }));
 const chosen = EVERY
   ? effects
@@ -38,11 +41,11 @@ test.each(chosen)(
       expect(last.outputs.outcome).not.toBe('refused');
     }
     expect(last.outputs).toMatchObject({ outcome: 'idle', reason: 'all_done' });
-    // Four iterations do the work; at most the one that was running is done twice.
+    // Four iterations do the work; at most the interrupted one is repeated.
     expect(calls).toBeLessThanOrEqual(5);
     const commits = await scene.commitsOf('ralph/queue');
     expect(commits.slice(0, before.length)).toEqual(before);
-    // What was finished and not pushed together with its state is gone over once more.
+    // Work that was finished but not pushed together with its state is done once more.
     expect(['One One Two Two', 'One One One Two Two', 'One One Two Two Two']).toContain(
       commits.map((subject) => subject.replace(/, with a test$/, '')).join(' '),
     );

@@ -5,7 +5,7 @@ import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { createScene, KEY, type Scene, type SceneJob } from './e2e-fixture.ts';
 import { deepTest, rows } from '../runs.ts';
 
-// Held by everyday/lifecycle and loop/events.
+// Also tested by everyday/lifecycle and loop/events.
 deepTest.each([{ branch: 'kept' }, { branch: 'deleted' }])(
   'merged between runs, branch $branch: the next run begins the lane again',
   async ({ branch }) => {
@@ -81,7 +81,7 @@ deepTest('a commit of a person on the branch between runs is built upon', async 
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First, with a test']);
 });
 
-// Held by loop/faults, and the push by two runs at once below.
+// Also tested by loop/faults; the test of two runs at once below covers the push.
 deepTest(
   'a commit of a person during the run: nothing is overwritten, the state does not claim what was lost, the next run does it again',
   async () => {
@@ -101,7 +101,7 @@ deepTest(
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'failed', tasksDone: 0 } });
     expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #');
     expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete', 'tasks-done': '1' } });
-    // The iteration that was lost is counted, and its subject is not used twice.
+    // The lost iteration is counted, and its subject is not used twice.
     expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First (iteration 3)']);
   },
 );
@@ -131,7 +131,7 @@ deepTest(
   },
 );
 
-// Held by loop/post.
+// Also tested by loop/post.
 deepTest('a pull request that could not be opened is made up for by the next run, without a call', async () => {
   await using scene = await createScene();
   const { rate } = scene.sandbox.github.state;
@@ -158,7 +158,7 @@ deepTest('a pull request that could not be opened is made up for by the next run
 test('two runs at once that nothing keeps apart: the second to push overwrites nothing and is red; one pull request', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
-  // Both are past the gate before one of them pushes: the first stands still until the other is there.
+  // Both runs pass the gate before one of them pushes: the first waits for the second.
   const there: RunningMain[] = [];
   const job: SceneJob = {
     env: { RALPH_PAUSE_MS: '1000' },
@@ -178,7 +178,7 @@ test('two runs at once that nothing keeps apart: the second to push overwrites n
   expect(scene.pullOf('ralph/queue').number).toBe(2);
 });
 
-// Held by attacks/objects and attacks/hang.
+// Also tested by attacks/objects and attacks/hang.
 deepTest('an agent that breaks the checkout does not keep its work from being published', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
@@ -194,7 +194,7 @@ deepTest('an agent that breaks the checkout does not keep its work from being pu
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
 });
 
-// Held by attacks/paths and attacks/secrets.
+// Also tested by attacks/paths and attacks/secrets.
 deepTest('what may not be published is left out, the rest is published, and the pull request says so', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
@@ -213,7 +213,7 @@ deepTest('what may not be published is left out, the rest is published, and the 
       },
     ],
   });
-  // What the task needs and nobody gets is not done, whatever the agent says.
+  // A task whose necessary file is withheld is not done, whatever the agent claims.
   expect(run.outputs).toMatchObject({ outcome: 'halted', 'tasks-done': '0' });
   expect((await scene.sandbox.git('ls-tree', '-r', '--name-only', 'bot/queue')).split('\n')).toEqual([
     '.gitignore',

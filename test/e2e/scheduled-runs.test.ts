@@ -6,7 +6,7 @@ import { TOKEN } from '../../sandbox/sandbox.ts';
 import { KEY, createScene, isNotification } from './e2e-fixture.ts';
 import { deepTest } from '../runs.ts';
 
-// Held by ralphs/scheduled and everyday/lifecycle.
+// Also tested by ralphs/scheduled and everyday/lifecycle.
 deepTest(
   'scheduled runs on new machines: limit, then resumed and complete, then idle; one pull request, one comment each',
   async () => {
@@ -74,7 +74,7 @@ deepTest(
     });
     expect(github.requests.length - requests).toBeLessThanOrEqual(5);
     expect(cache.entries.filter(({ state }) => state === 'complete')).toHaveLength(2);
-    // One comment on each issue and on the pull request, updated by the second run.
+    // Each issue and the pull request have one comment, updated by the second run.
     expect(
       github.state.comments
         .filter((comment) => !isNotification(comment))
@@ -85,7 +85,7 @@ deepTest(
   },
 );
 
-// Held by attacks/people and attacks/claims.
+// Also tested by attacks/people and attacks/claims.
 deepTest(
   'what a stranger writes into an issue cannot speak to the runner, and later issues join the finished queue',
   async () => {

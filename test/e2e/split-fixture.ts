@@ -3,29 +3,32 @@ import { join } from 'node:path';
 import { events } from '../../sandbox/sandbox.ts';
 import { KEY, type Run, type Scene, type SceneJob } from './e2e-fixture.ts';
 
-/** A run of three jobs on three machines; null: the job did not run. */
+/** A run of three jobs on three machines; null for a job that did not run. */
 export interface SplitRun {
   readonly gate: Run;
   readonly loop: Run | null;
   readonly publish: Run | null;
 }
 
-/** What happens in a split run, and between its jobs. */
+/** The behaviour of a split run, and the changes between its jobs. */
 export interface SplitJob extends Pick<SceneJob, 'event' | 'agent' | 'inputs'> {
   readonly loop?: Omit<SceneJob, 'event' | 'agent' | 'inputs'>;
-  /** Of the job that publishes. */
+  /** The options of the job that publishes. */
   readonly publish?: Pick<SceneJob, 'when'>;
-  /** Changes what the job of the loop left, in its folder, before the next job gets it. */
+  /** Changes the files that the loop's job left, in its folder, before the next job gets them. */
   readonly beforePublish?: (folder: string) => Promise<void>;
 }
 
 const FOLDER = 'ralph-handoff';
 
-/** Gate, loop and publish as the reusable workflow has them: each on a machine of its own, artifacts carried from one to the next. */
+/**
+ * Runs gate, loop and publish as in the reusable workflow: each on its own machine, with artifacts passed from one to
+ * the next.
+ */
 export async function runSplit(scene: Scene, { event = events.schedule(), ...job }: SplitJob = {}): Promise<SplitRun> {
   const runId = String(5000 + scene.sandbox.github.requests.length);
   const common = (name: string) => ({ GITHUB_RUN_ID: runId, GITHUB_JOB: name });
-  // Neither has the agent's key.
+  // Neither the gate nor the publish job has the agent's key.
   const gate = await scene.run({
     event,
     inputs: { ...job.inputs, phase: 'gate' },
@@ -59,7 +62,10 @@ export async function runSplit(scene: Scene, { event = events.schedule(), ...job
   return { gate, loop, publish };
 }
 
-/** The three jobs of a run as if they were one: where the agent works is the machine of the loop, and what people see is what all three show. */
+/**
+ * Runs the three jobs as if they were one: the agent's machine is the loop's, and the visible texts are those of all
+ * three.
+ */
 export async function runSplitAsOne(
   scene: Scene,
   { event = events.schedule(), agent = [], inputs = {}, ...loop }: SceneJob,
@@ -73,7 +79,7 @@ export async function runSplitAsOne(
     main: { ...where.main, log: all(({ main }) => main.log) },
     post: { ...where.post, log: all(({ post }) => post.log) },
     summary: all(({ summary }) => summary).trim(),
-    // The journal is in the job of the loop.
+    // The journal is in the loop's job.
     outputs: {
       ...(publish ?? gate).outputs,
       ...Object.fromEntries(Object.entries(where.outputs).filter(([name]) => name.startsWith('journal-'))),

@@ -41,7 +41,7 @@ test('killed in its second call, the job of the loop has handed over what was fi
   expect(await runSplit(scene)).toMatchObject({ publish: { outputs: { outcome: 'complete', 'tasks-done': '2' } } });
 });
 
-// Held by loop/split/jobs.
+// Also tested by loop/split/jobs.
 deepTest(
   'the job that publishes, killed while it works: its post gives the lane back, and what it pushed counts',
   async () => {
@@ -61,7 +61,7 @@ deepTest(
     expect(publish?.main.signal).toBe('SIGKILL');
     expect(await scene.commitsOf('ralph/issue-1')).toHaveLength(2);
     expect(publish?.post.log).toContain('labels of #1: +ralph:done');
-    // Nobody waits for a lease, and nothing is left to call for.
+    // The next run waits for no lease, and has no reason for a call.
     const next = await runSplit(scene);
     expect([next.gate.main.exitCode, next.loop?.calls ?? 0]).toEqual([0, 0]);
     expect(issue.labels).toContain('ralph:done');
@@ -81,7 +81,7 @@ test('without what the gate handed over, or with another, neither job does anyth
   expect(unset.main.log).toContain('handoff-digest: "" is empty: with `phase: publish` give it the output');
 });
 
-/** Puts a commit of `make` into the bundle that the loop left, and says in its parcel that this is the work. */
+/** Puts a commit of `make` into the bundle that the loop left, and names it as the work in the parcel. */
 function forge(scene: Scene, folder: string, make: (git: (...args: readonly string[]) => string) => string): void {
   const bare = scene.sandbox.remote.repositoryFolder;
   const bundle = join(folder, 'commits.bundle');
@@ -129,7 +129,7 @@ test.each<[string, (git: (...args: readonly string[]) => string) => string]>(
   expect(scene.sandbox.github.state.pulls).toEqual([]);
 });
 
-// Held by loop/split/jobs.
+// Also tested by loop/split/jobs.
 deepTest('a job of the loop that left nothing: the run is published as failed, and the next one works', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');

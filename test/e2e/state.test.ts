@@ -6,14 +6,14 @@ import { events } from '../../sandbox/sandbox.ts';
 import { deepTest } from '../runs.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
-/** What a label or comment event gets from GitHub. */
+/** GitHub gives this to label and comment events. */
 const readOnlyCache = { ACTIONS_CACHE_MODE: 'read' };
 const LANE = 'issue-1';
 const STATE = 'refs/ralph/v2/state';
 const TRANSCRIPT = `refs/ralph/v2/conversations/${LANE}`;
 const tokenOfNoCache = { ACTIONS_RUNTIME_TOKEN: '' };
 
-// Held by everyday/issues-and-comments.
+// Also tested by everyday/issues-and-comments.
 deepTest('the state survives where the cache may not be written', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
@@ -24,7 +24,7 @@ deepTest('the state survives where the cache may not be written', async () => {
   expect(second.main.log).toContain('state: restored #1 (ref)');
 });
 
-// Held by unit/state/snapshot-copies.
+// Also tested by unit/state/snapshot-copies.
 deepTest('both places keep it; the ref decides, and what it lost is said', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
@@ -38,7 +38,7 @@ deepTest('both places keep it; the ref decides, and what it lost is said', async
   expect(fourth.summary).toContain('The cache holds #5 of this state and the ref none');
 });
 
-// Held by workflows/template and loop/two-runs.
+// Also tested by workflows/template and loop/two-runs.
 deepTest('two runs at once on one lane: one works, the other is refused before it spends anything', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
@@ -93,7 +93,7 @@ deepTest('two lanes at once both work, and limits hold over both', async () => {
   });
 });
 
-// Held by everyday/lifecycle, loop/people/orders and loop/two-runs.
+// Also tested by everyday/lifecycle, loop/people/orders and loop/two-runs.
 deepTest.each(['pause', 'reset session', 'reset circuit'] as const)(
   '/ralph %s is kept, acknowledged, obeyed by the next run and remembered with who asked',
   async (command) => {
@@ -114,7 +114,7 @@ deepTest.each(['pause', 'reset session', 'reset circuit'] as const)(
   },
 );
 
-// Held by events: every command by a dispatch.
+// Also tested by events, with every command as a dispatch.
 deepTest('a dispatch commands the queue; a word that is no command is an error before anything is spent', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
@@ -132,7 +132,7 @@ deepTest('a dispatch commands the queue; a word that is no command is an error b
   expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
 });
 
-// Held by loop/faults.
+// Also tested by loop/faults.
 deepTest('a state of a newer version is refused and not overwritten', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
@@ -151,7 +151,7 @@ deepTest('a state of a newer version is refused and not overwritten', async () =
   expect(await scene.sandbox.git('rev-parse', STATE)).toBe(newer);
 });
 
-// Held by attacks/state.
+// Also tested by attacks/state.
 deepTest(
   'the conversation of a labelled issue continues where the cache is read-only, and nobody can read it',
   async () => {
@@ -199,7 +199,7 @@ test('a transcript that somebody else put there is not the one that the state na
   expect(second).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
 });
 
-/** The labelled issue, and two runs of one call each; the second as `change` has it. */
+/** Labels an issue and makes two runs of one call each; the second with the environment in `change`. */
 async function twice(scene: Scene, change: Readonly<Record<string, string>>): Promise<readonly [Run, Run]> {
   const issue = scene.openIssue('One');
   const job = { inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' as const }], env: readOnlyCache };

@@ -18,7 +18,7 @@ const plan = (...boxes: readonly [high: string, medium: string, low: string, opt
 const bead = (id: string, fields: object): string =>
   `${JSON.stringify({ id, title: `Bead ${id}`, status: 'open', ...fields })}\n`;
 
-/** Commits files (null: takes one away) to a branch of the remote, as a person does. */
+/** Commits files (null removes one) to a branch of the remote, as a person does. */
 async function lay({ sandbox }: Scene, branch: string, files: Readonly<Record<string, string | null>>): Promise<void> {
   const folder = join(sandbox.folder, 'person');
   await rm(folder, { recursive: true, force: true });
@@ -39,12 +39,12 @@ async function sceneWith(files: Readonly<Record<string, string>>): Promise<Scene
   return scene;
 }
 
-/** A file of the lane as the remote has it; null: there is none. */
+/** Returns a file of the lane on the remote, or null if it does not exist. */
 function onLane({ sandbox }: Scene, path: string): Promise<string | null> {
   return sandbox.git('show', `ralph/queue:${path}`).catch(() => null);
 }
 
-/** The agent changes some code and these files, and claims what the block says. */
+/** The agent changes some code and these files, and makes the claims of the status block. */
 function plays(
   files: Readonly<Record<string, string | null>>,
   claims: { readonly done: number } = { done: 1 },
@@ -59,7 +59,7 @@ function plays(
 }
 
 describe('task files, over scheduled runs', () => {
-  // Held by ralphs/scheduled, loop/sources and unit/core/tasks/files.
+  // Also tested by ralphs/scheduled, loop/sources and unit/core/tasks/files.
   deepTest(
     'plan, prd in both forms and beads are worked as one queue by honest agents, in the order of their priorities',
     async () => {
@@ -76,7 +76,7 @@ describe('task files, over scheduled runs', () => {
       const asked = scene.sandbox.github.requests.length;
       const first = await scene.run({ inputs: { ...inputs, 'max-iterations': '4' } });
       expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '3' });
-      // The queue of files alone asks for no issues.
+      // A queue of files only does not request issues.
       expect(
         scene.sandbox.github.requests
           .slice(asked)
@@ -129,7 +129,7 @@ describe('task files, over scheduled runs', () => {
     expect(outputs, main.log).toMatchObject({ outcome: 'complete', 'pr-number': '1' });
   });
 
-  // Held by loop/plan-tasks.
+  // Also tested by loop/plan-tasks.
   deepTest(
     'what the agent claims, deletes, rewords, ticks and adds is reported, and only what holds is done',
     async () => {
@@ -144,7 +144,7 @@ describe('task files, over scheduled runs', () => {
           ),
           plays({ 'src/a.mjs': '2', [PLAN_PATH]: boxes('[x] Add a cart') }),
           plays({ 'src/a.mjs': '3', [PLAN_PATH]: boxes('[ ] Add a big cart', '[ ] Add a till', '[ ] Add a bell') }),
-          // Ticks another one.
+          // The agent ticks another box.
           plays(
             { 'src/a.mjs': '4', [PLAN_PATH]: boxes('[ ] Add a cart', '[x] Add a till', '[ ] Add a bell') },
             { done: 0 },
@@ -163,10 +163,10 @@ describe('task files, over scheduled runs', () => {
         '- Iteration 3: The agent said that it finished 1 task; the task files show 0.',
         '- Iteration 4: The agent deleted 1 open item from the task files.',
       ]);
-      // The till was ticked in an iteration that was not about it, and nothing verified it.
+      // The till was ticked in an iteration for another task, and nothing verified it.
       expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual(['Add a cart']);
 
-      // What it reworded for a while was never a task of the plan; what it added is one.
+      // The agent's temporary wording was never a task of the plan; the box that it added is one.
       const last = await scene.run();
       expect(last.outputs).toMatchObject({ outcome: 'complete', 'tasks-open': '0' });
       expect(scene.pullOf('ralph/queue').status.tasks.map(({ title }) => title)).toEqual([
@@ -178,7 +178,7 @@ describe('task files, over scheduled runs', () => {
     },
   );
 
-  // Held by loop/plan-tasks.
+  // Also tested by loop/plan-tasks.
   deepTest(
     'the last box and a passing verify end the run at once; a failing verify leaves the box unaccepted',
     async () => {
@@ -196,7 +196,7 @@ describe('task files, over scheduled runs', () => {
     },
   );
 
-  // Held by loop/sources and loop/plan-tasks.
+  // Also tested by loop/sources and loop/plan-tasks.
   deepTest('what people change in the plan while the lane is open counts', async () => {
     await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n- [ ] Add a till\n- [ ] Add a bell\n' });
     await scene.run({ inputs: { 'max-iterations': '2' } });
@@ -253,7 +253,7 @@ describe('task files, over scheduled runs', () => {
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
   });
 
-  // Held by loop/sources and integration/git/git-texts.
+  // Also tested by loop/sources and integration/git/git-texts.
   deepTest.each([
     { name: 'malformed', text: '{\n  "tasks": [\n    { "title": "x", }\n', message: '.ralph/prd.json:3:21' },
     {

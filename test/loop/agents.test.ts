@@ -209,7 +209,7 @@ describe('one task after another', () => {
     });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     project.script.behaviours = [finisher];
-    // Labelled once more, by name: the person has looked at it.
+    // Labelling the issue again, by name, shows that the person has looked at it.
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 });

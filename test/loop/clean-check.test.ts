@@ -14,7 +14,10 @@ import { killAt, open, type Tap } from './stage/tap.ts';
 const green: Verification = { kind: 'passed', durationMs: 1 };
 const red: Verification = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failed', durationMs: 1 };
 
-/** A project with `verify`, whose verifications in clean clones come out as given, one after another; in the work tree it always passes. */
+/**
+ * Creates a project with `verify` whose verifications in clean clones have the given results, in order; in the work
+ * tree it always passes.
+ */
 function checkedProject(...clean: readonly Verification[]) {
   const project = createProject({ issues: [1], agent: [finisher], inputs: { verify: 'npm test' } });
   const results = [...clean];
@@ -29,7 +32,7 @@ function checkedProject(...clean: readonly Verification[]) {
   return { project, places };
 }
 
-/** What the pull request says for machines. */
+/** Returns the machine-readable status of the pull request. */
 function statusOf({ forge }: Project): RalphStatus | null {
   const hidden = parseHiddenStatus(forge.pulls[0]?.body ?? '');
   return hidden.kind === 'found' ? hidden.status : null;
@@ -117,7 +120,7 @@ describe('at the end of a run that finished tasks the published head is verified
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
     expect(project.forge.pulls[0]?.body).toContain('`npm test` **fails** in a clean clone of');
     expect(statusOf(project)).toMatchObject({ tests: 'failing', cleanCheck: { result: 'failed' } });
-    // The next run builds on it, looks once more before it makes a call, and tells the agent.
+    // The next run builds on the commit, verifies once more before its call, and informs the agent.
     await runOnce(project);
     expect(places.slice(3)).toEqual(['clean head', 'work tree', 'clean head']);
     expect(project.script.calls[1]?.prompt).toContain('fails in a clean clone of the branch');
@@ -161,7 +164,7 @@ describe('a task that is open again only because the head failed', () => {
   });
 });
 
-/** It sees its work, and its tests pass where it is. */
+/** The agent sees its work, and its tests pass in its own tree. */
 const claimsNothingLeft: Behaviour = () => ({
   output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } },
 });
@@ -190,7 +193,7 @@ describe('a head that a later task left red in the work tree is checked all the 
       headCheck: { kind: cleanHead.kind, commit: cloned[0] },
       tasks: { 'issue-1': { state }, 'issue-2': { state: 'in-progress' } },
     });
-    // The next run is asked to continue with it, and hears why.
+    // The next run continues the task, and its prompt gives the reason.
     await runOnce(project);
     const prompt = project.script.calls[2]?.prompt ?? '';
     expect(prompt.includes('fails in a clean clone of the branch')).toBe(cleanHead.kind === 'failed');
@@ -225,7 +228,7 @@ describe('the pull request speaks of the check that is about what is published',
     expect(project.forge.pulls[0]?.body).toContain('`npm test` **fails** in a clean clone of');
     project.script.behaviours = [() => ({ writes: { 'src/more.ts': 'x' } })];
     await runOnce(project);
-    // That run looked once more before its call, which then changed the head.
+    // That run verified once more before its call, which then changed the head.
     expect(project.forge.pulls[0]?.body).toContain('The commits after it have not been checked in this way.');
     expect(statusOf(project)).toMatchObject({ tests: 'passing' });
   });
@@ -267,7 +270,7 @@ test('a run that was killed before the check leaves nothing done that was not ch
     'issue-1': { state: 'in-progress', doneCommit: null, reason: null, setAside: null },
   });
   expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
-  // What it pushed is there, and only the check was missing.
+  // The commits are pushed; only the check was missing.
   expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
 });
 

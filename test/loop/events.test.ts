@@ -343,7 +343,7 @@ describe('what nobody is needed for any more is settled by the event itself', ()
     expect(shownOn(project, 1)).toEqual([
       expect.stringMatching(/^\*\*Settled:\*\* .*1 is no longer on the task list\.$/),
     ]);
-    // The lane's next run has nothing to add.
+    // The lane's next run changes no notification.
     const before = JSON.stringify([...(forge.notifications.get(1)?.values() ?? [])]);
     addIssue(forge, 2);
     project.script.behaviours = [finisher];

@@ -11,7 +11,7 @@ describe('what is on disk', () => {
     expect(run.calls).toBe(3);
     for (const { work, callsSoFar } of run.records) {
       const charged = work.state.windows.hour?.calls ?? 0;
-      // Right before a call one more is charged than was made; never fewer.
+      // Right before a call, one more may be charged than was made; never fewer.
       expect(charged === callsSoFar || charged === callsSoFar + 1).toBe(true);
     }
     const beforeCall = (call: number) =>
@@ -35,7 +35,7 @@ describe('what is on disk', () => {
     const project = createProject({ agent: [finisher] });
     const run = await runOnce(project);
     const behindCall = run.records.filter(({ work, callsSoFar }) => callsSoFar === 1 && work.journal.length === 0);
-    // What the call cost is there first, and the commit behind it.
+    // The call's cost is recorded first, and its commit afterwards.
     expect(behindCall[0]?.work).toMatchObject({ hasNewCommits: false, state: { windows: { day: { costUsd: 0.01 } } } });
     expect(behindCall.at(-1)?.work).toMatchObject({
       hasNewCommits: true,

@@ -16,13 +16,13 @@ describe('what goes wrong, and how this run and the next one end', () => {
   });
 });
 
-/** What runs reserved and never settled. */
+/** Returns the reservations that runs never settled. */
 function reservationsOf({ kept, clock }: Project): readonly unknown[] {
   const parsed = budgetIn(kept.refs.shared.snapshot, clock.now());
   return parsed.kind === 'budget' ? parsed.budget.reservations : [];
 }
 
-/** What no fault may lead to. */
+/** Returns the problems that no fault may cause. */
 function problemsOf({ forge, origin }: Project): readonly string[] {
   const kept = ['main', 'ralph/queue'].flatMap((branch) => history(origin.commits, origin.branches.get(branch) ?? ''));
   const byHand = [...origin.commits].flatMap(([id, { message }]) => (message === 'By hand' ? [id] : []));

@@ -19,7 +19,7 @@ const HOUR = 60 * MINUTE;
 const LIMIT = 'limit (iterations)';
 const done = { end: 'complete (plan_complete)', calls: 1 };
 
-/** Issue 1, labelled, comes to the limit of one iteration on its own branch. */
+/** Labels issue 1, whose run on its own branch reaches the limit of one iteration. */
 async function begun(agent: readonly Behaviour[] = [steadyWorker], issues: readonly number[] = [1]): Promise<Project> {
   const project = createProject({ issues, agent, inputs: { 'max-iterations': '1' } });
   expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: LIMIT, calls: 1 });

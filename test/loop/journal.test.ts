@@ -4,7 +4,7 @@ import { checkChain, type Journal, parseJournal } from '../../src/core/journal/p
 import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
 import { createProject, loseState, runOnce, savedState, type Run } from './stage/river.ts';
 
-// That every journal replays to the same decisions is checked by runOnce itself, for every run of every test.
+// runOnce itself checks, for every run of every test, that the journal replays to the same decisions.
 
 function journalOf(run: Run): Journal {
   const parsed = parseJournal(run.journal);

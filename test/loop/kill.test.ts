@@ -18,9 +18,10 @@ import {
 import { finishOnce, recordOf, runOnce } from './stage/river.ts';
 import { counting, killAt } from './stage/tap.ts';
 
-// For the world, a kill right behind a call is one right before the next call: one of the two is mostly enough.
+// A kill right after a call usually has the same effect as one right before the next, so normal runs only test one of
+// them.
 const moments = IS_DEEP ? (['before', 'after'] as const) : (['before'] as const);
-/** In every run each test takes every third call: another third in each of the three that look at the whole run. */
+/** In normal runs each test takes every third call, and the three tests of the whole run take different thirds. */
 const EVERY_NTH = IS_DEEP ? 1 : 3;
 
 describe.each(scenarios)('$name', (scenario) => {
@@ -114,12 +115,12 @@ describe.each(scenarios)('$name', (scenario) => {
   });
 });
 
-/** Numbers of the calls at which to kill, out of so many, from the `first`. */
+/** Returns the numbers of the calls at which to kill, up to `count`, starting at `first`. */
 function numbersOf(count: number, first: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index + 1).filter((number) => (number - first) % EVERY_NTH === 0);
 }
 
-/** How many calls post makes after that kill. */
+/** Returns the number of calls that post makes after that kill. */
 async function callsOfPost(scenario: Scenario, number: number): Promise<number> {
   const { project, main } = await killMain(scenario, number, 'before');
   const tap = counting();
@@ -127,7 +128,7 @@ async function callsOfPost(scenario: Scenario, number: number): Promise<number> 
   return tap.calls.length;
 }
 
-/** Each call that was made and ended is in the journal on disk, but the last. */
+/** Expects that each completed call except the last is in the journal on disk. */
 function problemsOfIterations({ main }: Killed): readonly string[] {
   const finished = recordOf(main.machine).work?.journal.length ?? 0;
   return finished < main.calls - 1
@@ -135,7 +136,7 @@ function problemsOfIterations({ main }: Killed): readonly string[] {
     : [];
 }
 
-/** Right after the kill, with the same agent. An order that is kept is obeyed. */
+/** Plays the next run right after the kill, with the same agent; a stored order is obeyed. */
 async function problemsOfNextRun(scenario: Scenario, { project }: Killed): Promise<readonly string[]> {
   const isPaused = ordersOf(scenario, project).includes('pause');
   const { end } = await runOnce(project, { event: scenario.next.event });
@@ -143,7 +144,7 @@ async function problemsOfNextRun(scenario: Scenario, { project }: Killed): Promi
   return [...(isWrong ? [`the next run ends ${end}`] : []), ...problemsOfProject(scenario, project)];
 }
 
-/** Runs while a dead run holds the lane, and puts the clock to where it does not any more. */
+/** Runs while a dead run holds the lane, and then advances the clock beyond the lease. */
 async function problemsOfLease(
   scenario: Scenario,
   { project, main }: Killed,

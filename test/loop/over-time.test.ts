@@ -85,12 +85,12 @@ describe('limits over many runs', () => {
               ),
             );
           }
-          // No call was made that was not charged.
+          // Every call was charged.
           expect(savedState(project).ledger.reduce((sum, { calls }) => sum + calls, 0)).toBe(
             project.script.calls.length,
           );
           for (const { calls } of charges) expect(calls).toBeLessThanOrEqual(perHour);
-          // Windows follow one another: no two overlap.
+          // The windows follow one another without overlaps.
           const opened = [...new Set(charges.map(({ openedAt }) => openedAt))].sort((a, b) => a - b);
           opened.slice(1).forEach((openedAt, index) => {
             expect(openedAt - (opened[index] ?? 0)).toBeGreaterThanOrEqual(HOUR);

@@ -7,7 +7,7 @@ import { scenes } from '../../scripts/pictures/scenes.ts';
 /** GitHub's limit for the body of a pull request and of a comment. */
 const MAX_BODY_CHARS = 65_536;
 
-/** How each scene must end, and which pages it has: else it shows another situation than its name says. */
+/** The end of each scene and the number of its pages, to prove that it shows the situation in its name. */
 const expected: readonly (readonly [string, string, number])[] = [
   ['complete', 'complete (plan_complete)', 4],
   ['limit-red', 'limit (iterations)', 4],

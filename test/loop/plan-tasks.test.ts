@@ -9,7 +9,7 @@ const PLAN_PATH = '.ralph/fix_plan.md';
 const PRD_PATH = '.ralph/prd.json';
 const ARCHIVE_PATH = '.ralph/prd_archive.json';
 
-/** A project whose tasks stand in files of its base branch. */
+/** Creates a project whose tasks are in files of its base branch. */
 function projectWith(
   files: Readonly<Record<string, string>>,
   setting: Parameters<typeof createProject>[0] = {},
@@ -24,14 +24,14 @@ function projectWith(
   return project;
 }
 
-/** Changes code, and leaves the plan as given. */
+/** Changes code, and writes the given plan. */
 const leaves =
   (plan: string, output?: ReturnType<Behaviour>['output']): Behaviour =>
   ({ turn }) => ({
     writes: { [`src/step-${String(turn)}.ts`]: `step ${String(turn)}`, [PLAN_PATH]: plan },
     ...(output === undefined ? {} : { output }),
   });
-/** Leaves the plan as given, and nothing else. */
+/** Writes only the given plan. */
 const ticks =
   (plan: string): Behaviour =>
   () => ({ writes: { [PLAN_PATH]: plan } });
@@ -168,7 +168,7 @@ describe('a plan', () => {
     ]);
     expect(journalOf(run).some(({ verdict }) => verdict.taskDone)).toBe(false);
     expect(promptOf(project, 1)).toContain('You reported more finished tasks than their files show');
-    // What was deleted on the branch is still asked for by the base.
+    // An item that was deleted on the branch is still in the base's plan.
     const next = await runOnce(project);
     expect(next.work?.tasks.map(({ title }) => title)).toEqual(['Add a cart', 'Add a till']);
   });

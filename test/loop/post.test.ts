@@ -16,7 +16,7 @@ import {
 } from './stage/river.ts';
 import { killAt, open, type Tap } from './stage/tap.ts';
 
-/** Calls that are never answered. */
+/** Returns a tap with calls that are never answered. */
 const hanging = (hangs: (name: string) => boolean): Tap => ({
   ...open,
   call: (name, call) => (hangs(name) ? new Promise<never>(() => undefined) : call()),
@@ -26,7 +26,7 @@ function leaseOf(project: Project): unknown {
   return storedRecord(project).lease;
 }
 
-/** A run of two issues that was killed at that call. */
+/** Plays a run of two issues that is killed at that call. */
 async function killedAt(call: string) {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   const main = await runOnce(project, { tap: killAt((name) => name === call, 'before') });
@@ -172,7 +172,7 @@ describe('post, when one thing hangs for ever,', () => {
     expect(leaseOf(project)).toBeNull();
   });
 
-  /** One iteration with progress and one without, killed at its end: `hung` is called in post. */
+  /** Plays one iteration with progress and one without, killed at its end; the call `hung` never returns in post. */
   async function killedAfterStuck(hung: string) {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     if (hung !== 'forge.openPullRequest') await runOnce(project);
@@ -198,7 +198,7 @@ describe('post, when main could not give its lane back,', () => {
         : call(),
   };
 
-  /** The agent cannot be installed, and from then on the ref takes nothing. */
+  /** The agent cannot be installed, and afterwards the ref accepts no writes. */
   async function stuckWithLane() {
     const project = createProject({ agent: [finisher] });
     const tap: Tap = {
@@ -250,7 +250,7 @@ describe('post, when main could not give its lane back,', () => {
     expect(await runOnce(project)).toMatchObject({
       end: 'limit (iterations)',
       calls: 1,
-      // What the cache alone has is no state.
+      // A copy that only the cache has does not count as state.
       work: { stateBefore: { sequence: 0 } },
     });
   });
@@ -278,7 +278,7 @@ describe('post, without a record of main,', () => {
     });
     expect({ pulls: project.forge.pulls, saved: savedDocument(project) }).toEqual({ pulls: [], saved });
     project.clock.advance(HOUR);
-    // What was pushed is known without it.
+    // The pushed work is known without it.
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 });

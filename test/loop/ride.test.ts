@@ -44,7 +44,7 @@ describe('each pushed iteration takes the state along', () => {
       [2, 'run-1'],
       [3, null],
     ]);
-    // The claim with what is reserved, the save with what was used.
+    // The two writes are the claim with its reservation, and the save with the actual use.
     expect(tap.calls.filter((name) => name === 'refs.write')).toHaveLength(2);
     expect(tap.calls.filter((name) => name === 'remote.pushOn')).toHaveLength(1);
     expect(tap.calls.filter((name) => name === 'remote.pushWithState')).toHaveLength(2);
@@ -62,7 +62,7 @@ describe('each pushed iteration takes the state along', () => {
       redact: (text) => text.replaceAll('owner', '***'),
     });
     expect(resumed.report).toBeNull();
-    // Still the conversation of which that transcript is.
+    // The conversation still matches the stored transcript.
     expect(savedState(project)).toMatchObject({ sequence: 3, session: { id: session?.id }, transcript });
     expect(savedDocument(project)).not.toContain('"owner"');
     project.clock.advance(HOUR);
@@ -89,7 +89,7 @@ describe('each pushed iteration takes the state along', () => {
     };
     const run = await runOnce(project, { tap });
     expect(run.end).toBe('limit (iterations)');
-    // The second push is made twice: nothing of the first try is on the server.
+    // The second push is made twice, because the server received nothing of the first try.
     expect(sequences).toEqual([0, 0, 1, 2, 3]);
     expect(recordOf(project)).toMatchObject({ sequence: 4, orders: [{ kind: 'retry' }] });
     expect(new Set(project.remote.pushes.map(({ result }) => result))).toEqual(new Set(['pushed']));
@@ -163,7 +163,7 @@ describe('the record of a killed main that lies, with a seal that holds,', () =>
     headCheck: { commit: 'f'.repeat(40), commands: '', kind: 'passed', command: null, exitCode: 0 },
   });
 
-  /** Main is killed in its second iteration; of the record is made what an agent with the key makes of it. */
+  /** Kills main in its second iteration and forges its record as an agent with the key could. */
   async function lied(
     change: (work: NonNullable<RunRecord['work']>) => Partial<NonNullable<RunRecord['work']>>,
     inputs = {},
@@ -202,7 +202,7 @@ describe('the record of a killed main that lies, with a seal that holds,', () =>
       );
       expectNothing(played);
       if (store === 'cache') return;
-      // What is stored was used, whatever the record says.
+      // The stored usage counts, whatever the record says.
       const [stored, saved] = [played.stored, savedState(played.project)];
       expect(saved.sequence).toBe((stored?.sequence ?? 0) + 1);
       expect(saved.ledger).toEqual(stored?.ledger);

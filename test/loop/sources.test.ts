@@ -25,7 +25,7 @@ const unmarkedIn = (project: Project): readonly string[] =>
 const titles = (run: Run) => run.work?.tasks.map(({ title }) => title);
 const messageOf = ({ outcome }: Run): string => (outcome.kind === 'failed' ? outcome.message : '');
 
-/** A project whose base has these files. */
+/** Creates a project whose base has these files. */
 function projectWith(files: Files, setting: Parameters<typeof createProject>[0] = {}): Project {
   const project = createProject({ issues: [], ...setting });
   commitTo(project, 'main', files);
@@ -41,7 +41,7 @@ function commitTo({ origin }: Project, branch: string, change: Readonly<Record<s
   origin.branches.set(branch, addCommit(origin, { tree, parent, message: 'By hand' }));
 }
 
-/** Ticks the boxes one after another, each with a change of the code; issues it finishes. */
+/** Ticks the boxes one after another, each with a change of the code; finishes issues. */
 function ticker(): Behaviour {
   let plan = '';
   return ({ task, turn }) => {
@@ -114,9 +114,10 @@ describe('the queue merges its sources', () => {
         };
       },
     });
-    // For the task files, for what another Ralph may have left, and for a prompt that nobody named as a source: all end at the disk.
+    // The reads are for the task files, for another Ralph's files, and for a prompt that is not a configured source;
+    // all are local.
     expect(asked).toEqual([null, null, null]);
-    // The issues, the pull requests that wait, and whether there is a task label at all.
+    // The requests read the issues, the waiting pull requests, and whether the task label exists.
     expect(project.forge.requests().sent).toBe(3);
   });
 });
@@ -314,7 +315,7 @@ describe('a file that cannot be read', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 
-  /** Leaves a file out as the checkout leaves one out that contains NUL bytes. */
+  /** Omits a file, as the checkout omits one that contains NUL bytes. */
   const withoutText =
     (path: string) =>
     (checkout: Checkout): void => {
@@ -560,7 +561,7 @@ describe('dependencies of issues', () => {
       asked.push(...numbers);
       return Promise.resolve(new Map(numbers.map((number) => [number, 'closed'])));
     };
-    // The pull request takes five.
+    // The pull request takes five tasks.
     expect(workedOn(await runOnce(project))).toHaveLength(5);
     expect(asked).toHaveLength(1_000);
   });

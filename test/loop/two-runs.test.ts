@@ -32,7 +32,7 @@ function atOnce(project: Project, events: readonly Event[], choose: Chooser): Pr
 describe('two runs of one lane on two machines', () => {
   const newProject = () => createProject({ issues: [1, 2], agent: [finisher] });
 
-  /** What is wrong after two scheduled runs at once, and whether one was refused. */
+  /** Plays two scheduled runs at once; returns the problems, and whether one run was refused. */
   async function play(choose: Chooser): Promise<{ readonly problems: readonly string[]; readonly refused: boolean }> {
     const project = newProject();
     const runs = await atOnce(project, [schedule, schedule], choose);
@@ -47,13 +47,13 @@ describe('two runs of one lane on two machines', () => {
       'one works',
       workers.length === 1 && workers[0]?.end === 'complete (plan_complete)' && workers[0].calls === 2,
     );
-    // Who comes when all is done is not in anybody's way any more.
+    // A run that starts after everything is done is not refused.
     expected(
       'the other does not',
       idle.length === 1 && ['refused (another_run)', 'idle (all_done)'].includes(idle[0]?.end ?? ''),
     );
     expected('one pull request', project.forge.pulls.length === 1);
-    // With each of its two iterations, and at its end.
+    // The state is saved with each of the two iterations, and at the end.
     expected('saved by one', savedState(project).sequence === 3 && recordOf(project).lease === null);
     expected('two calls are charged', savedState(project).ledger.reduce((sum, { calls }) => sum + calls, 0) === 2);
     expected('nothing is left to do', (await runOnce(project)).end === 'idle (all_done)');
@@ -76,7 +76,7 @@ describe('two runs of one lane on two machines', () => {
     const problems: string[] = [];
     let refused = 0;
     for (let first = 0; first <= gate; first += 1) {
-      // In every run a third of them, another third behind each first one.
+      // A normal run tests a third of the positions, a different third for each `first`.
       for (let second = IS_DEEP ? 1 : 1 + (first % 3); second <= gate; second += IS_DEEP ? 1 : 3) {
         const played = await play(withSwitches(first, second));
         problems.push(
@@ -101,7 +101,7 @@ describe('two runs of one lane on two machines', () => {
   });
 });
 
-/** The first call of that name once the agent is gone: a comment is written while it works, too. */
+/** Matches the first call of that name after the agent has ended; comments are also written while it works. */
 function inPublishing(at: string): (name: string) => boolean {
   let isPublishing = false;
   return (name) => {
@@ -129,7 +129,7 @@ describe('post of a run that was killed, and the next run at the same time', () 
           pulls: 1,
         });
         expect(recordOf(project).lease).toBeNull();
-        // What is done is published, and without a call.
+        // Finished work is published without a call.
         expect(await runOnce(project)).toMatchObject({ calls: 0 });
         expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
       }
@@ -138,7 +138,7 @@ describe('post of a run that was killed, and the next run at the same time', () 
 });
 
 describe('runs of two lanes', () => {
-  /** Issue 2 has a lane of its own already: the queue leaves it alone. */
+  /** Issue 2 already has its own lane, so the queue skips it. */
   async function twoLanes(inputs: Readonly<Record<string, string>>): Promise<Project> {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(2) });
@@ -181,7 +181,7 @@ describe('runs of two lanes', () => {
     project.script.behaviours = [(call) => ({ ...steadyWorker(call), minutes: 5 })];
     project.clock.advance(noon + 57 * MINUTE - project.clock.now());
     const nextHour = noon + HOUR + 2 * MINUTE;
-    // The queue begins with three calls left; the other lane comes when the hour is over.
+    // The queue begins with three calls left; the other lane starts when the hour is over.
     await atOnce(project, events, (waiting) => Math.max(0, waiting.indexOf(project.clock.now() >= nextHour ? 1 : 0)));
     const inNextHour = project.script.calls.filter(({ at }) => at >= noon + HOUR && at < nextHour + HOUR);
     expect(inNextHour.length).toBeGreaterThan(1);
@@ -222,7 +222,7 @@ describe('orders that people give while a run works', () => {
       await runOnce(project, { event: commented('/ralph resume', { issue: 1 }) });
       const resumed = await runOnce(project);
       expect(resumed).toMatchObject({ end: 'limit (iterations)', calls: 2 });
-      // A session that began after the order lives on.
+      // A session that began after the order is kept.
       const reset = recordOf(project).orders.find(({ kind }) => kind === 'reset-session')?.number ?? 0;
       expect(project.script.calls.at(-2)?.resume).toBe(
         (worker?.work?.stateBefore.ordersApplied ?? 0) >= reset ? 'session-1' : null,
@@ -289,7 +289,7 @@ describe('a label whose work cannot begin now is not lost: the answer says so, a
 
   test('another run has the issue, and ends without finishing it', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
-    // The queue's run is at work when the label comes.
+    // The queue's run is working when the label is added.
     const [queue, label] = await atOnce(project, [schedule, labeled(1)], (waiting) =>
       Math.max(0, waiting.indexOf(project.script.calls.length === 0 ? 0 : 1)),
     );
@@ -315,7 +315,7 @@ test('what another lane took a moment ago is left to it; what is worked instead 
 });
 
 describe('an attempt of a run whose first one vanished with its machine', () => {
-  /** The queue's run is gone in its first call, and nobody did its post step. */
+  /** The queue's run disappears in its first call, and its post step never runs. */
   async function vanished(inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
     const project = createProject({
       issues: [1, 2, 3],
@@ -340,7 +340,7 @@ describe('an attempt of a run whose first one vanished with its machine', () => 
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     expect(await runOnce(project, { againOf: 1 })).toMatchObject({ end: 'limit (iterations)', calls: 1 });
     expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ calls: 1 });
-    // Two of the four went with the machine.
+    // Two of the four calls were lost with the machine.
     expect(await runOnce(project)).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
   });
 

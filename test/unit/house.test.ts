@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Source files side by side in each room below `folder`, by its path. */
+/** Returns the number of source files directly in each folder below `folder`, by its path. */
 function rooms(folder: string): Map<string, number> {
   const files = readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && entry.name.endsWith('.ts'),
@@ -43,7 +43,7 @@ interface Rule {
   readonly to: { readonly path?: string; readonly pathNot?: readonly string[] };
 }
 
-/** Names of the rules about rooms that an import breaks, read as dependency-cruiser reads them. */
+/** Returns the names of the folder rules that an import breaks, according to dependency-cruiser's configuration. */
 function brokenBy(from: string, to: string): readonly string[] {
   const { forbidden } = createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as {
     readonly forbidden: readonly Rule[];
@@ -78,7 +78,7 @@ test.each<[string, string, readonly string[]]>([
 /** Names that say nothing by themselves: no two files may export one of them. */
 const VAGUE = ['textOf', 'nameOf', 'named', 'titleOf', 'laneOf', 'isOurs'];
 
-/** Files of src/ by the name that they export, all kinds of exports or functions alone. */
+/** Returns the files of src/ by exported name, for all kinds of exports or for functions only. */
 function exportersOf(kind: 'any' | 'function'): ReadonlyMap<string, readonly string[]> {
   const pattern =
     kind === 'function'

@@ -7,7 +7,7 @@ import { filesIn, PAGES, read } from './documents/pages.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What a native engineer would not write, and what they would. */
+/** Expressions that a native engineer would not write, and their replacements. */
 const STOP_LIST: readonly (readonly [RegExp, string])[] = [
   [/\bmend(?:s|ed|ing)?\b/i, 'fix, correct'],
   [/\banew\b/i, 'again'],
@@ -37,7 +37,7 @@ const STOP_LIST: readonly (readonly [RegExp, string])[] = [
   [/\bany ?more\b/i, 'no longer'],
   [/\b(?:fails?|is failing) since\b/i, 'has been failing since'],
   [/\bwhen absent\b|\bits shape is\b/i, 'default: …, described by'],
-  // But for two sentences that journals hold.
+  // Two sentences in journals are exempt.
   [/^(?!It (?:reported|deleted) ).*\bfiles of tasks\b/i, 'task files'],
   [/\b(?:take|taken|takes) out\b|\btake (?:it|them|one)(?: \w+)? out\b(?! of)/i, 'remove'],
   [/\bThere are none at all\b|\bholds? completion\b|\bas much as one\b|\bwent on\b/i, 'see design: plain words'],
@@ -51,7 +51,7 @@ const STOP_LIST: readonly (readonly [RegExp, string])[] = [
   [/\bsuch a thing\b|\bwhat stands in\b|\bstands? (?:in|on|at) (?!for\b)/i, 'is in'],
 ];
 
-/** Texts of the documents that people read, by path. */
+/** Returns the texts of the documents that people read, by path. */
 function documents(): readonly (readonly [string, string])[] {
   return ['action.yml', ...PAGES, ...filesIn('templates'), ...filesIn('.github')].flatMap((path) =>
     read(path)
@@ -60,7 +60,10 @@ function documents(): readonly (readonly [string, string])[] {
   );
 }
 
-/** Literals of the source that hold several words: what reaches people is among them. `…` stands for what is put in. */
+/**
+ * Returns the literals of the source with several words, which include all texts for people. `…` replaces inserted
+ * values.
+ */
 function messages(): readonly (readonly [string, string])[] {
   return readdirSync(join(root, 'src'), { recursive: true })
     .map((name) => `src/${String(name)}`)
@@ -94,11 +97,11 @@ test('public texts are found', () => {
   expect(texts.length).toBeGreaterThan(2000);
   const found = texts.map(([, text]) => text);
   expect(found).toContain('The agent says that it is done, and nothing has changed.');
-  // Words of a next step, which is data.
+  // The text of a next step, which is data.
   expect(found).toContain('the next scheduled run picks up what is left');
 });
 
-/** What people read: neither the documents for contributors, nor the name of an option, nor a file of the state. */
+/** The texts for users: without the documents for contributors, the names of options, and the files of the state. */
 const forUsers = texts
   .filter(([where]) => !/^(?:CONTRIBUTING|docs\/internals|docs\/decisions)/.test(where))
   .map(

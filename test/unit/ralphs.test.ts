@@ -5,7 +5,7 @@ import { ralph } from './cli/fixture.ts';
 
 const samples = fileURLToPath(new URL('../samples/ralphs/', import.meta.url));
 
-/** What is open in the lists of other Ralphs, in the order of work, before anything optional. */
+/** Open entries in the lists of other Ralphs, in the order of work, without optional ones. */
 const open: Readonly<Record<Ralph, readonly string[]>> = {
   'ralph-claude-code': ['Greet several people at once', 'Say goodbye'],
   bmalph: ['Story 1.2: Turn umlauts into two letters', 'Story 2.1: Cut at sixty characters'],

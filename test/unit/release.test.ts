@@ -10,7 +10,7 @@ const CHANGES = '# Changelog\n\n## 1.1.0 (2027-01-01)\n\n- new\n\n### Fixed\n\n-
 
 test('npx from git fetches nothing but the repository: no script and no setting makes npm install anything else', () => {
   const manifest = JSON.parse(read('package.json')) as { readonly scripts: object };
-  // With one of these scripts, npm installs the development dependencies of what it fetches from git.
+  // With one of these scripts, npm installs the development dependencies of packages that it fetches from git.
   const scripts = ['build', 'prepare', 'prepack', 'preinstall', 'install', 'postinstall', 'prepublish'];
   expect(Object.keys(manifest.scripts).filter((name) => scripts.includes(name))).toEqual([]);
   const settings = ['dependencies', 'optionalDependencies', 'peerDependencies', 'bundleDependencies', 'workspaces'];
@@ -24,7 +24,7 @@ test('tags come after the whole of CI, and name the commit that it saw', () => {
   expect(jobs['release']?.needs).toBe('ci');
   expect(jobs['ci']?.uses).toBe('./.github/workflows/ci.yml');
   expect(read('.github/workflows/ci.yml')).toMatch(/^ {2}workflow_call:/m);
-  // Without `ref`, every checkout of the run is the commit that it was started for.
+  // Without `ref`, every checkout of the run is the commit that started it.
   for (const name of ['ci', 'release']) expect(read(`.github/workflows/${name}.yml`)).not.toMatch(/^ +ref:/m);
 });
 

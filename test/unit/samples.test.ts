@@ -20,7 +20,8 @@ import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record
 import { readRunRecord, type RunRecord, writeRunRecord } from '../../src/river/run-record.ts';
 import { ralph } from './cli/fixture.ts';
 
-// What real runs stored. A later version reads it as they meant it, and writes it back without loss.
+// These samples were stored by real runs. Later versions must read them with their original meaning, and write them
+// back without loss.
 
 const sample = (name: string): string => fileURLToPath(new URL(`../samples/${name}`, import.meta.url));
 const textOf = (name: string): string => readFileSync(sample(name), 'utf8');
@@ -37,7 +38,10 @@ interface StoredState {
   readonly [name: string]: unknown;
 }
 
-/** A document of before version 8 as it is read: consent is in the record of its task, and what was a list is none. */
+/**
+ * Returns a document from before version 8 as it is read now: consent is in the record of its task, and the former
+ * lists are gone.
+ */
 function today7({ tasks, approvals = {}, unmarked, unverified, answers, retried, ...rest }: StoredState): object {
   expect([unmarked ?? [], unverified ?? [], answers ?? {}, retried ?? []]).toEqual([[], [], {}, []]);
   const ids = Object.keys({ ...tasks, ...approvals });
@@ -374,7 +378,7 @@ End: complete (plan_complete)
 
 5 decisions made again: the same.`,
     ],
-    // Of before tasks could stand in files.
+    // This sample is from before tasks could be in files.
     [
       'journal-before-found.jsonl',
       `Journal of queue, started 2026-11-22T11:14:25.768Z, 3 iterations.
@@ -385,7 +389,7 @@ End: limit (iterations)
 
 4 decisions made again: the same.`,
     ],
-    // Played on the core that still knew Claude's tools and rules.
+    // This sample was played on the core that still knew Claude's tools and rules.
     [
       'journal-denials.jsonl',
       `Journal of queue, started 2026-11-21T12:00:00.000Z, 5 iterations.

@@ -10,7 +10,7 @@ import { plain, read, tableUnder } from './documents/pages.ts';
 const action = read('action.yml');
 const workflow = withoutComments(read('templates/workflows/ralph.yml'));
 
-/** Every end there is. */
+/** All ends of runs. */
 const ends = outcomeSchema.options.flatMap(({ shape: { kind, reason } }) =>
   ('options' in reason ? reason.options : [reason.value]).map((word) => `${kind.value} ${word}`),
 );
@@ -207,7 +207,7 @@ describe('the project’s own workflow', () => {
   });
 });
 
-/** YAML without comments, blank lines and blanks at line ends. */
+/** Returns YAML without comments, blank lines and trailing spaces. */
 function withoutComments(yaml: string): string {
   return yaml
     .split('\n')
@@ -216,14 +216,14 @@ function withoutComments(yaml: string): string {
     .join('\n');
 }
 
-/** The indented lines below a key at the beginning of a line. */
+/** Returns the indented lines below a key at the beginning of a line. */
 function section(yaml: string, key: string): string {
   const [, ...rest] = yaml.slice(`\n${yaml}`.indexOf(`\n${key}`)).split('\n');
   const end = rest.findIndex((line) => /^\S/.test(line));
   return rest.slice(0, end === -1 ? rest.length : end).join('\n');
 }
 
-/** Rows of the tables below a heading of a document; code marks are taken off. */
+/** Returns the rows of the tables below a heading of a document, without code marks. */
 function rowsOf(path: string, heading: string): string[][] {
   return tableUnder(path, heading).map((cells) => cells.map(plain));
 }

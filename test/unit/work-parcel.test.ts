@@ -8,7 +8,7 @@ import { policy } from './report/fixtures.ts';
 
 const HEAD = 'a'.repeat(40);
 
-/** What a gate hands over, as far as a parcel without an iteration is held against it. */
+/** The part of a gate's hand-over that is compared with a parcel without an iteration. */
 const handed = {
   remoteHead: null,
   shown: null,

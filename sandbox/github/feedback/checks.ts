@@ -15,38 +15,41 @@ import type {
 interface Step {
   readonly name: string;
   readonly conclusion?: StoredCheckStep['conclusion'];
-  /** What it writes into the log. */
+  /** The lines that the step writes to the log. */
   readonly lines?: readonly string[];
 }
 
-/** How long each step of a stand-in's job takes. */
+/** Duration of each step of a stand-in's job. */
 export const STEP_MS = 10_000;
 
 /** A check as a workflow or an app would report it. */
 export interface ReportedCheck {
   readonly head: string;
   readonly name: string;
-  /** null: another app's. */
+  /** The workflow that ran the check, or null for a check of another app. */
   readonly workflow?: { readonly name: string; readonly path?: string; readonly event?: string } | null;
   readonly app?: string;
-  /** null: it runs. */
+  /** The conclusion, or null while the check runs. */
   readonly conclusion: Conclusion | null;
   readonly status?: Status;
   readonly title?: string;
   readonly summary?: string;
   readonly annotations?: readonly StoredAnnotation[];
-  /** One after another, of ten seconds each; without them a job has set up and one step that ends as the job does. */
+  /** The steps, ten seconds each; by default a set-up step and one step with the conclusion of the job. */
   readonly steps?: readonly Step[];
-  /** Lines of the failing step, unless `steps` have their own; or all of the log as GitHub keeps it. */
+  /** Lines of the failing step, if `steps` have none; or the whole log as GitHub keeps it. */
   readonly log?: string | StoredLog;
 }
 
-/** Reports a check. One of the same head and workflow joins those that are there: with the same name, it is run again. */
+/**
+ * Reports a check. It joins an existing suite of the same head and workflow, where a check of the same name counts as
+ * run again.
+ */
 export function addCheck(state: GitHubState, check: ReportedCheck, reportedAt: number): StoredCheckRun {
   const { workflow = { name: 'CI' }, conclusion } = check;
   const app = workflow === null ? (check.app ?? 'some-ci') : 'github-actions';
   const suite = suiteOf(state, { head: check.head, app, workflow }, reportedAt);
-  // Nobody can run it again before it has ended.
+  // A check can only be run again after it has ended.
   const before = suite.runs.findLast(({ name }) => name === check.name);
   const now = Math.max(reportedAt, before?.completedAt ?? 0);
   const steps = check.steps ?? usualSteps(check);
@@ -73,7 +76,7 @@ export function addCheck(state: GitHubState, check: ReportedCheck, reportedAt: n
   return run;
 }
 
-/** A run of a workflow that has no jobs: it waits for a person, is on its way, or its file is wrong. */
+/** Adds a workflow run without jobs: it waits for a person, has not started yet, or its file is invalid. */
 export function addWorkflowRun(
   state: GitHubState,
   run: {
@@ -98,7 +101,7 @@ export function addStatus(
   return added;
 }
 
-/** The job of this id and what it belongs to; null: there is none. */
+/** Returns the job with this id and its suite, or null if there is none. */
 export function checkRunOf(
   state: GitHubState,
   id: number,
@@ -175,7 +178,7 @@ function logOf(steps: readonly Step[], startedAt: number): string {
     .join('');
 }
 
-/** Of the key that opens a log's address. */
+/** Returns the key in the address of a log, which opens it. */
 export function signatureOf(run: StoredCheckRun): string {
   return checksum(`log ${String(run.id)}`).toString(16);
 }

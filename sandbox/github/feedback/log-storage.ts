@@ -5,10 +5,10 @@ import type { GitHubState } from '../state.ts';
 import { checkRunOf, signatureOf } from './checks.ts';
 import type { StoredLog } from './stored.ts';
 
-/** Where GitHub keeps the logs of jobs: another server, which knows no tokens but the signature in an address. */
+/** The server where GitHub keeps job logs. It accepts no tokens, only the signature in an address. */
 export interface LogStorage extends AsyncDisposable {
   readonly url: string;
-  /** Headers of every request so far. */
+  /** The headers of every request so far. */
   readonly requests: readonly IncomingHttpHeaders[];
 }
 
@@ -46,13 +46,13 @@ function sendLog(outgoing: ServerResponse, log: StoredLog): void {
   else outgoing.end(content);
 }
 
-/** For as long as somebody takes it. */
+/** Sends the content again and again for as long as the client reads. */
 function repeat(outgoing: ServerResponse, content: Buffer): void {
   while (!outgoing.destroyed && outgoing.write(content));
   if (!outgoing.destroyed) outgoing.once('drain', () => repeat(outgoing, content));
 }
 
-/** An archive of one file. Sizes stand in its header, but a reader must not rely on them. */
+/** Returns a zip archive of one file. Its header contains sizes, but a reader must not rely on them. */
 export function zipOf(content: Buffer): Buffer {
   const name = Buffer.from('0_test.txt');
   const packed = deflateRawSync(content);

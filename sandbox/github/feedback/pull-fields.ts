@@ -5,7 +5,7 @@ import type { Call } from '../route.ts';
 import type { StoredPull } from '../state.ts';
 import type { StoredCheckRun, StoredReview, StoredReviewComment, StoredSuite, StoredThread } from './stored.ts';
 
-/** What the fields of a pull request share with all others. */
+/** The data that the fields of all pull requests share. */
 interface Surroundings {
   readonly call: Call;
   readonly branches: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ interface RunFilter {
   readonly conclusions?: readonly string[] | null;
 }
 
-/** A branch of this repository, with its pull requests; null: it is not there. */
+/** Returns a branch of this repository with its pull requests, or null if it does not exist. */
 export function refFields(at: Surroundings, qualifiedName: string): object | null {
   const { state, token } = at.call;
   const name = qualifiedName.replace(/^refs\/heads\//, '');
@@ -39,7 +39,7 @@ export function refFields(at: Surroundings, qualifiedName: string): object | nul
   };
 }
 
-/** Pull requests of the repository, those that changed last first. */
+/** Returns the repository's pull requests, most recently changed first. */
 export function pullsFields(
   at: Surroundings,
   { states, slice }: { readonly states: readonly string[] | null; readonly slice: Slice },
@@ -55,7 +55,7 @@ export function pullsFields(
   );
 }
 
-/** What people and CI say of a pull request. */
+/** Returns a pull request with the feedback of people and CI. */
 export function pullFields(at: Surroundings, pull: StoredPull): object {
   const { state, render } = at.call;
   const base = at.branches[pull.base];
@@ -100,7 +100,7 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
   };
 }
 
-/** The newest opinion of each reviewer, the oldest first: a comment is none. */
+/** Returns the newest opinion of each reviewer, oldest first; a review that only comments does not count. */
 function opinionsOn(
   { call: { state } }: Surroundings,
   pull: StoredPull,
@@ -114,7 +114,7 @@ function opinionsOn(
   return newest.filter(({ author }) => !writersOnly || isWriter(author.login));
 }
 
-/** By the rules of the base branch; null: they ask for no review. */
+/** Returns the review decision by the rules of the base branch, or null if they require no review. */
 function decisionOf(at: Surroundings, pull: StoredPull): string | null {
   const { requiredApprovals } = at.call.state.settings;
   if (requiredApprovals === 0) return null;
@@ -133,7 +133,7 @@ function headOf(at: Surroundings, pull: StoredPull): string {
   return stateOf(at, pull) === 'OPEN' && pull.fork === null ? (at.branches[pull.head] ?? pull.headSha) : pull.headSha;
 }
 
-/** What is not submitted yet is seen by its author only. */
+/** True unless the review is still pending; only its author can see a pending review. */
 function isSeen({ call }: Surroundings, { state, author }: StoredReview): boolean {
   return state !== 'PENDING' || author.login === call.viewer.login;
 }
@@ -182,7 +182,7 @@ function reviewFields({ call: { render }, actor }: Surroundings, review: StoredR
   };
 }
 
-/** A commit with what CI says of it. */
+/** Returns a commit with its checks and statuses. */
 export function commitFields(at: Surroundings, oid: string): object {
   const { state, token } = at.call;
   return {
@@ -213,7 +213,7 @@ export function commitFields(at: Surroundings, oid: string): object {
   };
 }
 
-/** All checks and statuses of a commit as one word; null: there are none. */
+/** Returns the combined state of all checks and statuses of a commit, or null if there are none. */
 function rollupOf({ call: { state } }: Surroundings, oid: string): string | null {
   const runs = state.suites
     .filter(({ head }) => head === oid)

@@ -2,14 +2,14 @@ import { personOf } from '../accounts.ts';
 import { type GitHubState, newId } from '../state.ts';
 import type { ReviewState, StoredReview, StoredReviewComment, StoredThread } from './stored.ts';
 
-/** What a reviewer writes at a line, or at `startLine` to `line`. */
+/** A review comment on a line, or on the lines from `startLine` to `line`. */
 export interface WrittenAtLine {
   readonly path: string;
-  /** null: of the file as a whole. */
+  /** The line, or null for a comment on the whole file. */
   readonly line: number | null;
   readonly startLine?: number;
   readonly side?: 'LEFT' | 'RIGHT';
-  /** Of the first line; as of the last one where it is not given. */
+  /** The side of the first line; defaults to the side of the last line. */
   readonly startSide?: 'LEFT' | 'RIGHT';
   /** The part of the diff that ends with the line. */
   readonly hunk?: string;
@@ -72,7 +72,7 @@ function newComment(state: GitHubState, body: string, { review, author, now }: W
   return { id: newId(state), review, author, createdAt: now, body, updatedAt: now, minimized: false };
 }
 
-/** Answers in a thread; GitHub makes a review of its own of that. */
+/** Answers in a thread; GitHub creates a separate review for each answer. */
 export function answerThread(
   state: GitHubState,
   thread: StoredThread,
@@ -91,7 +91,7 @@ export function editReviewComment(
   Object.assign(comment, { body, updatedAt: now });
 }
 
-/** A thread goes with its last comment. */
+/** Deletes a review comment; a thread is deleted with its last comment. */
 export function deleteReviewComment(state: GitHubState, id: number): void {
   const thread = threadWith(state, id);
   if (thread === null) throw new Error(`The stand-in has no review comment ${String(id)}.`);
@@ -102,17 +102,17 @@ export function deleteReviewComment(state: GitHubState, id: number): void {
   if (thread.comments.length === 0) state.threads.splice(state.threads.indexOf(thread), 1);
 }
 
-/** The lines of the thread were changed since. */
+/** Marks the lines of the thread as changed since. */
 export function outdateThread(thread: StoredThread): void {
   Object.assign(thread, { isOutdated: true, line: null, startLine: null });
 }
 
-/** What it asked for need not be done any more. */
+/** Dismisses a review; its requests no longer have to be fulfilled. */
 export function dismissReview(review: StoredReview): void {
   review.state = 'DISMISSED';
 }
 
-/** null: there is none with that comment. */
+/** Returns the thread that contains the comment, or null if there is none. */
 function threadWith(state: GitHubState, comment: number): StoredThread | null {
   return state.threads.find(({ comments }) => comments.some(({ id }) => id === comment)) ?? null;
 }

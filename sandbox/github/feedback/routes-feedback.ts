@@ -3,7 +3,7 @@ import { checkRunOf, signatureOf } from './checks.ts';
 import { answerThread } from './reviews.ts';
 import type { StoredReviewComment, StoredThread } from './stored.ts';
 
-/** Answers to reviews, and what is known of a check. */
+/** Routes for answers to reviews and for details of a check. */
 export const feedbackRoutes: readonly Route[] = [
   { method: 'POST', path: '/pulls/:number/comments/:id/replies', needs: ['pull_requests=write'], answer: reply },
   { method: 'GET', path: '/check-runs/:id/annotations', needs: ['checks=read'], answer: listAnnotations },
@@ -11,7 +11,7 @@ export const feedbackRoutes: readonly Route[] = [
   { method: 'GET', path: '/actions/jobs/:id/logs', needs: ['actions=read'], answer: showLog },
 ];
 
-/** Only the first comment of a thread can be answered. */
+/** Answers a review comment; only the first comment of a thread can be answered. */
 function reply(call: Call): Answer {
   const { state, parameters, body, viewer, now } = call;
   const thread = state.threads.find(
@@ -109,7 +109,9 @@ function showJob({ state, render, parameters }: Call): Answer {
   };
 }
 
-/** GitHub keeps logs elsewhere, at an address that opens them to anybody for a minute. */
+/**
+ * Redirects to the log storage: GitHub keeps logs on another server, at an address that anyone can open for a minute.
+ */
 function showLog({ state, parameters, logStorage }: Call): Answer {
   const found = checkRunOf(state, Number(parameters['id']));
   if (found?.suite.workflow == null) return notFound;

@@ -8,7 +8,7 @@ export interface StoredReview {
   readonly author: Person;
   state: ReviewState;
   body: string;
-  /** null: its author still writes it, and nobody else sees it. */
+  /** The time of submission, or null for a pending review, which only its author can see. */
   readonly submittedAt: number | null;
 }
 
@@ -17,12 +17,12 @@ export interface StoredThread {
   readonly id: number;
   readonly pull: number;
   readonly path: string;
-  /** Of the newest head; null: they are not there any more, or it is about the file. */
+  /** The line in the newest head, or null if it no longer exists or the thread is about the file. */
   line: number | null;
   startLine: number | null;
   readonly originalLine: number | null;
   readonly side: 'LEFT' | 'RIGHT';
-  /** null: there is one line. */
+  /** The side of the first line, or null for a thread about a single line. */
   readonly startSide: 'LEFT' | 'RIGHT' | null;
   readonly hunk: string;
   isOutdated: boolean;
@@ -52,13 +52,13 @@ export type Conclusion =
   | 'SUCCESS'
   | 'TIMED_OUT';
 
-/** A run of a workflow, or all that another app checks of a commit. */
+/** A run of a workflow, or all checks of another app for a commit. */
 export interface StoredSuite {
   readonly id: number;
   readonly head: string;
-  /** Slug of the app. */
+  /** The slug of the app. */
   readonly app: string;
-  /** null: the app is not GitHub Actions. */
+  /** The workflow run, or null if the app is not GitHub Actions. */
   readonly workflow: StoredWorkflowRun | null;
   status: Status;
   conclusion: Conclusion | null;
@@ -73,7 +73,7 @@ export interface StoredWorkflowRun {
   readonly event: string;
 }
 
-/** A check run; of GitHub Actions it is a job of the same id. */
+/** A check run; for GitHub Actions it is also the job of the same id. */
 export interface StoredCheckRun {
   readonly id: number;
   readonly name: string;
@@ -102,7 +102,10 @@ export interface StoredCheckStep {
   readonly completedAt: number;
 }
 
-/** As GitHub keeps it. `expired`: it is not kept any more. `never-ends`: the storage stops in the middle of it, and stays connected. `endless`: it comes again and again. */
+/**
+ * A log as GitHub keeps it. `expired`: GitHub has deleted it. `never-ends`: the storage stops halfway and keeps the
+ * connection open. `endless`: the content repeats forever.
+ */
 export type StoredLog =
   | { readonly kind: 'text' | 'zip' | 'never-ends' | 'endless'; readonly content: string | Buffer }
   | { readonly kind: 'expired' };

@@ -5,14 +5,15 @@ import { expect } from 'vitest';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import { attackBy, isIsolated, repel, storedState, type Attack } from './attack-fixture.ts';
 
-// What lies around the clean clone: folders above it, the temporary folder, and the work tree that paths still name.
+// The surroundings of the clean clone: the folders above it, the temporary folder, and the work tree that paths still
+// name.
 
 interface Aftermath {
   readonly run: Run;
   readonly scene: Scene;
 }
 
-/** One call that "finishes" the task by a trick that makes verify pass in the work tree as well. */
+/** Makes one call that "finishes" the task by a trick with which verify passes in the work tree as well. */
 function trick(
   script: string,
   { verify, ...job }: Pick<SceneJob, 'prepare' | 'env'> & { readonly verify: string },
@@ -35,14 +36,14 @@ function trick(
 const notDone: Pick<Attack<Aftermath>, 'never' | 'holds'> = {
   never: 'a task that counts as done',
   holds: async (after) => {
-    // It got as far as the clean clone.
+    // The run reached the clean clone.
     expect(after.run.main.log).toContain('verify passed');
     expect(after.run.main.log).toContain('verify runs in a clean clone of');
     await expectNotDone(after);
   },
 };
 
-/** The same for what lies where an isolated agent cannot write: there, verify does not even pass in the work tree. */
+/** Like `notDone`, for files where an isolated agent cannot write: verify fails even in the work tree. */
 const notDoneFromAbove: typeof notDone = {
   ...notDone,
   holds: async (after) => {
@@ -55,13 +56,13 @@ const notDoneFromAbove: typeof notDone = {
 
 async function expectNotDone({ run, scene }: Aftermath): Promise<void> {
   expect(run.outputs['tasks-done']).toBe('0');
-  // And verify ran.
+  // verify did run.
   expect(run.outputs['outcome']).toBe('limit');
   expect((await storedState(scene))?.tasks['issue-1']?.state).not.toBe('done');
   expect(scene.pullOf('ralph/queue').draft).toBe(true);
 }
 
-/** A program called node that passes whatever it is asked to do, where npm looks for it; and a test that fails. */
+/** A program called node, which passes whatever its arguments are, where npm looks for it; and a failing test. */
 const fakeNodeIn = (...folders: readonly string[]): string =>
   ['.', ...folders]
     .map(
@@ -71,7 +72,7 @@ printf '#!/bin/sh\\nexit 0\\n' > "${folder}/node_modules/.bin/node"; chmod +x "$
     .concat(`echo 'export const sum = () => 0;' > src/sum.js`)
     .join('\n');
 
-/** Passes where a folder above has one of the files with the word in it, as tools look for their settings. */
+/** Passes if a folder above has one of the files with the word in it; tools look for their settings in this way. */
 const looksUpward = (names: readonly string[]): string =>
   `for name in ${names.join(' ')}; do d=$PWD; until [ "$d" = / ]; do d=$(dirname "$d"); if [ -f "$d/$name" ]; then grep -q passes "$d/$name" && exit 0; break; fi; done; done; exit 1`;
 
@@ -142,7 +143,9 @@ repel<Aftermath>('Verification that counts: a cache in the temporary folder', {
   attacks: [{ who: 'the agent', does: "poisons a test runner's cache in TMPDIR", ...notDone }],
 });
 
-/** Programs of an environment that the job installed into the work tree, which name each other by absolute paths. */
+/**
+ * Programs of an environment that the job installed into the work tree, which refer to each other by absolute paths.
+ */
 const withEnvironment: SceneJob['prepare'] = async (workspace) => {
   const at = (...names: string[]): string => join(workspace, 'node_modules', 'venv', ...names);
   await mkdir(at('bin'), { recursive: true });
@@ -158,7 +161,7 @@ const withEnvironment: SceneJob['prepare'] = async (workspace) => {
 repel('Verification that counts: absolute paths into the work tree', {
   heldBy: 'integration/git/git-quarantine.test.ts',
   stage: trick(`printf '#!/bin/sh\\nexit 0\\n' > node_modules/venv/bin/python; touch node_modules/venv/lib/planted`, {
-    // Each passes where it is not the clone's own.
+    // Each part passes if the program is not the clone's own.
     verify: `node_modules/venv/bin/check || node_modules/venv/bin/linked || test -f "$(cat node_modules/venv/lib/site-packages/shop.pth)/planted"`,
     prepare: withEnvironment,
   }),

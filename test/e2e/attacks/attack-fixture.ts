@@ -16,7 +16,7 @@ import { openAtUser, openDoors } from './open-doors.ts';
 import { createScene, LEVEL, type Run, type Scene, type SceneJob } from '../e2e-fixture.ts';
 import { runSplitAsOne } from '../split-fixture.ts';
 
-/** Who attacks: each has what it has in a real job, and no more. */
+/** The attackers; each has what it has in a real job, and no more. */
 type Attacker =
   | 'the agent'
   | "the agent's leftover process"
@@ -29,11 +29,11 @@ type Attacker =
   | 'a pull request of a fork'
   | "who writes the default branch's cache";
 
-/** One attack. `holds` throws when it came through. */
+/** One attack. `holds` throws if it succeeded. */
 export interface Attack<Aftermath> {
   readonly who: Attacker;
   readonly does: string;
-  /** What must not come of it. */
+  /** The consequence that must never happen. */
   readonly never: string;
   readonly holds: (after: Aftermath) => unknown;
 }
@@ -41,11 +41,14 @@ export interface Attack<Aftermath> {
 interface Staged<Aftermath> {
   readonly stage: (scene: Scene) => Promise<Aftermath>;
   readonly attacks: readonly Attack<Aftermath>[];
-  /** What every run has of the same defence, a path in `test/`: this scene waits for `npm run test:deep` then. */
+  /**
+   * The path in `test/` of the test in which every run checks the same defence; this scene then runs in `npm run
+   * test:deep` only.
+   */
   readonly heldBy?: string;
 }
 
-/** Attacks that come in one scene: `stage` plays it at the first row that looks, and every row looks at what came of it. */
+/** Runs attacks that share one scene: `stage` plays it for the first row, and every row checks the result. */
 export function repel<Aftermath>(title: string, { stage, attacks, heldBy }: Staged<Aftermath>): void {
   if (heldBy !== undefined && !existsSync(join(ACTION_FOLDER, 'test', heldBy)))
     throw new Error(`"${title}" is held by ${heldBy}, which is not there.`);
@@ -74,15 +77,19 @@ export function repel<Aftermath>(title: string, { stage, attacks, heldBy }: Stag
   });
 }
 
-/** Whether the agent is isolated: then it gets less far, and what must never come of an attack is the same. */
+/**
+ * Tells whether the agent is isolated. It then gets less far, but the forbidden consequences of an attack are equal.
+ */
 export function isIsolated({ own }: Scene): boolean {
   return own !== null;
 }
 
-/** Whether every run is one of three jobs. */
+/** True if every run is one of three jobs. */
 const IS_SPLIT = process.env['RALPH_TEST_JOBS'] === 'three';
 
-/** The scene, whose agent is told where the action keeps its things: an isolated one could not find that out. */
+/**
+ * Returns the scene with an agent that knows where the action keeps its files; an isolated one could not find that out.
+ */
 function aimed(scene: Scene): Scene {
   const run = IS_SPLIT ? (job: SceneJob) => runSplitAsOne(scene, job) : scene.run;
   return {
@@ -105,10 +112,13 @@ function aimed(scene: Scene): Scene {
   };
 }
 
-/** A folder that outlives the trees of a run, by the run's workspace. */
+/** Folders that outlive the trees of a run, by the run's workspace. */
 const scratchOf = new Map<string, string>();
 
-/** Where scripts of a run leave things. `aim`: a variable for them, where they reach the folder; a room leaves them in its tree, from which they are copied as long as that is there. */
+/**
+ * Opens the folder in which scripts of a run leave files. `aim` is a variable for them, if they can reach the folder;
+ * an agent's sandbox leaves the files in its tree, from which they are copied while it exists.
+ */
 export function openScratch({
   own,
 }: Pick<Scene, 'own'>): AsyncDisposable & { readonly aim: string; readonly of: (run: Run) => Run } {
@@ -118,7 +128,7 @@ export function openScratch({
     return run;
   };
   if (own === null) return { aim: `scratch='${folder}'\n`, of, [Symbol.asyncDispose]: () => Promise.resolve() };
-  // The copies are ours: the end of a run removes everything that belongs to the agent's user, and would take the folder away.
+  // The copies belong to the test's user, because the end of a run removes everything that belongs to the agent's user.
   const [first, ...around] = own.around;
   const copying = `while :; do for left in /var/tmp/ralph-room-*/trees/work/*/${SCRATCH}; do cp -dR "$left/." "$0/" 2>/dev/null; done; sleep 0.1; done`;
   const copier = spawn(first ?? 'sh', [...around, 'sh', '-c', copying, folder], { stdio: 'ignore' });
@@ -149,28 +159,32 @@ function aimsAt({ pid }: RunningMain): string {
     .join('');
 }
 
-/** Where scripts in a room leave things for the test, in their tree: it is no content. */
+/** The place in the tree where scripts in an agent's sandbox leave files for the test; it does not count as content. */
 const SCRATCH = '.ralph/logs/.attack';
 
-/** The folder with what scripts of a run left. */
+/** Returns the folder with the files that scripts of a run left. */
 export function scratchFolder({ workspace }: Pick<Run, 'workspace'>): string {
   return scratchOf.get(workspace) ?? '';
 }
 
-/** What scripts left there under a name; null: nothing. */
+/** Returns the file that scripts left under a name, or null if there is none. */
 export function leftBy({ workspace }: Pick<Run, 'workspace'>, name: string): string | null {
   const path = join(scratchOf.get(workspace) ?? '', name);
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
 
-/** What the agent's scripts may use. */
+/** The variables that the agent's scripts may use. */
 const FINDINGS = [
   `. "$RALPH_AIMS"; export scratch="\${scratch:-$PWD/${SCRATCH}}"; mkdir -p "$scratch"`,
-  // Whatever the script adds to git, this is not part of it.
+  // Excludes the folder from anything that the script adds to git.
   `[ ! -f .git/info/exclude ] || echo /${SCRATCH}/ >> .git/info/exclude`,
 ].join('\n');
 
-/** A call of the agent that runs `script` with the variables run_folder, runner_files, temp, home and main (where the action and the runner keep their things, and the action's process) and scratch (a folder of its own), and says that its task is finished. */
+/**
+ * Returns a call of the agent that runs `script` and claims that its task is finished. The script gets the variables
+ * run_folder, runner_files, temp, home and main (the files of the action and the runner, and the action's process) and
+ * scratch (its own folder).
+ */
 export function attackBy(
   script: string,
   said: Omit<Extract<Behaviour, { kind: 'shell' }>, 'kind' | 'script'> = {},
@@ -178,29 +192,31 @@ export function attackBy(
   return { kind: 'shell', script: `${FINDINGS}\n${script}`, ...said };
 }
 
-/** All that the remote has of the branches and refs that the action pushed: commits with their messages and names, and contents. */
+/**
+ * Returns everything on the branches and refs that the action pushed: commits with messages and names, and contents.
+ */
 export function everythingPushed({ sandbox }: Scene): Promise<string> {
   return sandbox.git('log', '--all', '--not', 'main', '--not', '--format=raw', '--patch', '--text', '--root');
 }
 
-/** Paths of the files of `branch` on the remote. */
+/** Returns the paths of the files of `branch` on the remote. */
 export async function filesOf({ sandbox }: Scene, branch = 'ralph/queue'): Promise<string[]> {
   const listed = await sandbox.git('ls-tree', '-r', '-z', '--name-only', branch);
   return listed.split('\0').filter(Boolean);
 }
 
-/** Paths that any commit of `branch` touches, also those that a later one removes again. */
+/** Returns the paths that any commit of `branch` touches, including those that a later one removes. */
 export async function everTouched({ sandbox }: Scene, branch = 'ralph/queue'): Promise<string[]> {
   const listed = await sandbox.git('log', '-z', '-m', '--format=', '--name-only', `main..${branch}`);
   return [...new Set(listed.split('\0').filter(Boolean))];
 }
 
-/** Everything that people get to read of a run. */
+/** Returns everything that people can read of a run. */
 export function shownBy({ main, post, summary, outputs }: Run): string {
   return [main.log, post.log, summary, JSON.stringify(outputs)].join('\n');
 }
 
-/** The state that the ref holds of the lane; null: there is none. */
+/** Returns the state of the lane in its ref, or null if there is none. */
 export async function storedState({ sandbox }: Scene, lane = 'queue'): Promise<LaneState | null> {
   const record = await sandbox.git('show', `refs/ralph/v2/state:lanes/${lane}.json`).catch(() => null);
   return record === null ? null : (JSON.parse(record) as { readonly state: LaneState | null }).state;

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { attackBy, filesOf, repel, type Attack } from './attack-fixture.ts';
 
-/** What the agent says in the messages of its own commits. */
+/** The messages of the agent's own commits. */
 const messages = {
   skips: 'Count\n\n[skip ci] [ci skip] [no ci]\n\nskip-checks: true',
   closes: 'Count, which fixes #2 and closes octo/sample#2\n\nResolves: #2',

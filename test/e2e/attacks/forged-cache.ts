@@ -9,7 +9,10 @@ import { storedState } from './attack-fixture.ts';
 
 const FOLDER = 'ralph-state';
 
-/** Puts an entry #900 into the cache: the newest one of the lane, with `edit` made to its state and `conversation` in place of its transcripts. */
+/**
+ * Puts an entry #900 into the cache: the lane's newest entry, with `edit` applied to its state and `conversation`
+ * instead of its transcripts.
+ */
 export async function forgeCacheEntry(
   scene: Scene,
   forged: { readonly edit: (state: LaneState) => LaneState; readonly conversation?: string },
@@ -38,7 +41,7 @@ export async function forgeCacheEntry(
   });
 }
 
-/** All bytes that the cache and the lane's ref hold, unpacked, as text. */
+/** Returns all bytes in the cache and the lane's ref, unpacked, as text. */
 export async function keptInPublic({ sandbox }: Scene): Promise<string> {
   const cached = sandbox.cache.entries.flatMap(({ content }) => Object.values(unpacked(content)).map(String));
   const refs = (await sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph')).split('\n').filter(Boolean);

@@ -2,7 +2,10 @@ import { expect } from 'vitest';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import { attackBy, repel, type Attack } from './attack-fixture.ts';
 
-/** Longer than the minute that one git command may take: a run that is not over by then hangs, and its process is taken away, so that the row can say so. */
+/**
+ * Longer than the limit of one minute for a git command. A run that takes longer hangs; its process is then killed, so
+ * that the row can report it.
+ */
 const PATIENCE_MS = 100_000;
 
 interface Aftermath {

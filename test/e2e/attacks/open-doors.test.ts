@@ -8,7 +8,7 @@ import { rows } from '../../runs.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import { attackBy, isIsolated, leftBy, repel, scratchFolder, storedState, type Attack } from './attack-fixture.ts';
 
-// What an agent of the same user can still reach, in rows that hold as soon as it is isolated.
+// Targets that an agent of the same user can still reach; the rows hold as soon as it is isolated.
 
 interface Aftermath {
   readonly run: Run;
@@ -48,7 +48,7 @@ echo '{"planted":true}' > "$temp/_github_workflow_event.json"
 sleep 0.5
 true`;
 
-/** Whether the kernel forbids to read another process's memory: root may up to 2, everybody else at 0. */
+/** Tells whether the kernel forbids reading another process's memory: root may up to 2, everyone else at 0. */
 function isMemoryForbidden(): boolean {
   const yama = '/proc/sys/kernel/yama/ptrace_scope';
   const scope = existsSync(yama) ? Number(readFileSync(yama, 'utf8')) : 0;
@@ -101,12 +101,12 @@ repel<Aftermath>('What a process of the same user reaches', {
   ],
 });
 
-/** Says so and ends whatever program it is loaded into. */
+/** Reports itself and ends any program that loads it. */
 const PRELOADED = `
 #include <unistd.h>
 __attribute__((constructor)) static void planted(void) { if (write(1, "planted by LD_PRELOAD\\n", 22)) _exit(0); }`;
 
-/** Post is the one of the action. */
+/** Post is the action's own. */
 const notPlanted: Attack<Aftermath>['holds'] = ({ run }) => {
   expect(run.post.log).not.toContain('planted');
 };
@@ -188,7 +188,7 @@ repel<Aftermath>('An older record of the same run', {
   ],
 });
 
-/** Seals a record that says that the run ended, with what is in the environment of main. */
+/** Seals a record that says that the run ended, with the values in main's environment. */
 const FORGE = `
 import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -253,7 +253,7 @@ repel<Aftermath>('What waits in the quarantine', {
   ],
 });
 
-/** Verify says no unless the agent decides what it says. */
+/** verify fails unless the agent controls its result. */
 const notDone: Attack<Aftermath>['holds'] = ({ run }) => {
   expect(run.main.log).toMatch(/verify (passed|failed)/);
   expect(run.outputs['tasks-done']).toBe('0');
@@ -268,7 +268,7 @@ describe.each(
 )('A tool of the verification: $does', ({ does, folder }) => {
   repel<Aftermath>('its word', {
     stage: (scene) => {
-      // The second is that of the loop, where there are three jobs.
+      // The second machine is the loop's, if there are three jobs.
       const places = [1, 2].map((nth) => join(scene.sandbox.folder, `machine-${String(nth)}`, folder));
       return working(`printf '#!/bin/sh\\n' > "$(command -v check-counts)"`, {
         env: { PATH: [...places, dirname(process.execPath), process.env.PATH ?? ''].join(':') },
@@ -322,7 +322,10 @@ describe.each(
   });
 });
 
-/** Into every clean clone, that of the base and that of the head, until the run removes its folder; for a minute at most. */
+/**
+ * Writes into every clean clone, that of the base and that of the head, until the run removes its folder; for a minute
+ * at most.
+ */
 const WRITE_INTO_CLONE = `for i in $(seq 1200); do
   [ -d "$0" ] || exit
   (cd "$0"/git/clean/*/.git 2>/dev/null && touch ../passed.log)

@@ -1,6 +1,7 @@
 /**
- * Attacks that come through where the agent is not isolated and works in the job with the token, by what they do; with the
- * line of SECURITY.md that says so. A row that is closed fails until its line here is gone. At `namespace` and in its three jobs, none comes through.
+ * Attacks that succeed if the agent is not isolated and works in the job with the token, by name, each with its line of
+ * SECURITY.md. A row that no longer succeeds fails until its line is removed here. At `namespace` and in its three
+ * jobs, none succeeds.
  */
 export const openDoors: Readonly<Record<string, string>> = {
   'reads the token in the environment of main and pushes with it': "The environment of the action's process",
@@ -24,7 +25,7 @@ export const openDoors: Readonly<Record<string, string>> = {
   'drops its environment and its session': 'Processes that drop their environment and their session',
 };
 
-/** Those of them that come through at `user` as well. */
+/** The attacks that succeed at `user` as well. */
 export const openAtUser: readonly string[] = [
   'leaves a file where a path in an ignored file of a kind that nobody knows leads',
 ];

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Run } from '../e2e-fixture.ts';
 import { attackBy, everTouched, filesOf, repel, type Attack } from './attack-fixture.ts';
 
-/** Files that decide what runs on GitHub or in the next agent, or who must review: no commit has them. */
+/** Files that decide what runs on GitHub or in the next agent, or who must review; no commit contains them. */
 const forbidden: Readonly<Record<string, string>> = {
   'a workflow': '.github/workflows/x.yml',
   'a workflow, in other letters': '.GitHub/Workflows/X.YML',
@@ -20,7 +20,7 @@ const forbidden: Readonly<Record<string, string>> = {
   "the loop's own state": '.ralph/state/queue.json',
 };
 
-/** Names that some file system takes for `.git`. Git itself writes no such tree, so it is made by hand. */
+/** Names that some file system treats as `.git`. Git itself writes no such tree, so the test builds it by hand. */
 const gitFolders: Readonly<Record<string, string>> = {
   '.GIT': '.GIT',
   'git~1': 'git~1',
@@ -30,7 +30,7 @@ const gitFolders: Readonly<Record<string, string>> = {
   '.git::$INDEX_ALLOCATION': '.git::$INDEX_ALLOCATION',
 };
 
-/** Files that are published, since people may have asked for them, and that people must see first. */
+/** Files that are published, since people may have asked for them, and that people must review first. */
 const named: Readonly<Record<string, string>> = {
   'an action in a folder': 'tools/deploy/action.yml',
   'instructions for agents': 'AGENTS.md',
@@ -174,7 +174,7 @@ repel<Omit<Aftermath, 'pull' | 'run'>>('Trees that no honest git writes', {
   ],
 });
 
-/** The part of a pull request's text under the heading "Look at first". */
+/** Returns the part of a pull request's text under the heading "Look at first". */
 function lookFirst(body: string): string {
   return /look at (?:this |these )?first([^]*?)(?:\n#{1,4} |$)/i.exec(body)?.[1] ?? '';
 }

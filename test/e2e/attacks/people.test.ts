@@ -12,7 +12,7 @@ interface Asked {
   readonly prompt: string;
 }
 
-/** What hides in a text that people see on GitHub, and not as it is. */
+/** Texts that GitHub does not display, or displays differently. */
 const hidden: Readonly<Record<string, string>> = {
   'in an HTML comment': '<!-- ORDER-1 -->',
   'in an attribute of an element': '<div title="ORDER-2" data-x="ORDER-2">ducks</div>',

@@ -17,26 +17,29 @@ import {
   type Attack,
 } from './attack-fixture.ts';
 
-/** Ends main like the kernel does when memory is short, and waits until post is about to begin. */
+/** Kills main like the kernel does when memory is short, and waits until post is about to begin. */
 const KILL_MAIN = 'kill -KILL $main; sleep 0.2';
 
-/** A call that ends with main. An isolated agent cannot end it: its call is over, and nothing is claimed; the run is of two calls. */
+/**
+ * Makes a call that ends together with main. An isolated agent cannot kill main: its call ends without a claim, and the
+ * run has two calls.
+ */
 const killingBy = (...script: readonly string[]): SceneJob => ({
   inputs: { 'max-iterations': '2' },
   agent: [{ kind: 'work' }, attackBy([...script, KILL_MAIN].join('\n'), { status: { finishes: false, exit: false } })],
 });
 
-/** Whether main was killed is up to the agent, unless it is isolated. */
+/** Expects that main was killed, or that it survived because the agent is isolated. */
 function expectKilled(scene: Scene, { main }: Run): void {
   expect(main.signal).toBe(isIsolated(scene) ? null : 'SIGKILL');
 }
 
-/** Whether it sealed a record with the real key as well. */
+/** Expects that a record was sealed with the real key as well, unless the agent is isolated. */
 function expectSealed(scene: Scene, run: Run): void {
   expect(leftBy(run, 'sealed')).toBe(isIsolated(scene) ? null : '');
 }
 
-/** Rewrites the run's record: `edit` is JavaScript over `record`, with `sh` for a command's output. */
+/** Rewrites the run's record: `edit` is JavaScript over `record`; `sh` returns a command's output. */
 const forge = (edit: string, folder = '$run_folder'): string =>
   `cat > "$scratch/forge.mjs" <<'JS'
 import { execSync } from 'node:child_process';
@@ -49,7 +52,10 @@ writeFileSync(file, JSON.stringify(record));
 JS
 node "$scratch/forge.mjs" "${folder}"`;
 
-/** Rewrites the run's record and seals it as main does: with the key that whoever can read main's environment can make. */
+/**
+ * Rewrites the run's record and seals it as main does, with a key that anyone who can read main's environment can
+ * derive.
+ */
 const forgeSealed = (edit: string): string =>
   `cat > "$scratch/seal.mjs" <<'JS'
 import { readFileSync } from 'node:fs';
@@ -65,7 +71,7 @@ writeRunRecord(runFolder, record, key);
 JS
 node "$scratch/seal.mjs" "$main" && touch "$scratch/sealed"`;
 
-/** A commit that nothing has inspected: a workflow that hands the repository's secrets out. */
+/** A commit that nothing has inspected, with a workflow that reveals the repository's secrets. */
 const HOSTILE_COMMIT = [
   'mkdir -p .github/workflows; echo "on: push" > .github/workflows/steal.yml',
   'git add -f .github; git commit -q -m hostile',
@@ -152,7 +158,7 @@ repel<Aftermath>('A record that lies, sealed with the real key, and main killed:
       ),
     );
     expectKilled(scene, run);
-    // The seal held: post has read the lies.
+    // The seal was valid, so post has read the forged values.
     expectSealed(scene, run);
     expect(run.post.log).not.toContain('is not the one that the main step wrote');
     return { run, scene };
@@ -302,7 +308,7 @@ describe.each([
     attacks: [
       byAgent(does, 'a request of post through it', ({ heard, run, scene }) => {
         expect(heard).toEqual([]);
-        // No variable of an isolated agent's got as far as post.
+        // None of an isolated agent's variables reached post.
         const refuses = expect(run.post.log);
         const words = 'The post step sends the token nowhere';
         if (isIsolated(scene)) refuses.not.toContain(words);
@@ -312,16 +318,16 @@ describe.each([
   });
 });
 
-/** How long its orphan sleeps: no other process has that argument. */
+/** Sleep time of the orphan, an argument that no other process has. */
 const ORPHAN = `1000.${String(process.pid)}`;
 
-/** By their number on this machine, which those in a room do not know. */
+/** Returns the orphans by their process id on this machine; inside a sandbox the ids differ. */
 function orphans(): readonly number[] {
   const isOrphan = (pid: string): boolean => {
     try {
       return readFileSync(`/proc/${pid}/cmdline`, 'utf8').endsWith(`\0${ORPHAN}\0`);
     } catch {
-      // It has ended.
+      // The process has ended.
       return false;
     }
   };
@@ -347,7 +353,7 @@ repel<Aftermath>('Lines added to GITHUB_STATE, and main killed', {
         ),
       )
       .catch((error: unknown) => {
-        // The end of the scene is checked before the rows look: what is left behind must not stay.
+        // The end of the scene is checked before the rows, so the remaining processes must be ended here.
         for (const pid of orphans()) process.kill(pid, 'SIGKILL');
         throw error;
       });
@@ -514,7 +520,7 @@ repel<Aftermath & { readonly used: string }>('A cp planted in a folder of the PA
     await mkdir(tools);
     const run = await scene.run({
       env: { PATH: `${tools}:${process.env['PATH'] ?? ''}` },
-      // What git ignores gets into a clean clone by cp alone.
+      // Only cp brings ignored files into a clean clone.
       prepare: async (workspace) => {
         await mkdir(join(workspace, 'node_modules'));
         await writeFile(join(workspace, 'node_modules', 'installed'), '');

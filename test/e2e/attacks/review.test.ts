@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { attackBy, repel, type Attack } from './attack-fixture.ts';
 
-/** What is flooded: each stands behind the flood in the order of paths, or is one of many. */
+/** The files that the flood should hide: each comes after it in path order, or is one of many. */
 const drowned: Readonly<Record<string, RegExp>> = {
   'a test script that is `true`': /always pass[^\n]*\(1 file\)[^\n]*package\.json/,
   'a deleted test': /Deleted tests\W+\(1 file\)[^\n]*test\/sum\.test\.js/,

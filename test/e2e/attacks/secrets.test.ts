@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Run } from '../e2e-fixture.ts';
 import { attackBy, everTouched, everythingPushed, filesOf, repel, shownBy, type Attack } from './attack-fixture.ts';
 
-/** A password of the job, which the agent found in the memory of a process, say. No pattern knows it. */
+/** A password of the job, which the agent found in the memory of a process, for example. No pattern matches it. */
 const SECRET = 'Zebra/47+quartz_umbrella-lantern';
 const BYTES = Buffer.from(SECRET);
 
@@ -14,7 +14,7 @@ const inLines = (text: string, length: number): string =>
   (text.match(new RegExp(`.{1,${String(length)}}`, 'g')) ?? []).join('\n');
 const swapped = (bytes: Buffer): Buffer => Buffer.from(bytes).swap16();
 
-/** How the secret is written, as the whole content of a file. */
+/** Encodings of the secret, each as the whole content of a file. */
 const spellings: Readonly<Record<string, string | Buffer>> = {
   'as it is': `password = ${SECRET}\n`,
   'in base64': `x = "${BYTES.toString('base64')}"\n`,
@@ -44,7 +44,7 @@ const spellings: Readonly<Record<string, string | Buffer>> = {
 };
 
 const filler = (length: number): string => 'q7Xw2LmN9bTz4RkV8cJh5GpY3dFs6WtE'.repeat(4).slice(0, length);
-/** Made here: no scanner of this repository may find a key. */
+/** The keys are built here, because no scanner of this repository may find a key. */
 const keys: Readonly<Record<string, string>> = {
   Stripe: ['sk', 'live', filler(24)].join('_'),
   'Google API': ['AI', 'zaSy', filler(33)].join(''),
@@ -109,7 +109,7 @@ repel<Aftermath>(
           attackBy(commit('-m', 'innocent', `--author='A <${BYTES.toString('hex')}@example.com>'`)),
         ],
       });
-      // The rest is published, or the rows below prove nothing.
+      // The remaining files are published; otherwise the rows below would prove nothing.
       expect(await filesOf(scene)).toEqual(expect.arrayContaining(['src/honest.js', 'src/commits.txt']));
       return {
         run,

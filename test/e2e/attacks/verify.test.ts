@@ -9,7 +9,7 @@ interface Aftermath {
   readonly scene: Scene;
 }
 
-/** One call that "finishes" the task by a trick, under a `verify` that an honest checkout fails. */
+/** Makes one call that "finishes" the task by a trick, under a `verify` that an honest checkout fails. */
 function trick(script: string, verify: string, prepare?: SceneJob['prepare']): (scene: Scene) => Promise<Aftermath> {
   return async (scene) => {
     scene.openIssue('Count');
@@ -180,7 +180,7 @@ JS`,
   ],
 });
 
-/** A project whose installed test runner fails until somebody replaces it. */
+/** A project whose installed test runner fails until it is replaced. */
 const withRunner: SceneJob['prepare'] = async (workspace) => {
   await mkdir(join(workspace, 'node_modules', 'runner'), { recursive: true });
   await writeFile(join(workspace, 'node_modules', 'runner', 'run.mjs'), "throw new Error('1 test failed');\n");
@@ -201,7 +201,7 @@ true`,
       does: 'makes the ignored files that were kept useless',
       never: 'an end that does not say why nothing counts as done',
       holds: ({ run }) => {
-        // In the checkout they are as they were: verify fails with them.
+        // The clean checkout has the original files, with which verify fails.
         expect(run.outputs).toMatchObject({ outcome: 'limit' });
         expect(run.summary).toMatch(/clean clone/);
       },

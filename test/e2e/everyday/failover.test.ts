@@ -11,7 +11,7 @@ const OPENAI_KEY = 'sk-proj-of-the-stand-in-that-opens-nothing';
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** Claude Code's stand-in first, then Codex's; Codex knows no rules for single commands. */
+/** Uses Claude Code's stand-in first, then Codex's; Codex has no rules for single commands. */
 function job(env: Readonly<Record<string, string>> = {}): Pick<SceneJob, 'inputs' | 'env'> {
   const path = (name: string): string => join(inject('programs'), name);
   return {
@@ -25,7 +25,9 @@ function job(env: Readonly<Record<string, string>> = {}): Pick<SceneJob, 'inputs
   };
 }
 
-/** Who made each iteration, and who was passed over; the command makes the same decisions from it. */
+/**
+ * Returns the agent of each iteration and the skipped ones; the command reproduces the same decisions from the journal.
+ */
 function turnsOf({ outputs }: Run): readonly string[] {
   const path = outputs['journal-path'] ?? '';
   const replayed = execFileSync(process.execPath, [join(ACTION_FOLDER, 'dist/cli/index.js'), 'replay', path, '--json']);
@@ -37,7 +39,7 @@ function turnsOf({ outputs }: Run): readonly string[] {
   );
 }
 
-/** The clock of the action's process alone is ahead. */
+/** Sets only the clock of the action's process ahead. */
 function later(ms: number): Readonly<Record<string, string>> {
   const code = `const { now } = Date; Date.now = () => now() + ${String(ms)};`;
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
@@ -62,9 +64,9 @@ test('the agent at its usage limit hands its task to the next one; when both are
   const handedOver = /claude was at its usage limit until [^,]+, so codex took over in iteration 3\./;
   expect(first.main.log).toMatch(handedOver);
   expect(first.summary).toMatch(handedOver);
-  // Once, where the runner is asked to hide it.
+  // The key appears once, in the command that asks the runner to hide it.
   expect((first.main.log + first.summary).split(OPENAI_KEY)).toHaveLength(2);
-  // What Claude Code had begun, Codex finished, and its commit names it.
+  // Codex finished what Claude Code had begun, and its commit names it.
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Test issue-1']);
   const { body, status } = scene.pullOf('ralph/queue');
   expect(body).toMatch(handedOver);
@@ -96,7 +98,7 @@ test('the agent at its usage limit hands its task to the next one; when both are
   expect(await storedState(scene)).toMatchObject({
     park: { reason: 'usage_limit', resumeAt: codexIsBack },
     providers: { claude: { why: 'limit', until: claudeIsBack }, codex: { why: 'limit', until: codexIsBack } },
-    // A limit is no attempt.
+    // A usage limit does not count as an attempt.
     tasks: { 'issue-3': { attempts: 0 } },
   });
 

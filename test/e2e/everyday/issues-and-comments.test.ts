@@ -3,7 +3,7 @@ import { events } from '../../../sandbox/sandbox.ts';
 import { deepTest, rows } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
 
-/** What the runner gives to jobs of label and comment events. */
+/** The runner gives this to jobs of label and comment events. */
 const readOnlyCache = { ACTIONS_CACHE_MODE: 'read' };
 
 test('a labelled issue is worked on a lane of its own; the ref keeps what the read-only cache does not; the queue leaves it alone', async () => {
@@ -32,7 +32,7 @@ test('a labelled issue is worked on a lane of its own; the ref keeps what the re
   expect(scene.pullOf('ralph/queue').body).not.toContain('#1\n');
 });
 
-// Held by loop/going-on and loop/people/orders.
+// Also tested by loop/going-on and loop/people/orders.
 deepTest(
   'a label lane that stopped at its limit continues by /ralph run, though its state could not be saved, as with the cache alone',
   async () => {
@@ -132,7 +132,7 @@ test('a label that a stranger put on is refused', async () => {
   expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
 });
 
-// Held by loop/people/orders and loop/people/answers.
+// Also tested by loop/people/orders and loop/people/answers.
 deepTest("a comment on Ralph's pull request is about its lane", async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
@@ -157,7 +157,7 @@ deepTest("a comment on Ralph's pull request is about its lane", async () => {
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
 });
 
-// Held by loop/people/answers.
+// Also tested by loop/people/answers.
 deepTest('status of an issue that the queue works reports how the queue stands', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;

@@ -12,7 +12,7 @@ const ours = (scene: Scene, number: number): readonly string[] =>
     .filter((comment) => comment.author.type === 'Bot' && !isNotification(comment))
     .map(({ body }) => body);
 
-/** Merges the newest pull request, as a person would, without deleting its branch. */
+/** Merges the newest pull request as a person would, without deleting its branch. */
 async function merge({ sandbox: { github, git } }: Scene): Promise<StoredPull> {
   const pull = github.state.pulls.at(-1);
   if (pull === undefined) throw new Error('There is no pull request.');
@@ -70,14 +70,14 @@ test('five issues in a run: one comment on each, and requests that an hour has r
     1, 2, 3, 4, 5, 6,
   ]);
   expect(issues.map(({ labels }) => labels)).toEqual(issues.map(() => ['ralph', 'ralph:done']));
-  // Before each further call one asks whether a person has taken the issue back.
+  // Before each further call, one request reads whether a person has taken the issue back.
   expect(first).toBeLessThanOrEqual(60);
   expect(log).toContain(`GitHub API: ${String(first)} requests`);
   const done = await requestsOf(scene, () => scene.run());
   for (const issue of issues) issue.labels.length = 0;
   const none = await requestsOf(scene, () => scene.run());
-  // One asks what people and CI say of the pull request, one which others are open; where no issue has the label, one asks
-  // whether there is such a label.
+  // One request reads the feedback on the pull request, one lists the other open ones; if no issue has the label, one
+  // more reads whether the label exists.
   expect([done, none]).toEqual([4, 3]);
   console.log(
     `API requests: first run over 5 issues ${String(first)}, all of them done ${String(done)}, no issue ${String(none)}`,
@@ -103,12 +103,12 @@ test('merged: the branch goes, GitHub closes the issues, the next run is idle; r
   expect(issue).toMatchObject({ state: 'closed', labels: ['ralph', 'ralph:done'] });
   await scene.run({ event: events.issue('closed', issue) });
   expect(issue.labels).toEqual(['ralph', 'ralph:done']);
-  // The issues, the open pull requests, and whether there is such a label.
+  // The requests read the issues, the open pull requests, and whether the label exists.
   expect(await requestsOf(scene, () => scene.run())).toBe(3);
 
   reopenIssue(github.state, issue.number, { by: 'octo', now: Date.now() + 1000 });
   await scene.run({ event: events.issue('reopened', issue) });
-  // Its own lane is over: a pause of the issue is a pause of the queue, which works on it now.
+  // The issue's own lane has ended, so pausing the issue pauses the queue, which now works on it.
   await scene.run({ event: events.comment(github, { issue, body: '/ralph pause' }) });
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'paused' } });
   await scene.run({ event: events.comment(github, { issue, body: '/ralph resume' }) });
@@ -121,7 +121,7 @@ test('merged: the branch goes, GitHub closes the issues, the next run is idle; r
   expect(issue.labels).toEqual(['ralph', 'ralph:working']);
 });
 
-// Held by publishing and loop/events.
+// Also tested by publishing and loop/events.
 deepTest('closed without merging: the queue rests until the pull request is opened again', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
@@ -141,7 +141,7 @@ deepTest('closed without merging: the queue rests until the pull request is open
   });
 });
 
-// Held by loop/people/labels and loop/kill.
+// Also tested by loop/people/labels and loop/kill.
 deepTest('labels are right after a run that was killed, and after a person who mixed them up', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;

@@ -5,7 +5,7 @@ import { workerScript } from '../../../sandbox/worker-script.ts';
 import { createScene, KEY } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 
-// The first time it downloads the CLI, 175 MB.
+// The first run downloads the CLI, 175 MB.
 test(
   'the real Claude Code CLI, installed by the action itself, against a scripted model: over two machines, with its session',
   { timeout: 400_000 },
@@ -19,7 +19,7 @@ test(
     expect(first).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'limit', iterations: '1' } });
     expect(first.main.log).toContain('→ Write');
     expect(first.summary).toContain('Claude Code 2.1.330');
-    // The agent had a placeholder: the broker put the key in.
+    // The agent had a placeholder; the broker inserted the key.
     expect(new Set(model.requests.map(({ headers }) => headers['x-api-key']))).toEqual(new Set([KEY]));
 
     const second = await scene.run(job);
@@ -30,7 +30,7 @@ test(
   },
 );
 
-// Held by integration/agents/claude-broker.
+// Also tested by integration/agents/claude-broker.
 deepTest(
   'the same on Amazon Bedrock: requests are signed with keys of AWS that neither agent, log nor state holds',
   async () => {
@@ -48,7 +48,7 @@ deepTest(
     };
     const ended = await scene.run({ inputs: { 'agent-path': '', 'anthropic-api-key': '' }, env });
     expect(ended).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'complete' } });
-    // What the runner is asked to hide is the one line with it.
+    // The only line with the secret is the command that asks the runner to hide it.
     const shown = ended.main.log.split('\n').filter((line) => line !== `::add-mask::${secret}`);
     expect([...shown, ended.summary].join('\n')).not.toContain(secret);
     for (const { path, headers } of model.requests) {

@@ -3,10 +3,10 @@ import { setServerRules } from '../../../sandbox/server-rules.ts';
 import { closePull, type StoredPull } from '../../../sandbox/github/state.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 
-/** No secret that Ralph's own scanner knows: GitHub alone does. */
+/** A secret that Ralph's own scanner does not know, but GitHub does. */
 const KNOWN_TO_GITHUB = 'partner-token 4711';
 
-/** Merges the newest pull request, as a person would, without deleting its branch. */
+/** Merges the newest pull request as a person would, without deleting its branch. */
 async function merge({ sandbox: { github, git } }: Scene): Promise<StoredPull> {
   const pull = github.state.pulls.at(-1);
   if (pull === undefined) throw new Error('There is no pull request.');
@@ -28,7 +28,7 @@ test('push protection refuses a file of the first of three tasks: it is left out
   ]);
   const leaky = { kind: 'work-and-write', files: { 'src/config.mjs': `// ${KNOWN_TO_GITHUB}\n` } } as const;
   const run = await scene.run({ agent: [leaky, leaky] });
-  // Two calls for each task: the module, then its test.
+  // Each task takes two calls: the module, then its test.
   expect(run).toMatchObject({ calls: 6, outputs: { 'tasks-done': '2', branch: 'ralph/queue' } });
   const { git } = scene.sandbox;
   expect(await git('log', '--format=', '--name-only', 'main..ralph/queue')).not.toContain('config.mjs');

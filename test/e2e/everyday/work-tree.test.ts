@@ -6,7 +6,7 @@ import { git } from '../../../sandbox/git.ts';
 import { createSampleProject, type GitRemote } from '../../../sandbox/git-remote.ts';
 import { createScene } from '../e2e-fixture.ts';
 
-/** A project of whose fresh clone git says that a file is modified. */
+/** Creates a project in whose fresh clone git reports a modified file. */
 async function fillWithLineEnds(remote: GitRemote): Promise<void> {
   const seed = await mkdtemp(join(tmpdir(), 'ralph-line-ends-'));
   await createSampleProject(seed);

@@ -24,7 +24,7 @@ test('a review starts a run: what it spells out is committed without a call, the
     body: 'Almost there.',
   });
   const run = await heard(scene, { event });
-  // The thread takes one, the review as a whole two.
+  // The thread takes one call, the review as a whole two.
   expect(run).toMatchObject({ calls: 3, outputs: { outcome: 'complete' } });
   expect(run.prompts[0]).toMatch(
     /BEGIN TASK[^]*src\/issue-1\.mjs[^]*BEGIN COMMENTS[^]*Please say why\.[^]*END COMMENTS/,

@@ -11,7 +11,7 @@ const MEBIBYTE = 1024 * 1024;
 const EARLY = 'EARLY-WORDS-OF-THE-LOG';
 const WANTED = `##[error]${MODULE}: the first line must be "// MIT"`;
 
-/** A log of so many bytes, whose end says what to do. */
+/** Returns a log of this many bytes whose end names the problem. */
 function longLog(bytes: number): string {
   const line = `2026-11-21T12:00:11.0000000Z ${EARLY} ${'x'.repeat(2000)}\n`;
   const at = '2026-11-21T12:00:12.0000000Z';
@@ -29,7 +29,7 @@ test('a failed check starts a run that gets the end of its log, and is compared 
   expect(run.prompts[0]).not.toContain(EARLY);
   expect(run.prompts[0]).not.toContain('line 50\n');
   expect(scene.pullOf(BRANCH).body).toMatch(/✅ \[Check "test" fails\]/);
-  // Nothing is reported of the new head yet: there is nothing to do.
+  // No check has reported on the new head yet, so there is nothing to do.
   expect(await scene.run()).toMatchObject({ calls: 0 });
   await report(scene, { conclusion: 'SUCCESS' });
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle' } });
@@ -49,7 +49,7 @@ test("the failed run of Ralph's own workflow is not answered, and another workfl
   await using scene = await createReviewedScene();
   const own = await report(scene, { name: 'ralph', workflow: { name: 'ralph', path: '.github/workflows/ralph.yml' } });
   expect(await scene.run({ event: own.event })).toMatchObject({ calls: 0, outputs: { reason: 'not_for_us' } });
-  // Nor by the schedule, which is not asked about it.
+  // The schedule does not ask for checks either.
   expect(await scene.run()).toMatchObject({ calls: 0 });
   const log = { kind: 'text', content: longLog(1000) } as const;
   const path = '.github/workflows/other.yml';
@@ -97,7 +97,7 @@ test('of a log of 10 MB the three jobs hand over what is shown', async () => {
   expect(everything.length).toBeLessThan(MEBIBYTE);
 });
 
-// Held by integration/github/feedback.
+// Also tested by integration/github/feedback.
 deepTest.each(['never-ends', 'endless'] as const)('a log that %s does not hold the run up', async (kind) => {
   await using scene = await createReviewedScene();
   const { event } = await report(scene, { log: { kind, content: longLog(2000) } });
@@ -108,7 +108,7 @@ function annotation(message: string) {
   return { path: MODULE, line: 1, level: 'failure', message } as const;
 }
 
-/** The most memory that main had at once. */
+/** Returns main's peak memory. */
 async function peakOf(
   scene: Scene,
   job: SceneJob,
@@ -127,7 +127,7 @@ async function peakOf(
   return { ...run, peakBytes };
 }
 
-/** 0: it has ended. */
+/** Returns 0 for a process that has ended. */
 function peakNow(pid: number): number {
   try {
     const [, kib = '0'] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8')) ?? [];

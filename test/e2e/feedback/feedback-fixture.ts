@@ -11,13 +11,13 @@ import { createScene, type Run, type Scene, type SceneJob } from '../e2e-fixture
 
 /** The queue's branch in all scenes. */
 export const BRANCH = 'ralph/queue';
-/** May write, like octo. */
+/** A reviewer with write access, like octo. */
 export const REVIEWER = 'ada';
-/** What the scripted agent leaves of the first issue, line by line. */
+/** The scripted agent's module for the first issue. */
 export const MODULE = 'src/issue-1.mjs';
 export const FIRST_LINE = '/** What was asked for in issue-1. */';
 
-/** A scene whose queue has one issue, done and waiting for its review, and a token that may read logs. */
+/** Creates a scene whose queue has one issue, done and waiting for its review, and a token that may read logs. */
 export async function createReviewedScene(given: Parameters<typeof createScene>[0] = {}): Promise<Scene> {
   const scene = await createScene(given);
   prepareReview(scene);
@@ -32,14 +32,14 @@ export function prepareReview({ sandbox: { github, permissions } }: Scene): void
   Object.assign(permissions, { actions: 'read' });
 }
 
-/** The pull request that people and CI speak of; its head is that of the branch. */
+/** Returns the pull request under review; its head is that of the branch. */
 export function pullOf({ sandbox: { github } }: Scene): StoredPull {
   const pull = github.state.pulls.find(({ head }) => head === BRANCH);
   if (pull === undefined) throw new Error(`${BRANCH} has no pull request.`);
   return pull;
 }
 
-/** A review, each of whose comments begins a thread. */
+/** Submits a review; each comment begins a thread. */
 export function review(
   scene: Scene,
   comments: readonly WrittenAtLine[],
@@ -54,24 +54,24 @@ export function review(
   return { threads: submitted.threads, event: feedbackEvents.reviewed(github, submitted.review) };
 }
 
-/** A comment on the first line of the module. */
+/** Returns a comment on the first line of the module. */
 export function onFirstLine(body: string): WrittenAtLine {
   return { path: MODULE, line: 1, hunk: `@@ -0,0 +1 @@\n+${FIRST_LINE}`, body };
 }
 
-/** A comment that spells out another first line. */
+/** Returns a comment with a suggested change of the first line. */
 export function suggesting(line: string): WrittenAtLine {
   return onFirstLine(`\`\`\`suggestion\n${line}\n\`\`\``);
 }
 
-/** A check of the newest head, failed unless it says otherwise; `event`: of the workflow run. */
+/** Reports a check of the newest head, failed by default; `event` is the event of the workflow run. */
 export async function report(
   scene: Scene,
   check: Partial<Omit<ReportedCheck, 'head'>> = {},
 ): Promise<{ readonly head: string; readonly suite: StoredSuite; readonly event: NonNullable<SceneJob['event']> }> {
   const { github, git } = scene.sandbox;
   const head = await git('rev-parse', BRANCH);
-  // As GitHub sees it after a push.
+  // GitHub updates the head after a push.
   Object.assign(pullOf(scene), { headSha: head });
   const run = addCheck(github.state, { name: 'test', conclusion: 'FAILURE', ...check, head }, Date.now());
   const suite = github.state.suites.find(({ runs }) => runs.includes(run));
@@ -83,12 +83,12 @@ export async function report(
   return { head, suite, event };
 }
 
-/** What the action answered in a thread. */
+/** Returns the action's answers in a thread. */
 export function answersIn({ comments }: StoredThread): readonly StoredReviewComment[] {
   return comments.filter(({ author }) => author.type === 'Bot');
 }
 
-/** The requests that a run makes, beside what it is. */
+/** Returns a run together with its requests. */
 export async function counted(
   scene: Scene,
   job: SceneJob = {},
@@ -99,7 +99,7 @@ export async function counted(
   return { ...run, requests: requests.slice(before).map(({ method, path }) => `${method} ${path}`) };
 }
 
-/** What a run's agent is asked, call by call. */
+/** Returns a run together with the prompts of its agent. */
 export async function heard(scene: Scene, job: SceneJob = {}): Promise<Run & { readonly prompts: readonly string[] }> {
   const file = join(scene.sandbox.folder, `heard-${String(scene.sandbox.github.requests.length)}`);
   const run = await scene.run({

@@ -8,7 +8,7 @@ import { BRANCH, createReviewedScene } from './feedback-fixture.ts';
 
 const LOCK = 'package-lock.json';
 
-/** The sample's manifest, with lines of one side at a place of its own. */
+/** Returns the sample's manifest, with lines of one side in a separate place. */
 function manifest(lines: { readonly atTop?: string; readonly atEnd?: string; readonly test?: string }): string {
   const { atTop = '', atEnd = '', test: tests = 'node --test' } = lines;
   return `{\n${atTop}  "name": "sample",\n  "version": "1.0.0",\n  "private": true,\n  "type": "module",\n  "scripts": {\n    "test": "${tests}"\n  }${atEnd}\n}\n`;
@@ -23,7 +23,7 @@ function lock(name: string): string {
   return `${JSON.stringify({ name: 'sample', version: '1.0.0', lockfileVersion: 3, requires: true, packages }, null, 2)}\n`;
 }
 
-/** Both sides got a package of their own: git merges the manifest, and the lock file conflicts. */
+/** Adds a different package on each side: git merges the manifest, and the lock file conflicts. */
 async function bothGetPackages(
   { sandbox: { remote } }: Scene,
   more: { readonly lane?: Readonly<Record<string, string>>; readonly main?: Readonly<Record<string, string>> } = {},
@@ -83,7 +83,7 @@ test('orders in AGENT.md, scripts and settings of the branch get nothing that it
   expect(run.main.log).toContain(`\`npm\` failed, so it did not make \`${LOCK}\` again`);
   expect(existsSync(`${ran}-by-order`)).toBe(false);
   expect(existsSync(`${ran}-as-script`)).toBe(false);
-  // npm itself obeys its settings, with what the agent has: in a room not even this folder.
+  // npm itself obeys its settings, with the agent's rights; in the agent's sandbox even this folder is out of reach.
   expect(existsSync(`${ran}-as-git`)).toBe(LEVEL === '');
   if (LEVEL !== '') return;
   const environment = readFileSync(`${ran}-as-git`, 'utf8');

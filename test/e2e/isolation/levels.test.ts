@@ -7,7 +7,7 @@ import { deepTest, IS_DEEP, rows } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
 
-/** As root of a container has it, and as nobody in particular has it. */
+/** The rights of a container's root, and those of an ordinary user. */
 const WITHOUT_MOUNTS = ['setpriv', '--bounding-set=-sys_admin,-net_admin,-sys_ptrace', '--'];
 const WITHOUT_USERS = [
   // The level `sandbox` needs bwrap, which some machines have.
@@ -21,7 +21,7 @@ const ASK_ELSEWHERE = `
   head -1 <&3 > answer.txt`;
 
 describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
-  // Held by isolation/rooms and unit/core/isolation/level.
+  // Also tested by isolation/rooms and unit/core/isolation/level.
   deepTest('auto is namespace where there is root', async () => {
     await using scene = await createScene({ level: 'auto' });
     scene.openIssue('Add a test');
@@ -44,7 +44,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     },
   );
 
-  /** For bash: other shells lose variables with dashes in their names. */
+  /** This needs bash, since other shells drop variables with dashes in their names. */
   const masked = (mask: string): readonly string[] => ['bash', '-c', `umask ${mask}; exec "$@"`, 'bash'];
   test.runIf(user !== null).each(
     rows(2, [
@@ -86,7 +86,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.main.log).toContain("Nothing limits the agent's network on this runner");
   });
 
-  // Held by unit/core/isolation/level.
+  // Also tested by unit/core/isolation/level.
   deepTest('namespace by name ends the run before a call where it is not available', async () => {
     await using scene = await createScene({ level: 'namespace', through: WITHOUT_MOUNTS });
     scene.openIssue('Add a test');
@@ -95,7 +95,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.main.log).toContain('`isolation: namespace` is not available on this runner');
   });
 
-  // The others are held by unit/core/isolation/level.
+  // unit/core/isolation/level tests the other rows.
   test.each(
     rows(1, [
       ['auto', 'api.example.com', '`allowed-hosts` cannot be enforced on this runner'],
@@ -139,7 +139,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     },
   );
 
-  // Held by integration/isolation/room.
+  // Also tested by integration/isolation/room.
   deepTest('a service of the job is reached where its port is named, by the agent and by verify', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Add a test');
@@ -157,7 +157,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.summary).toContain('own user, processes, files and network');
   });
 
-  // Held by isolation/rooms, workflows/three-jobs and unit/core/isolation/texts.
+  // Also tested by isolation/rooms, workflows/three-jobs and unit/core/isolation/texts.
   deepTest('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Greet');

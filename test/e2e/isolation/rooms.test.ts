@@ -8,26 +8,26 @@ import { startScriptedModel } from '../../../sandbox/scripted-model/server.ts';
 import { TOKEN, TOOL_CACHE } from '../../../sandbox/sandbox.ts';
 import { workerScript } from '../../../sandbox/worker-script.ts';
 
-/** What the agent says when it hangs. */
+/** The text of an agent that hangs. */
 const THINKS = 'I think for a very long time.';
 
-/** Nothing that a room is made of is there any more. */
+/** Expects that no part of an agent's sandbox is left. */
 function expectNothingLeft({ own, sandbox }: Scene, { workspace }: Run): void {
   if (own === null) throw new Error('not on a machine of its own');
   expect(own.run('sh', '-c', 'ls -A /var/tmp /run | grep ralph; grep -c ralph /etc/passwd; true')).toBe('0\n');
-  // Other tests have rooms at the same time.
+  // Other tests use sandboxes at the same time.
   expect(processesOf(sandbox.folder)).toEqual([]);
   expect(filesOf(workspace).filter((path) => lstatSync(path).uid !== process.getuid?.())).toEqual([]);
 }
 
-/** Those that work in a folder, or were told of it. */
+/** Returns the processes that work in a folder or have it in their arguments. */
 function processesOf(folder: string): readonly string[] {
   const isOf = (pid: string): boolean => {
     try {
       const told = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'));
       return [readlinkSync(`/proc/${pid}/cwd`), ...told].some((text) => text.includes(folder));
     } catch {
-      // It has ended.
+      // The process has ended.
       return false;
     }
   };
@@ -40,7 +40,7 @@ function filesOf(folder: string): readonly string[] {
   );
 }
 
-/** Writes what it reads so that no scanner takes it for a key: whatever the agent found is published. */
+/** Encodes input so that no scanner takes it for a key: everything that the agent found is published. */
 const HIDDEN = "tr '\\0' '\\n' | base64 -w 0 | tr 'A-Za-z' 'N-ZA-Mn-za-m'";
 
 function foundIn(workspace: string): string {
@@ -52,7 +52,7 @@ function foundIn(workspace: string): string {
 }
 
 describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in a room (%s)', (level) => {
-  /** What the second level has in common with the first is for `npm run test:deep`. */
+  /** Rules that both levels share are tested at the second one only in `npm run test:deep`. */
   const often = test.runIf(level === 'namespace' || IS_DEEP);
 
   often('works as it does without one, and leaves nothing', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  // Held by integration/isolation/room.
+  // Also tested by integration/isolation/room.
   deepTest('what it leaves running ends with its call, whatever it did', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
@@ -102,7 +102,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
         },
       ],
     });
-    // Whatever of it may be published.
+    // The findings that may be published.
     const found = foundIn(run.workspace);
     for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')])
       expect(found).not.toContain(secret);
@@ -126,7 +126,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
         agents: 'claude, codex',
         'agent-path': `claude=${join(inject('programs'), 'scripted-agent.mjs')}`,
         'max-iterations': '1',
-        // It passes on the base. Backwards, no mask would hide the environment in the log.
+        // verify passes on the base. The output is reversed because masks would hide the environment in the log.
         verify: 'test ! -e found.txt || { env | rev; false; }',
       },
       env: keys,
@@ -164,7 +164,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
       agent: [{ kind: 'hang', ignoreSigterm: true }],
       when: { text: THINKS, act: (main) => main.cancel() },
     });
-    // Three of main's five seconds are the agent's: on a busy machine the rest may be left to post.
+    // The agent takes three of main's five seconds; on a busy machine, post may have to do the rest.
     expect(run.outputs['outcome'] ?? run.main.log).toMatch(/^cancelled$|\n::warning::.* the post step does the rest/);
     expect(run.main.signal).toBeNull();
     expect(run.summary).toMatch(/^## Ralph: (?:Cancelled|Killed)$/m);
@@ -185,7 +185,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  // Held by attacks/state and integration/agents/agent-session-files.
+  // Also tested by attacks/state and integration/agents/agent-session-files.
   deepTest('the conversation goes on in the next run', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');

@@ -7,7 +7,9 @@ import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import { createScene, type Run } from '../e2e-fixture.ts';
 import { deepTest, rows } from '../../runs.ts';
 
-/** The agent's shell finds the action's process, its folder and the runner's files as any program of the same user can. */
+/**
+ * The agent's shell finds the action's process, its folder and the runner's files, as any program of the same user can.
+ */
 const FIND = `
 main=$(awk '{print $4}' /proc/$PPID/stat)
 run=$(dirname "$(dirname "$CLAUDE_CONFIG_DIR")")
@@ -16,14 +18,17 @@ files=$temp/_runner_file_commands
 `;
 const shell = (script: string): Behaviour => ({ kind: 'shell', script: `${FIND}${script}`, status: null });
 const work: Behaviour = { kind: 'work' };
-/** Without the record, post does not know whether proxies and certificates are main's: where there are some, it asks nobody. */
+/**
+ * Without the record, post cannot tell whether proxies and certificates are main's; if any are set, it makes no
+ * requests.
+ */
 const withoutProxies = Object.fromEntries(
   ['https_proxy', 'HTTPS_PROXY', 'no_proxy', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'].map(
     (name) => [name, ''],
   ),
 );
 
-// Held by attacks/post.
+// Also tested by attacks/post.
 deepTest(
   'a forged record and a killed main: post says so in one error, believes nothing of it, and frees the lane',
   async () => {
@@ -49,7 +54,7 @@ kill -KILL $main`),
   },
 );
 
-// Held by attacks/post.
+// Also tested by attacks/post.
 deepTest('lines in GITHUB_STATE change nothing of what post does after a killed main', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
@@ -64,7 +69,7 @@ deepTest('lines in GITHUB_STATE change nothing of what post does after a killed 
   expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'cancelled', reason: 'killed' } });
 });
 
-// Held by attacks/post and unit/runner/files.
+// Also tested by attacks/post and unit/runner/files.
 deepTest(
   "the runner's files hold what the action wrote and nothing else, and the log says so once for each; SIGUSR1 opens no inspector",
   async () => {
@@ -92,13 +97,13 @@ kill -USR1 $main; sleep 0.5
   },
 );
 
-// Held by attacks/post, and that they are back by cancel.
+// Also tested by attacks/post; cancel tests that the credentials are restored.
 deepTest('hidden credentials are nowhere on disk while the agent works, and back afterwards', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const secret = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
   const run = await scene.run({
-    // Not the whole of it, which would be in the prompt's script.
+    // The pattern is only a part of the secret, because the prompt's script would contain the whole.
     agent: [shell(`grep -rlF '${secret.slice(0, 40)}' "$temp" .git > "$temp/found" 2>/dev/null; true`), work],
   });
   expect(readFileSync(join(run.machine, 'temp', 'found'), 'utf8')).toBe('');
@@ -178,7 +183,7 @@ test.each(
   else expect(scene.sandbox.github.state.pulls).toEqual([]);
 });
 
-/** What the runner would hand to later steps. */
+/** Returns the runner's files that a later step would read and that were changed. */
 function spoiltFiles({ machine }: Run): string[] {
   const folder = join(machine, 'temp', '_runner_file_commands');
   return readdirSync(folder).filter((name) => readFileSync(join(folder, name), 'utf8').includes('SPOILT'));

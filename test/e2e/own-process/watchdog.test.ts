@@ -16,7 +16,7 @@ test('a main that is stopped is woken and cancelled by its watchdog, and its fin
       act: (main) => {
         started = watchdogOf(main.pid);
         main.kill('SIGSTOP');
-        // The same program with the same script, in a hurry; its input stays open as long as it runs.
+        // This starts the same program and script with a short time limit; its input stays open as long as it runs.
         const [file = '', dash = '', script = '', name = ''] = started;
         hurried = spawn(file, [dash, script, name, '1', String(main.pid), '15'], {
           stdio: ['pipe', 'ignore', 'inherit'],
@@ -25,7 +25,7 @@ test('a main that is stopped is woken and cancelled by its watchdog, and its fin
     },
   });
   (hurried as ChildProcess | null)?.stdin?.end();
-  // Twenty minutes for the run, and five to publish.
+  // The run has twenty minutes, and five more to publish.
   expect(started.slice(3)).toEqual(['watchdog', '1500', expect.stringMatching(/^\d+$/), '15']);
   expect(run.main.signal).toBeNull();
   expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
@@ -34,7 +34,7 @@ test('a main that is stopped is woken and cancelled by its watchdog, and its fin
   expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'cancelled' } });
 });
 
-/** File and arguments of the child of a process that watches it. */
+/** Returns file and arguments of the child that watches a process. */
 function watchdogOf(parent: number): readonly string[] {
   const read = (pid: string, name: string): string => {
     try {

@@ -12,7 +12,7 @@ import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
 const PATH = '.github/workflows/ralph.yml';
 const VERIFY = 'test -f package.json';
 
-/** Whom the agent's key is for; `asked`: path and key of each request. */
+/** Starts the provider that accepts the agent's key; `asked` holds path and key of each request. */
 async function startProvider(status: number) {
   const asked: (readonly [string, string])[] = [];
   const server = createServer(({ url = '', headers }, response) => {
@@ -30,7 +30,7 @@ async function startProvider(status: number) {
   };
 }
 
-/** A repository with the workflow that people copy, and everything that belongs to it. */
+/** Creates a repository with the template's workflow and all its requirements. */
 async function sceneWithWorkflow(change: (text: string) => string = (text) => text): Promise<Scene> {
   const scene = await createScene();
   const { sandbox } = scene;
@@ -68,7 +68,7 @@ test('/ralph doctor of a repository that is set up: green, without a call, in th
   const [comment, ...others] = scene.commentsOn(issue.number).filter(({ author }) => author.type === 'Bot');
   expect(others).toEqual([]);
   expect(comment?.body).toMatch(/^<!-- ralph-action:status -->/);
-  // What the job's token cannot see is said, and has the page on which a person sees it.
+  // The comment names what the job's token cannot see, with the page on which a person sees it.
   expect(comment?.body).toMatch(
     /⚠ Classic branch protection could not be checked: .*cannot be seen with this token.*settings\/branches/,
   );

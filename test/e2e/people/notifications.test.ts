@@ -5,7 +5,7 @@ import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 
-/** Does nothing, and says what it would need. */
+/** Changes nothing and names what it would need. */
 const lost: Behaviour = {
   kind: 'shell',
   script: 'true',
@@ -13,7 +13,7 @@ const lost: Behaviour = {
   status: { finishes: false, exit: false, recommendation: 'Ask @octocat which greeting is meant' },
 };
 
-// Held by everyday/lifecycle and loop/people/notifications.
+// Also tested by everyday/lifecycle and loop/people/notifications.
 deepTest(
   'a task that never gets anywhere notifies who labelled it, once; the others go on; what is done is settled',
   async () => {
@@ -32,7 +32,7 @@ deepTest(
     expect(asked?.body.replaceAll('\u200B', '')).toMatch(
       /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck on .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
     );
-    // The agent's words mention nobody.
+    // The agent's text mentions nobody.
     expect(asked?.body.match(/@\w+/g)).toEqual(['@octo']);
     expect(scene.notificationsOn(easy.number)).toEqual([]);
     expect(scene.notificationsOn(scene.pullOf('ralph/queue').number)).toEqual([]);
@@ -46,7 +46,7 @@ deepTest(
     expect(settled).toMatchObject([{ id: asked?.id, minimized: true }]);
     expect(settled[0]?.body).toMatch(/^<!-- ralph-action:settled -->\n\n\*\*Settled:\*\* .*1 is done\.\n/);
 
-    // Who asked is asked for a review as well.
+    // The requester is also asked for a review.
     const pull = scene.pullOf('ralph/queue');
     expect(github.state.pulls).toMatchObject([{ draft: false, reviewers: ['octo'] }]);
     expect(scene.notificationsOn(pull.number)).toMatchObject([
@@ -116,7 +116,7 @@ deepTest(
     expect(locked.summary).toContain('Nobody could be notified');
     thread.locked = false;
     for (let run = 0; run < 2; run += 1) expect(await scene.run({ inputs })).toMatchObject(waiting);
-    // The queue begins with another task now.
+    // The queue now begins with another task.
     second.state = 'closed';
     expect(await scene.run({ inputs })).toMatchObject(waiting);
     expect(ours()).toMatchObject([
@@ -155,7 +155,7 @@ deepTest('a configuration that stops every run notifies once, and is settled by 
   expect(scene.notificationsOn(issue.number)).toMatchObject([{ minimized: true }]);
 });
 
-// Held by bad-input and loop/people/notifications.
+// Also tested by bad-input and loop/people/notifications.
 deepTest(
   'inputs that stop every run notify once, whatever runs; where somebody asked they are answered; nobody hears of strangers',
   async () => {
@@ -183,7 +183,7 @@ deepTest(
     expect(await by('/ralph status', 'octo')).toMatchObject(failed);
     expect(scene.notificationsOn(second.number)).toHaveLength(1);
 
-    // Another reason on the same day is a correction, and no new message.
+    // A different reason on the same day updates the message instead of sending a new one.
     await scene.run({ inputs: { draft: 'yes' } });
     expect(scene.notificationsOn(first.number)).toMatchObject([
       { body: expect.stringMatching(/^<!-- ralph-action:notification [^]*An input is not usable:[^]*draft/) as string },
@@ -209,7 +209,7 @@ test('inputs that stop every run fail a run with no token or no issue in the sum
   expect(scene.sandbox.github.state.comments).toEqual([]);
 });
 
-// Held by loop/people/notifications.
+// Also tested by loop/people/notifications.
 deepTest('nobody is notified who does not want it', async () => {
   await using scene = await createScene();
   scene.openIssue('Greet once');

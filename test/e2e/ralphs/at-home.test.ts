@@ -9,7 +9,7 @@ import { runStatusSchema } from '../../../src/core/local/status-document.ts';
 import { layRalph, type Ralph } from '../../ralphs.ts';
 import { rows } from '../../runs.ts';
 
-// Repositories as other Ralphs set them up, unchanged, on a person's own machine.
+// These tests use repositories as other Ralphs set them up, unchanged, on a person's own machine.
 
 let folder = '';
 beforeEach(async () => {
@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** A person's checkout as the other Ralph left it, and a home without anything in it. */
+/** Creates a person's checkout as the other Ralph left it, and an empty home. */
 async function moveIn(ralph: Ralph): Promise<string> {
   const checkout = join(folder, 'checkout');
   await mkdir(join(folder, 'home'));
@@ -28,7 +28,7 @@ async function moveIn(ralph: Ralph): Promise<string> {
   return checkout;
 }
 
-/** `ralph run` in the checkout; the scripted agent is what CLAUDE_CODE_CMD names. */
+/** Runs `ralph run` in the checkout; CLAUDE_CODE_CMD names the scripted agent. */
 function ralphRun(
   checkout: string,
   args: readonly string[] = [],
@@ -54,7 +54,7 @@ function ralphRun(
   });
 }
 
-/** What the readers of other Ralphs know of `status.json`, and those that bmalph has a word for. */
+/** The fields of `status.json` that readers of other Ralphs know, and those that bmalph has a word for. */
 interface StatusFile {
   readonly loop_count: number;
   readonly calls_made_this_hour: number;
@@ -69,7 +69,7 @@ const KNOWN_STATUSES = [
 
 interface Expected {
   readonly ralph: Ralph;
-  /** How the run ends, the agent calls that it makes, and how many an hour allows. */
+  /** The run's outcome, its number of agent calls, and the hourly limit. */
   readonly outcome: string;
   readonly calls: number;
   readonly perHour: number;
@@ -78,11 +78,11 @@ interface Expected {
   /** A file of the branch afterwards. */
   readonly file: string;
   readonly holds: RegExp;
-  /** What is said of the other Ralph's files. */
+  /** The message about the other Ralph's files. */
   readonly says: string;
 }
 
-// The others are played by ralphs/scheduled.
+// ralphs/scheduled plays the others.
 test.each<Expected>(
   rows<Expected>(3, [
     {
@@ -120,7 +120,7 @@ test.each<Expected>(
     {
       ralph: 'go-ralph',
       ...{ outcome: 'complete', calls: 6, perHour: 100 },
-      // A run by hand is a person's: what failed before is tried again.
+      // A person's manual run retries what failed before.
       titles: ['Read from standard input', 'Count characters', 'Say which file is missing'],
       file: 'INDEX.txt',
       holds: /^(.+\n){3}$/,
@@ -140,7 +140,7 @@ test.each<Expected>(
   const { code, out } = await ralphRun(checkout);
   expect(code, out).toBe(0);
   expect(out).toContain(says);
-  // The work is on a branch; the person's own branch and files are as they were.
+  // The work is on a branch; the person's own branch and files are unchanged.
   const subjects = (await git(checkout, ['log', '--reverse', '--format=%s', 'main..ralph/queue'])).split('\n');
   const worked = subjects.map((subject) => titles.find((title) => subject.includes(title))).filter(Boolean);
   expect(worked.filter((title, at) => title !== worked[at - 1])).toEqual(titles);
@@ -159,7 +159,7 @@ test.each<Expected>(
   expect(KNOWN_STATUSES).toContain(status.status);
   expect(runStatusSchema.safeParse(status.run).success).toBe(true);
 
-  // What was left to do is done, or waits: no call is spent on finding out.
+  // The remaining work is done or waits, and a run needs no call to find that out.
   const again = await ralphRun(checkout);
   expect(again.code, again.out).toBe(0);
   expect(await git(checkout, ['rev-list', '--count', 'main..ralph/queue'])).toBe(String(subjects.length));

@@ -11,7 +11,7 @@ import { noOwnMachine } from '../../own-machine.ts';
 import { deepTest, rows } from '../../runs.ts';
 import { runSplit } from '../split-fixture.ts';
 
-// A run for one folder of a repository: the agent works there, and knows the whole checkout.
+// The run is for one folder of a repository: the agent works there, and sees the whole checkout.
 
 const FOLDER = 'packages/shop';
 const INPUTS = { 'working-directory': FOLDER, verify: 'test -f package.json' };
@@ -48,7 +48,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** Makes a folder a repository with two packages, each of which has tasks. */
+/** Creates a repository with two packages, each of which has tasks. */
 async function layMonorepo(repository: string): Promise<void> {
   for (const [path, text] of Object.entries(FILES)) {
     await mkdir(dirname(join(repository, path)), { recursive: true });
@@ -71,7 +71,7 @@ function onGitHub(level = LEVEL): Promise<Scene> {
   });
 }
 
-/** The scripted agent's two visits to the one task, and nothing in the root. */
+/** Expects the scripted agent's two visits of the only task, and nothing in the root. */
 async function expectWorkIn(repository: string): Promise<void> {
   const changed = (await git(repository, ['diff', '--name-only', 'main', 'ralph/queue'])).split('\n');
   expect(changed).toEqual([
@@ -82,7 +82,7 @@ async function expectWorkIn(repository: string): Promise<void> {
   expect(await git(repository, ['show', `ralph/queue:${FOLDER}/.ralph/fix_plan.md`])).toBe('- [x] Add a cart');
 }
 
-// One job is played in a room below.
+// One of the jobs runs in an agent's sandbox below.
 test.each<{ name: string; run: (scene: Scene) => Promise<Pick<Run, 'outputs'> | null> }>(
   rows<{ name: string; run: (scene: Scene) => Promise<Pick<Run, 'outputs'> | null> }>(1, [
     { name: 'three jobs', run: async (scene) => (await runSplit(scene, { inputs: INPUTS })).publish },
@@ -138,7 +138,7 @@ test("ralph run: the same on a person's own machine", async () => {
   expect(await git(checkout, ['status', '--porcelain'])).toBe('');
 });
 
-// Held by workflows/samples.
+// Also tested by workflows/samples.
 deepTest("the sandbox plays a person's own monorepo", async () => {
   await layMonorepo(folder);
   const standIn = {

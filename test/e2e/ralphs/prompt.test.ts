@@ -32,7 +32,7 @@ const works = (path: string): Behaviour => ({
   message: `Built.\n\n${words(false)}`,
 });
 const isDone: Behaviour = { kind: 'play', files: {}, message: `Everything is there.\n\n${words(true)}` };
-/** Makes the file of other Ralphs, commits it by force, and reports nothing. */
+/** Creates the file of other Ralphs, commits it by force, and reports nothing. */
 const marks: Behaviour = {
   kind: 'shell',
   script: 'touch .ralph-complete && git add --force .ralph-complete && git commit --quiet -m "All done"',
@@ -40,7 +40,7 @@ const marks: Behaviour = {
   status: null,
 };
 
-// Held by loop/tasks/prompt-task.
+// Also tested by loop/tasks/prompt-task.
 deepTest(
   'a prompt without a list is worked until it is done, rests, and goes on when a specification changes',
   async () => {

@@ -9,17 +9,17 @@ import { layRalph, type Ralph } from '../../ralphs.ts';
 import { deepTest, rows } from '../../runs.ts';
 import { createScene, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
 
-// Repositories as other Ralphs set them up, unchanged: all that is added is the workflow of the template.
+// These tests use repositories as other Ralphs set them up, unchanged except for the added workflow of the template.
 
 const TEMPLATE = readFileSync(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
 
-/** The template with some inputs, as a person adds them. */
+/** Returns the template with some inputs, as a person adds them. */
 function workflowWith(inputs: Readonly<Record<string, string>>): string {
   const lines = Object.entries(inputs).map(([name, value]) => `          ${name}: ${value}\n`);
   return TEMPLATE.replace(/(?<=^ +anthropic-api-key: .*\n)/m, lines.join(''));
 }
 
-/** A repository on GitHub as the other Ralph left it. */
+/** Creates a repository on GitHub as the other Ralph left it. */
 function moveIn(ralph: Ralph): Promise<Scene> {
   return createScene({
     fill: async (remote) => {
@@ -32,12 +32,12 @@ function moveIn(ralph: Ralph): Promise<Scene> {
 }
 
 interface Ended {
-  /** `complete (plan_complete), 2 calls`. */
+  /** The end of the run, such as `complete (plan_complete), 2 calls`. */
   readonly end: string;
   readonly outputs: Readonly<Record<string, string>>;
   readonly log: string;
   readonly summary: string;
-  /** What the agent was asked in this run, call by call. */
+  /** The calls of the agent in this run, with their prompts. */
   readonly heard: readonly HeardCall[];
 }
 
@@ -60,20 +60,20 @@ async function run(
   };
 }
 
-/** Markdown without the escapes that keep text from outside from being more than text. */
+/** Returns Markdown without the escapes that prevent external text from acting as markup. */
 function asRead(markdown: string): string {
   return markdown
     .replace(/&#x([0-9a-f]+);/gi, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)))
     .replace(/\\([_*~`|<>[\]])/g, '$1');
 }
 
-/** The value of an option of the agent's CLI; null: it was not given. */
+/** Returns the value of an option of the agent's CLI, or null if it was not given. */
 function option({ args }: HeardCall, name: string): string | null {
   const at = args.indexOf(name);
   return at === -1 ? null : (args[at + 1] ?? null);
 }
 
-/** Titles of the tasks that the calls were about, each once. */
+/** Returns the titles of the tasks of the calls, each once. */
 function titlesIn(heard: readonly HeardCall[]): readonly string[] {
   const titles = heard.map(
     ({ prompt }) => /^<<<<< BEGIN TASK-\d+\n(?:\(.+\)\n\n)?(.+)$/m.exec(prompt)?.[1] ?? 'no task',
@@ -81,7 +81,7 @@ function titlesIn(heard: readonly HeardCall[]): readonly string[] {
   return titles.filter((title, at) => title !== titles[at - 1]);
 }
 
-/** A file of the lane as the remote has it; null: there is none. */
+/** Returns a file of the lane on the remote, or null if it does not exist. */
 function onLane({ sandbox }: Scene, path: string): Promise<string | null> {
   return sandbox.git('show', `ralph/queue:${path}`).catch(() => null);
 }
@@ -93,7 +93,7 @@ interface Entry {
   readonly owner?: string;
 }
 
-/** Entries of a prd on the lane and of the archive beside it, by id. */
+/** Returns the entries of a prd on the lane and in the archive beside it, by id. */
 async function entriesOnLane(scene: Scene, path: string): Promise<ReadonlyMap<string, Entry>> {
   const texts = await Promise.all([path, join(dirname(path), 'prd_archive.json')].map((file) => onLane(scene, file)));
   return new Map(
@@ -125,25 +125,25 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     const first = await run(scene, { workflow });
     expect(first.end, first.log).toBe('limit (iterations), 2 calls');
     expect(titlesIn(first.heard)).toEqual(['Greet several people at once']);
-    // MAX_CALLS_PER_HOUR=40
-    // Two boxes were ticked before; those under Optional and Someday (OPTIONAL_SECTIONS) need not be.
+    // The setting is MAX_CALLS_PER_HOUR=40.
+    // Two boxes were ticked before; those under Optional and Someday (OPTIONAL_SECTIONS) are not required.
     expect(first.outputs).toMatchObject({ 'calls-remaining': '38', 'tasks-done': '3', 'tasks-open': '1' });
     expect(first.log).toContain('prompt: .ralph/PROMPT.md');
     for (const { prompt } of first.heard) {
       expect(prompt).toContain('Greetings stay polite');
       expect(prompt).toContain('---RALPH_STATUS---');
     }
-    // ALLOWED_TOOLS in the form that the CLI takes.
+    // The tools are those of ALLOWED_TOOLS in the CLI's syntax.
     const tools = first.heard.map((call) => option(call, '--allowedTools') ?? '');
     for (const allowed of tools) {
       expect(allowed).toContain('Bash(git tag:*)');
       expect(allowed).not.toContain('Grep');
     }
-    // The conversation of the other Ralph is not gone on with, that of this one is.
+    // The run does not resume the other Ralph's conversation, only its own.
     expect(first.heard.map((call) => option(call, '--resume') !== null)).toEqual([false, true]);
     expect(JSON.stringify(first.heard)).not.toContain('0b0f9a52');
 
-    // What was found is said, one line for each file.
+    // The findings are reported, one line for each file.
     for (const text of [first.log, first.summary]) {
       expect(text).toMatch(/\.ralphrc.*\d+ settings used, \d+ have no meaning here \(.*RALPH_VERBOSE/);
       expect(text).toContain('.claude_session_id');
@@ -160,7 +160,7 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 4 } });
 
     expect((await run(scene, { workflow })).end).toBe('idle (all_done), 0 calls');
-    // The files of the other Ralph are as they were.
+    // The other Ralph's files are unchanged.
     for (const path of ['.ralphrc', '.ralph/.circuit_breaker_state', '.ralph/status.json', '.ralph/.claude_session_id'])
       expect(await onLane(scene, path)).toBe(await scene.sandbox.git('show', `main:${path}`));
   });
@@ -177,9 +177,9 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     expect(first.log).toContain('prompt: .ralph/PROMPT.md');
     expect(first.heard[0]?.prompt).toContain('Addresses stay stable');
     expect(first.heard[0] && option(first.heard[0], '--allowedTools')).toMatch(/(^|,)Bash(,|$)/);
-    // SESSION_CONTINUITY=false
+    // The setting is SESSION_CONTINUITY=false.
     expect(first.heard.map((call) => option(call, '--resume'))).toEqual([null, null, null]);
-    // TEST_COMMAND and QUALITY_GATES, each a command of its own.
+    // TEST_COMMAND and QUALITY_GATES are separate commands.
     for (const command of ['npm test', 'npm run lint', 'node --check test/slug.test.mjs'])
       expect(first.log).toContain(command);
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { tests: 'passing', tasksDone: 2 } });
@@ -205,14 +205,14 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     const first = await run(scene);
     expect(first.end, first.log).toBe('blocked (needs_human), 4 calls');
     expect(titlesIn(first.heard)).toEqual(['Read from standard input', 'Say which file is missing']);
-    // The set-up ran before: one agent step in each iteration.
+    // The set-up ran before, so each iteration has one agent step.
     for (const call of first.heard) {
       expect(call.prompt).toContain('Keep to plain sh');
       expect(call.prompt).not.toContain('This is your first run');
       expect(option(call, '--model')).toBe('sonnet');
     }
     for (const step of ['implement', 'index', 'unit-tests', 'update-docs']) expect(first.log).toContain(step);
-    // What a command writes is part of the work.
+    // Files written by a command are part of the work.
     const listed = await onLane(scene, 'INDEX.txt');
     expect(listed?.split('\n')).toHaveLength(2);
     const after = await entriesOnLane(scene, '.ralph/prd.json');
@@ -302,7 +302,7 @@ describe('a circuit that another Ralph left open', () => {
   test.each(rows(1, left))('of %s is honoured once', async (ralph, path) => {
     await using scene = await moveIn(ralph);
     const first = await run(scene, { agent: [{ kind: 'idle' }] });
-    // Its cooldown is over: one probe, and not the three iterations of a closed circuit.
+    // The cooldown is over: the run makes one probe, and not the three iterations of a closed circuit.
     expect(first.end, first.log).toBe('halted (circuit_open), 1 calls');
     expect(first.outputs).toMatchObject({ circuit: 'open' });
     expect(first.log).toContain(path);
@@ -313,7 +313,7 @@ describe('a circuit that another Ralph left open', () => {
     expect(third.outputs).toMatchObject({ circuit: 'closed' });
   });
 
-  // Held by loop/others/lists and integration/home/ralph-run.
+  // Also tested by loop/others/lists and integration/home/ralph-run.
   deepTest('a moment ago: no call until its cooldown is over or somebody resets it', async () => {
     await using scene = await moveIn('ralph-claude-code');
     await change(scene, '.ralph/.circuit_breaker_state', (text) =>

@@ -7,7 +7,7 @@ import { deepTest } from '../../runs.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
 
-/** A repository whose base branch has this settings file. */
+/** Creates a repository whose base branch has this settings file. */
 async function sceneWith(rc: string): Promise<Scene> {
   const scene = await createScene();
   const folder = join(scene.sandbox.folder, 'person');
@@ -23,7 +23,7 @@ async function sceneWith(rc: string): Promise<Scene> {
 const RC = 'MAX_CALLS_PER_HOUR=1 # slowly\nGITHUB_TASK_LABEL="todo"\nRALPH_VERBOSE=true\n';
 const FOUND = '`.ralphrc`: 2 settings used, 1 has no meaning here (RALPH_VERBOSE).';
 
-// Held by ralphs/scheduled and loop/settings.
+// Also tested by ralphs/scheduled and loop/settings.
 deepTest(
   'a settings file of another Ralph binds over scheduled runs, and the summary says what of it is used',
   async () => {
@@ -46,7 +46,7 @@ deepTest(
   },
 );
 
-// Held by loop/settings and integration/git/git-base-texts.
+// Also tested by loop/settings and integration/git/git-base-texts.
 deepTest('what a person changes on the branch of Ralph alone changes no setting', async () => {
   await using scene = await sceneWith(RC);
   scene.openIssue('Count', ['todo']);

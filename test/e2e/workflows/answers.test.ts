@@ -9,7 +9,7 @@ import { createScene, type Scene } from '../e2e-fixture.ts';
 
 type Performance = Omit<Parameters<Scene['play']>[0], 'workflow'>;
 
-/** Plays a template; what the last of its jobs put out, or that none started. */
+/** Plays a template; returns the end of its last job, or that none started. */
 async function endIn(scene: Scene, template: string, performance: Performance): Promise<string> {
   const workflow = readFileSync(join(ACTION_FOLDER, `templates/workflows/${template}.yml`), 'utf8');
   const played = await scene.play({ workflow, ...performance });
@@ -20,7 +20,7 @@ async function endIn(scene: Scene, template: string, performance: Performance): 
   return ends.length === 0 ? 'none' : `${outcome} (${reason}), ${iterations || '0'} calls`;
 }
 
-// With just the rights that each job has: that which answers may not read checks.
+// Each job has only its own rights: the job that answers may not read checks.
 test.each(['ralph', 'three-jobs'])(
   '%s.yml: a review is answered in its threads, and a failed check',
   async (template) => {
@@ -44,7 +44,7 @@ test.each(['ralph', 'three-jobs'])(
     const answer = first.comments[1];
     expect(answer?.body).toMatch(/^<!-- ralph-action:answer /);
 
-    // With the token of an App, an answer is an event.
+    // With an App's token, an answer triggers an event.
     if (answer === undefined) throw new Error('There is no answer.');
     const answered = feedbackEvents.reviewComment(state, { thread: first, comment: answer });
     const asReview = state.reviews.find(({ id }) => id === answer.review);

@@ -6,7 +6,7 @@ import { endOfRun } from '../../../sandbox/workflow/play.ts';
 import { writtenWorkflows } from '../../workflow-lint.ts';
 import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
 
-/** Whole workflows that a document tells people to copy; what they name besides the key is there as well. */
+/** Whole workflows that a document tells people to copy; the scene provides what they name besides the key. */
 const documented = writtenWorkflows().filter(({ where, text }) => /\.md:/.test(where) && /^ +- cron: '17/m.test(text));
 
 test('there are documented workflows', () => {
@@ -19,7 +19,7 @@ test.each(documented)('$where plays: every expression and every input is one tha
   await using scene = await createScene();
   await addLockfile(scene);
   const secrets = Object.fromEntries([...text.matchAll(/\bsecrets\.(\w+)/g)].map(([, name]) => [name, KEY]));
-  // Where there is one, it would load a toolchain.
+  // On a machine with rustup, the step would load a toolchain.
   const workflow = text.replace('run: rustup ', 'run: no-rustup-on-this-machine ');
   const played = await scene.play({ workflow, event: events.schedule(), secrets });
   expect(endOfRun(played)).toMatchObject({
@@ -29,7 +29,7 @@ test.each(documented)('$where plays: every expression and every input is one tha
   });
 });
 
-/** Puts an empty lockfile on the default branch: what `npm ci` asks for. */
+/** Puts an empty lockfile on the default branch, which `npm ci` requires. */
 async function addLockfile({ sandbox: { folder, git } }: Scene): Promise<void> {
   const path = join(folder, 'package-lock.json');
   const lock = {

@@ -14,23 +14,30 @@ import { ralph } from '../../unit/cli/fixture.ts';
 import { plain, tableUnder } from '../../unit/documents/pages.ts';
 import { problemsOf } from '../../workflow-lint.ts';
 
-// Repositories as strangers have them, each tried as a new user would: init, doctor, and what happens on GitHub then.
+// These tests use repositories like those of strangers; each is tried as a new user would: init, doctor, and then the
+// events on GitHub.
 
 const samples = fileURLToPath(new URL('../../samples/repositories/', import.meta.url));
-/** The one with several languages; tests of the template play a project like `node`, and ralphs/ those of other Ralphs. */
+/**
+ * The repository with several languages comes first; tests of the template play a project like `node`, and ralphs/
+ * those of other Ralphs.
+ */
 const FIRST = ['monorepo'];
 const names = [...FIRST, ...readdirSync(samples).filter((name) => !FIRST.includes(name))];
-/** Those whose events are played: all in `npm run test:deep`. */
+/** The repositories whose events are played: all in `npm run test:deep`. */
 const played = rows(FIRST.length, names);
-/** The table of the documents: its rows by the name in their first cell. */
+/** The rows of the documents' table, by the name in their first cell. */
 const documented = new Map(
   tableUnder('docs/recipes.md', '## Twelve repositories').map((cells) => [plain(cells[0]), cells] as const),
 );
 
 const WORKFLOW = '.github/workflows/ralph.yml';
-/** What scheduled runs, labels and comments come to where nothing else is said. */
+/** The ends of scheduled runs, labels and comments, unless a row differs. */
 const USUAL = ['complete: 2 iterations', 'complete: 2 iterations', 'answered'];
-/** Their own tasks come before the issue. That of ralph-claude-code reads files alone, as its `.ralphrc` says. */
+/**
+ * The repository's own tasks come before the issue. The one of ralph-claude-code only reads files, as its `.ralphrc`
+ * says.
+ */
 const HAS_TASKS = ['complete: 4 iterations', ...USUAL.slice(1)];
 const ends: Readonly<Record<string, readonly string[]>> = {
   bmalph: HAS_TASKS,
@@ -46,7 +53,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The repository as a stranger has it: committed, with a remote on GitHub that nobody reaches from here. */
+/** Creates the repository as a stranger has it: committed, with an unreachable remote on GitHub. */
 async function layRepository(name: string): Promise<string> {
   const repository = join(folder, name);
   await cp(join(samples, name), repository, { recursive: true });
@@ -62,13 +69,13 @@ async function layRepository(name: string): Promise<string> {
 const init = (repository: string, ...args: readonly string[]) =>
   ralph(['init', '--dir', repository, '--action', 'acme/ralph-action@v1', '--yes', ...args]);
 
-/** Every file and folder, apart from git's own. */
+/** Returns every file and folder except git's own. */
 async function listed(repository: string): Promise<readonly string[]> {
   const found = await readdir(repository, { recursive: true });
   return found.filter((path) => !/^\.git(?:\/|$)/.test(path)).sort();
 }
 
-/** The command line without a token, whose findings are about files and this machine. */
+/** Runs `ralph doctor` without a token; its findings concern files and this machine. */
 async function doctor(repository: string): Promise<readonly string[]> {
   const env = { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: tmpdir() };
   const args = [join(inject('programs'), 'ralph.mjs'), 'doctor', '--json'];
@@ -85,7 +92,7 @@ async function play(repository: string, commands: 'run' | 'leave'): Promise<read
   return tryRepository({ folder: repository, commands, out: null, standIn, print: () => undefined });
 }
 
-/** What an event came to, as the table of the documents has it. */
+/** Returns the end of an event in the form of the documents' table. */
 function shortly({ says }: TriedEvent): string {
   return says
     .replace(/ \((?:plan_complete)\)/, '')
@@ -93,7 +100,7 @@ function shortly({ says }: TriedEvent): string {
     .replace(/^idle \((\w+)\)$/, '$1');
 }
 
-/** A repository's row in the table of the documents. */
+/** Returns a repository's row in the documents' table. */
 function rowOf(name: string, { project, files, leftToFile: left }: SetupReport): readonly string[] {
   const stacks = project.stacks.map(
     ({ language, frameworks, packageManager, folder: within }) =>
@@ -130,7 +137,7 @@ describe.each(names.map((name) => ({ name })))('$name', ({ name }) => {
     expect(await problemsOf({ where: name, text })).toEqual([]);
     expect(await doctor(repository)).toEqual([
       ...(report.project.stacks.length === 0 ? ['warning: verify'] : []),
-      // Its `.ralphrc` takes tasks from files alone, and an entry of a file has nobody who asked for it.
+      // The `.ralphrc` of ralph-claude-code takes tasks from files only, and an entry of a file has no requester.
       ...(name === 'ralph-claude-code' ? ['warning: notify'] : []),
     ]);
 

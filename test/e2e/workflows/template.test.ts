@@ -11,7 +11,7 @@ const template = readFileSync(new URL('../../../templates/workflows/ralph.yml', 
 type Event = ScenePerformance['event'];
 type Played = Awaited<ReturnType<Scene['play']>>;
 
-/** What came of an event: that no job was started, or how the run ended. */
+/** Returns the end of an event: that no job started, or how the run ended. */
 function ending(played: Played): string {
   if (played.kind !== 'ran') return played.kind;
   const { outcome = '', reason = '' } = played.result.outputs;
@@ -71,7 +71,7 @@ describe('the template, played', () => {
         'idle (answered), 0 calls',
         'ralph: status',
       ],
-      // These two come to that without concurrency as well, below.
+      // These two events reach that end without concurrency as well, below.
       ['the schedule', () => events.schedule(), COMPLETE, 'ralph: queue'],
       ['the label', (issue) => events.labeled(issue), COMPLETE, 'ralph: Greet'],
     ]),
@@ -95,7 +95,7 @@ describe('the template, played', () => {
     );
   });
 
-  // Held by everyday/lifecycle.
+  // Also tested by everyday/lifecycle.
   deepTest('merged: the branch goes, also when a person deleted it already', async () => {
     await using scene = await createScene();
     const { github, git } = scene.sandbox;
@@ -143,7 +143,7 @@ describe('the template, played', () => {
     scene.openIssue('Greet');
     const played = await play(scene, reviewed(await openedByHand(scene, head), by));
     expect(ending(played)).toBe(end);
-    // The merge of Ralph's branch, which is the event's own, has another folder there.
+    // The event's own checkout is the merge of Ralph's branch, which has an additional folder.
     if (played.kind === 'ran') expect(existsSync(join(played.workspace, 'src'))).toBe(true);
   });
 
@@ -221,7 +221,7 @@ describe("a project's own steps around the action", () => {
   });
 });
 
-/** A pull request of a branch with one commit, which leaves this tree. */
+/** Opens a pull request of a branch with one commit, which results in this tree. */
 async function openedByHand({ sandbox: { git } }: Scene, branch: string, tree = 'main:src'): Promise<StoredPull> {
   const headSha = await git('commit-tree', tree, '-p', 'main', '-m', 'By hand');
   await git('update-ref', `refs/heads/${branch}`, headSha);
@@ -233,7 +233,7 @@ async function openedByHand({ sandbox: { git } }: Scene, branch: string, tree = 
 
 const repository = { id: 1, full_name: 'acme/shop', default_branch: 'main' };
 
-/** A workflow of the project that ended. */
+/** Returns the event of a completed workflow of the project. */
 function ran(name: string, branch: string, conclusion = 'failure'): Event {
   const run = { name, conclusion, head_branch: branch, head_sha: 'a'.repeat(40), head_repository: { id: 1 } };
   const workflow = { name, path: '.github/workflows/ci.yml' };

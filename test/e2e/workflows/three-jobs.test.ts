@@ -9,14 +9,14 @@ import { deepTest } from '../../runs.ts';
 
 const template = readFileSync(join(ACTION_FOLDER, 'templates/workflows/three-jobs.yml'), 'utf8');
 
-/** The template with an input. */
+/** Returns the template with an input. */
 function withInputs(input: string): string {
   const changed = template.replace(/^ {4}# with:\n {4}# {3}verify:.*$/m, `    with:\n      ${input}`);
   expect(changed).not.toBe(template);
   return changed;
 }
 
-/** Plays the workflow; the ends of its jobs by their names. */
+/** Plays the workflow; returns the ends of its jobs by name. */
 async function play(scene: Scene, performance: Omit<Parameters<Scene['play']>[0], 'workflow'> & { workflow?: string }) {
   const played = await scene.play({ workflow: template, ...performance });
   if (played.kind !== 'called') throw new Error(`It did not call the workflow: ${JSON.stringify(played)}`);
@@ -40,7 +40,7 @@ test('a labelled issue: three jobs, each with just its rights, and the schedule 
   expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete', branch: 'ralph/issue-1' });
   expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
 
-  // The job with the agent has the key and no token; the others have it the other way round.
+  // The job with the agent has the key and no token; the others have the token and no key.
   const given = ['gate', 'loop', 'publish'].map((name) => ranOf(name).inputs);
   expect(given.map((inputs) => inputs['github-token'])).toEqual([TOKEN, '', TOKEN]);
   expect(given.map((inputs) => inputs['anthropic-api-key'])).toEqual([undefined, KEY, KEY]);
@@ -92,7 +92,7 @@ test('the job of the loop may not push, and its agent finds no token in the chec
   expect(await scene.sandbox.git('for-each-ref', 'refs/heads')).not.toContain('stolen');
 });
 
-// Held by loop/split/jobs.
+// Also tested by loop/split/jobs.
 deepTest('a job of the loop that fails before the action is published as such', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
@@ -107,7 +107,7 @@ deepTest('a job of the loop that fails before the action is published as such', 
   });
 });
 
-// Held by loop/split/jobs.
+// Also tested by loop/split/jobs.
 deepTest('verify decides there as in one job, and what it said of the clean clone is in the pull request', async () => {
   await using scene = await createScene();
   scene.openIssue('Greet');

@@ -11,7 +11,7 @@ import type { AgentCommand } from '../../../src/agents/cli/call-cli.ts';
 import type { Agent, AgentCall } from '../../../src/ports/agent.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 
-/** A machine of its own: HOME, a git repository to work in, and an environment that inherits nothing but the PATH. */
+/** A separate machine: HOME, a git repository to work in, and an environment that inherits only the PATH. */
 export interface Machine {
   readonly home: string;
   readonly workFolder: string;
@@ -36,7 +36,7 @@ export async function createMachine(): Promise<Machine> {
   return { home, workFolder, environment, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) };
 }
 
-/** Collects what is logged. */
+/** Creates a log that collects its lines. */
 export function createMemoryLog(): Log & { readonly lines: readonly string[] } {
   const lines: string[] = [];
   const add = (text: string): void => {
@@ -52,7 +52,7 @@ export interface AgentUnderTest {
   readonly log: ReturnType<typeof createMemoryLog>;
 }
 
-/** An agent with a fresh config folder on `machine`; without another CLI that of Claude Code. */
+/** Creates an agent with a fresh config folder on `machine`; the CLI defaults to Claude Code. */
 export function createAgentOn(
   machine: Machine,
   given: {
@@ -64,7 +64,7 @@ export function createAgentOn(
     readonly extraArgs?: readonly string[];
     readonly stallMs?: number;
     readonly lingerMs?: number;
-    /** The folder of the repository that it works in. */
+    /** The folder of the repository in which the agent works. */
     readonly folder?: string;
   },
 ): AgentUnderTest {
@@ -104,7 +104,7 @@ export function createAgentOn(
   return { agent, runTag, configFolder, log };
 }
 
-/** A call without limits but the one named in `given`. */
+/** Creates a call without limits except those in `given`. */
 export function callOf(given: Partial<AgentCall> & { readonly prompt: string }): AgentCall {
   return {
     doneTexts: [],

@@ -330,7 +330,7 @@ function answer(text: string): object {
   return { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text }] } };
 }
 
-/** A line that is no message, with so many characters more than an empty one. */
+/** Returns a line without a message that is `length` characters longer than an empty one. */
 function padding(length: number): object {
   return { type: 'attachment', text: 'x'.repeat(length) };
 }
@@ -348,7 +348,7 @@ async function createPlace() {
   let text = '';
   return {
     ...place,
-    /** What the last export gave. */
+    /** Returns the last export. */
     exported: () => text,
     export: async () => {
       const exported = await cli.sessions.export(place, { id: ID, redact });

@@ -5,7 +5,7 @@ import { commandOf, processesWith } from '../processes/process-fixture.ts';
 import { callOf } from './agent-fixture.ts';
 import { createWorld, installOnce } from './claude-fixture.ts';
 
-// The real Claude Code CLI, whose model key the broker holds.
+// These tests use the real Claude Code CLI; the broker holds its model key.
 beforeAll(installOnce, 300_000);
 
 const KEY = 'sk-ant-api03-not-a-key';
@@ -44,7 +44,7 @@ test('who asks the model behind the back of the CLI is counted', async () => {
   const { analysis } = await world.call('ask yourself');
   const asked = world.model.requests.filter(({ method }) => method === 'POST').length;
   expect(asked).toBe(3);
-  // The CLI knows of two of them.
+  // The CLI knows of two of the three requests.
   expect(analysis.tokens).toBeGreaterThanOrEqual(150 * 2 + 101);
 });
 

@@ -12,7 +12,7 @@ import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 import { claude, createWorld, installOnce } from './claude-fixture.ts';
 import { commandOf, isRunning, processesWith } from '../processes/process-fixture.ts';
 
-// The real Claude Code CLI against a scripted model on loopback.
+// These tests use the real Claude Code CLI against a scripted model on loopback.
 beforeAll(installOnce, 300_000);
 
 afterEach(() => {
@@ -192,7 +192,7 @@ describe('the end', () => {
     input: { command: 'git add . && (setsid sleep 1000 & sleep 1000)', description: 'wait' },
   };
 
-  // That it takes less than 5 s, whatever the processes do: processes/run-program.test.ts.
+  // processes/run-program.test.ts tests that this takes less than 5 s, whatever the processes do.
   test('a cancelled call leaves no process behind', async () => {
     await using world = await createWorld({ script: [forever], allowedTools: ['Bash'] });
     const cancel = new AbortController();
@@ -222,7 +222,10 @@ describe('the end', () => {
   });
 });
 
-/** What the scripted model reads of a prompt; that our prompts have it is tested with the scripted agent. */
+/**
+ * Returns the parts of a prompt that the scripted model reads; tests with the scripted agent show that our prompts have
+ * them.
+ */
 function promptFor({ open }: { readonly open: number }): string {
   return `- Tasks: 0 done, ${open} open (this one included).\n\n# Your task: issue-12\n\n<<<<< BEGIN TASK-1\nSay "hello"\n>>>>> END TASK-1`;
 }

@@ -37,7 +37,7 @@ export interface World extends AgentUnderTest {
 
 interface WorldOptions {
   readonly script: Script;
-  /** Beside an API key; may name the model's address. */
+  /** Variables in addition to an API key; they may name the model's address. */
   readonly environment?: Readonly<Record<string, string>> | ((url: string) => Readonly<Record<string, string>>);
   readonly extraArgs?: readonly string[];
   readonly allowedTools?: readonly string[];

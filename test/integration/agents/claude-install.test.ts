@@ -61,7 +61,7 @@ describe('beside another run', () => {
   });
 });
 
-/** Folder of an npm that takes a moment, and installs a script of that version. */
+/** Returns the folder of a slow npm that installs a script of that version. */
 async function slowNpm(machine: Machine): Promise<string> {
   const bin = join(machine.home, 'bin');
   await mkdir(bin);

@@ -7,10 +7,13 @@ import { serverRules } from '../../../src/core/mcp/values.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';
 import { createWorld, installOnce } from './claude-fixture.ts';
 
-// The real Claude Code CLI, a scripted model, and a small server of tools.
+// These tests use the real Claude Code CLI, a scripted model, and a small MCP server.
 beforeAll(installOnce, 300_000);
 
-/** A server of three tools on standard input and output: each says its name and what the server was given. */
+/**
+ * A server of three tools on standard input and output: each returns its name and the server's arguments and
+ * environment.
+ */
 const SERVER = `
 const tools = ['greet', 'dotted.name', 'other'].map((name) => ({ name, description: name, inputSchema: { type: 'object' } }));
 const answer = ({ method, params }) => {

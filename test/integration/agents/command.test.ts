@@ -7,7 +7,7 @@ import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
 const BLOCK = statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' });
 
-/** A program of the user's, on a machine of its own. */
+/** Creates a separate machine with a program of the user's. */
 async function createScene(script: string) {
   const machine = await createMachine();
   const path = join(machine.home, 'my-agent');

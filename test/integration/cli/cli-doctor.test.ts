@@ -14,7 +14,7 @@ const TOKEN = 'ghp_theTokenOfThisPerson';
 const PATH = '.github/workflows/ralph.yml';
 const REPO = '/repos/octo/demo';
 
-/** What GitHub and the provider answer, by path; a number is the status of a refusal. */
+/** Answers of GitHub and the provider by path; a number is the status of a refusal. */
 type Answers = Readonly<Record<string, unknown>>;
 
 const description = openapiValidator();
@@ -104,7 +104,7 @@ interface Ended {
   readonly error: string;
 }
 
-/** The command line from source, as its own process in the checkout with this environment alone. */
+/** Runs the command line from source in the checkout, as a separate process with only this environment. */
 function doctor(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ended> {
   return new Promise((resolve) => {
     const env = { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: tmpdir(), ...environment };

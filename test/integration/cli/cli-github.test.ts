@@ -32,7 +32,7 @@ interface Ended {
   readonly error: string;
 }
 
-/** The command line from source, as its own process in the checkout with this environment alone. */
+/** Runs the command line from source in the checkout, as a separate process with only this environment. */
 function ralph(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ended> {
   return new Promise((resolve) => {
     const env = { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...environment };
@@ -47,7 +47,7 @@ function ralph(args: readonly string[], environment: Readonly<Record<string, str
   });
 }
 
-/** A day's use. */
+/** Returns a day's usage. */
 const used = (day: string, costUsd: number, calls: number): LedgerDay => ({
   day,
   calls,
@@ -56,7 +56,7 @@ const used = (day: string, costUsd: number, calls: number): LedgerDay => ({
   minutes: 2 * calls,
 });
 
-/** A bare repository in which runs have left these states, as the checkout's remote is pushed to. */
+/** Creates a bare repository with these states of runs, and makes it the checkout's remote. */
 async function server(
   states: readonly LaneState[],
   records: Readonly<Record<string, Partial<LaneRecord>>> = {},

@@ -29,7 +29,7 @@ interface Ended {
   readonly error: string;
 }
 
-/** The command line from source, as its own process with this environment alone. */
+/** Runs the command line from source, as a separate process with only this environment. */
 function ralph(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((resolve) => {
     const env = { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...environment };
@@ -39,7 +39,7 @@ function ralph(args: readonly string[], environment: Readonly<Record<string, str
   });
 }
 
-/** A CLI that says its version, and else does what `body` says with the prompt in `prompt`. */
+/** Creates a CLI that prints its version, and otherwise runs `body` with the prompt in `prompt`. */
 async function agentThat(body: string): Promise<string> {
   const path = join(folder, 'agent.mjs');
   await writeFile(

@@ -39,7 +39,7 @@ async function commitAll(at = folder): Promise<string> {
   return git(at, ['rev-parse', 'HEAD']);
 }
 
-/** The package as npm leaves it, which packs no lockfile. */
+/** Creates the package as npm installs it, without a lockfile. */
 async function installed(resolved: string): Promise<URL> {
   const lock = { packages: { 'node_modules/ralph-action': { version: '1.0.0', resolved } } };
   await lay({
@@ -156,7 +156,7 @@ async function expectAction(root: URL, action: string): Promise<void> {
   expect(byHand.filter(({ what }) => what.includes('OWNER'))).toHaveLength(action.startsWith('OWNER') ? 1 : 0);
 }
 
-/** One's own repository, without an event whose run would start a program. */
+/** Tries a person's repository without an event whose run would start a program. */
 const tryOut = (at = folder, out: string | null = null) =>
   tryRepository({ folder: at, commands: 'leave', out, print: () => undefined });
 

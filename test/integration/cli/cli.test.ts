@@ -25,7 +25,7 @@ interface Ended {
   readonly error: string;
 }
 
-/** Starts the command line from source, as its own process. */
+/** Starts the command line from source, as a separate process. */
 function ralph(...args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
     execFile(process.execPath, starting(args), { maxBuffer: 64 * 1024 * 1024 }, (error, out, stderr) => {
@@ -195,7 +195,7 @@ describe('ralph replay', () => {
 });
 
 describe('state commands in a checkout', () => {
-  /** A checkout of a new bare repository, which its remote names by a relative path. */
+  /** Creates a checkout of a new bare repository; its remote is a relative path. */
   async function checkout(name: string): Promise<string> {
     const place = join(folder, name);
     await mkdir(place);

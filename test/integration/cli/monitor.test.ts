@@ -7,15 +7,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { runStatus } from '../../unit/cli/monitor/monitor-fixtures.ts';
 import { runGit } from '../git/git-fixture.ts';
 
-/** A terminal is made by `script` of util-linux; other systems have one with other options. */
+/** `script` of util-linux creates the terminal; its options differ on other systems. */
 const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout.includes('util-linux');
 
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
-/** A redraw: shown by the terminal at once. */
+/** A redraw, which the terminal shows at once. */
 const REDRAW = /\u001b\[\?2026h(.*?)\u001b\[\?2026l/gs;
 
-/** What hangs is ended, and fails by what it has not shown. */
+/** A program that hangs is ended, and the test fails because of the missing output. */
 const MAX_MS = 20_000;
 
 let folder = '';
@@ -45,7 +45,7 @@ interface Played {
   readonly code: number | null;
 }
 
-/** What a terminal of 80×24 gets; `then` acts once a text stands on it. */
+/** Returns the output for a terminal of 80×24; `then` acts as soon as a text is visible. */
 function play(
   then: readonly {
     readonly on: string;
@@ -93,11 +93,11 @@ describe.skipIf(!hasScript)('ralph monitor in a pseudo-terminal (needs script of
     expect(shown.trimEnd().endsWith(LEAVE)).toBe(true);
     const redraws = [...shown.matchAll(REDRAW)].map(([, bytes]) => bytes ?? '');
     const changed = redraws.find((bytes) => bytes.includes('iteration 4 of 10')) ?? '';
-    // One row or two, with their place; the first picture has 24.
+    // The change is one row or two, with their position; the first picture has 24 rows.
     expect(changed.length).toBeLessThan(400);
     expect(changed).not.toContain('\u001b[2J');
     expect(redraws.filter((bytes) => bytes.includes('\u001b[2J'))).toHaveLength(1);
-    // What the agent wrote in colours is text.
+    // Colours in the agent's text are removed.
     expect(shown).toContain('one red');
     expect(shown).not.toContain('\u001b]0;title');
   });

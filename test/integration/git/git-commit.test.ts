@@ -9,7 +9,7 @@ reachByFolder();
 const SECRET = 'correct-horse-battery-staple';
 const NPM_TOKEN = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'.slice(0, 36)}`;
 
-/** The agent's own commit of one new file. */
+/** Makes the agent's own commit of one new file. */
 async function commitFile(
   scene: Scene,
   path: string,
@@ -21,7 +21,7 @@ async function commitFile(
   return await scene.git('commit', '--quiet', ...options, '-m', message);
 }
 
-/** Everything that a push would publish of the lane, as text. */
+/** Returns everything of the lane that a push would publish, as text. */
 async function published(scene: Scene): Promise<string> {
   return await scene.git('log', '--patch', '--binary', '--format=%H %s%n%b', `main..${BRANCH}`);
 }
@@ -405,7 +405,8 @@ describe('commit() withholds what must not be published, publishes the rest, and
     expect(committed.withheld).toEqual([{ path, why: expect.stringMatching(why) }]);
     expect(change.fileCount).toBeGreaterThanOrEqual(1);
     expect(await scene.git('show', '--format=', '--name-only', committed.head)).toBe('src/fine.js');
-    // It stays in the work tree, is no progress of the next iteration, and is left out of its commit without another word.
+    // The file stays in the work tree, is not progress of the next iteration, and is left out of its commit without
+    // another message.
     const next = await iterate(scene, () => scene.write('src/next.js', '// next\n'));
     expect(next.change.files).toEqual(['src/next.js']);
     expect(next.committed.withheld).toEqual([]);
@@ -648,14 +649,14 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
       await scene.remote().push({ branch: BRANCH, commit: committed.head, since: first.before.head, start }),
     ).toEqual({ kind: 'pushed' });
     expect(await scene.serverGit('ls-tree', '--name-only', BRANCH)).toContain('a.txt\nb.txt');
-    // The next iteration has a checkout like any other.
+    // The next iteration has an ordinary checkout.
     expect(await scene.git('status', '--porcelain')).toBe('');
     expect(await scene.git('log', '--format=%H', '-1')).toBe(committed.head);
   });
 });
 
 describe('nothing of the repository is run by us', () => {
-  /** A program that leaves a file behind when anything runs it. */
+  /** Creates a program that leaves a file behind when it is run. */
   async function trap(scene: Scene): Promise<{ program: string; sprung: () => Promise<boolean> }> {
     const program = join(scene.workFolder, 'trap');
     await mkdir(scene.workFolder, { recursive: true });
@@ -670,7 +671,7 @@ describe('nothing of the repository is run by us', () => {
     };
   }
 
-  /** `proof`: a plain git command that does spring it. */
+  /** Each trap; `proof` is a plain git command that does spring it. */
   const traps: readonly [what: string, proof: string[], set: (scene: Scene, program: string) => Promise<unknown>][] = [
     [
       'hooks',

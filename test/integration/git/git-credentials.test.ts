@@ -11,12 +11,12 @@ reachByFolder();
 const SECRET = 'c2VjcmV0';
 const HEADER = `AUTHORIZATION: basic ${SECRET}`;
 
-/** As actions/checkout makes it of the job's token. */
+/** actions/checkout encodes the job's token in this way. */
 const OWN_BASIC = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
 const OWN_HEADER = `AUTHORIZATION: basic ${OWN_BASIC}`;
 const OWN_KEY = 'http.https://github.com/.extraheader';
 
-/** What is found in the checkout, and what was warned of. */
+/** Returns the credentials found in the checkout, and the warnings. */
 async function findIn({ checkout }: Scene, temp = join(checkout, '..')) {
   const warnings: string[] = [];
   const log = { warning: (text: string) => void warnings.push(text) };
@@ -27,20 +27,23 @@ async function findIn({ checkout }: Scene, temp = join(checkout, '..')) {
   return { ...(await findCredentials(workspace, { env, log })), warnings };
 }
 
-/** Both trees that a run lays. */
+/** Lays both trees of a run. */
 async function layBoth(scene: Scene): Promise<readonly [string, string]> {
   const { base } = await openFresh(scene);
   return [scene.folder, await scene.repository.layClean(base, new AbortController().signal)];
 }
 
-/** Files in the folder, or that a link in it leads to, with one of the texts in them. */
+/** Returns the files in the folder, or behind a link in it, that contain one of the texts. */
 async function filesWith(folder: string, texts: readonly string[]): Promise<readonly string[]> {
   const names = await readdir(folder, { recursive: true });
   const held = await Promise.all(names.map((name) => readFile(join(folder, name), 'latin1').catch(() => '')));
   return names.filter((_, nth) => texts.some((text) => held[nth]?.includes(text)));
 }
 
-/** Lays both trees: none has one of the texts in a file, nor does git find one there; the checkout is as it was. */
+/**
+ * Lays both trees and expects that neither a file nor git reveals one of the texts there, and that the checkout is
+ * unchanged.
+ */
 async function expectInNoTree(scene: Scene, ...texts: readonly string[]): Promise<readonly [string, string]> {
   const before = stateOf(dirname(scene.checkout), /^(?:runner-temp|server)$/);
   const trees = await layBoth(scene);
@@ -180,7 +183,7 @@ describe('credentials of the checkout are found, are in no tree, and stay where 
 });
 
 describe('of another checkout in the work tree', () => {
-  /** As actions/checkout with `path:` makes it; git ignores it, as what is not published. */
+  /** Checks out like actions/checkout with `path:`; git ignores the folder, since it is not published. */
   async function checkOutIn(scene: Scene, path: string): Promise<string> {
     await scene.git('init', '--quiet', path);
     await scene.write('.git/info/exclude', `/${path.split('/')[0] ?? ''}/\n`);

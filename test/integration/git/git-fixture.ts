@@ -43,25 +43,25 @@ const ordinaryRules: PublishingRules = {
   scanner: createSecretScanner(),
 };
 
-/** A push builds on what its start names, or on main, unless it says otherwise. */
+/** A push that builds on its start, or on main, by default. */
 type ScenePush = Omit<Parameters<Remote['push']>[0], 'since'> & { readonly since?: string };
 type SceneRemote = Omit<Remote, 'push'> & { push(push: ScenePush): Promise<PushResult> };
 
-/** How scenes reach their repository: over HTTP like a job, or as a folder. */
+/** True if scenes reach their repository as a folder instead of over HTTP like a job. */
 let isByFolder = false;
 
 /**
- * From now on, the repository of a scene is reached as a folder: for files whose subject is what happens on this side.
- * Each fetch over HTTP costs ten processes more. What a server says and what it is sent is for the other files.
+ * Makes the following scenes reach their repository as a folder, for tests of this side only. A fetch over HTTP takes
+ * ten more processes; other files test the protocol with a server.
  */
 export function reachByFolder(): void {
   isByFolder = true;
 }
 
-/** Whose user works in the trees of scenes; null: the one of this process. */
+/** Opens the agent's sandbox whose user works in the trees of scenes; null for the user of this process. */
 let openRoom: ((root: string) => Promise<RepositoryRoom>) | null = null;
 
-/** From now on, a scene has a room of its own, to which its tree is given. */
+/** Gives each of the following scenes its own sandbox, to which its tree belongs. */
 export function workIn(room: NonNullable<typeof openRoom>): void {
   openRoom = room;
 }
@@ -69,30 +69,32 @@ export function workIn(room: NonNullable<typeof openRoom>): void {
 /** A sample repository on a real HTTP remote, and a clone of it as actions/checkout would leave it. */
 export interface Scene {
   readonly server: GitRemote;
-  /** As the job made it. */
+  /** The checkout as the job made it. */
   readonly checkout: string;
-  /** The tree that the agent works in, while a lane is open; else the checkout. */
+  /** The tree in which the agent works while a lane is open, otherwise the checkout. */
   readonly folder: string;
   readonly workFolder: string;
   readonly repository: SceneCheckout;
   readonly room: RepositoryRoom | null;
   remote(change?: Partial<RemoteOptions>): SceneRemote;
-  /** Another Repository on the same checkout, as a new process would have it. */
+  /** Opens another Repository on the same checkout, as a new process would. */
   reopen(rules?: Partial<PublishingRules>, folder?: string, workingDirectory?: string): SceneCheckout;
-  /** The same on another folder. */
+  /** Opens another Repository on a different folder. */
   reopenIn(folder: string): SceneCheckout;
-  /** The agent's git, in the folder. */
+  /** Runs the agent's git in the folder. */
   git(...args: string[]): Promise<string>;
-  /** Git in the repository that the commits are pushed from. */
+  /** Runs git in the repository from which the commits are pushed. */
   quarantineGit(...args: string[]): Promise<string>;
-  /** Git in the server's bare repository. */
+  /** Runs git in the server's bare repository. */
   serverGit(...args: string[]): Promise<string>;
   write(path: string, content: string | Buffer): Promise<void>;
   read(path: string): Promise<string>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Server and workspace that every scene is a copy of: git is started a dozen times for one file of tests, not for each test. */
+/**
+ * The server and workspace that every scene copies, so that a dozen git processes start per test file and not per test.
+ */
 let firstScene: Promise<string> | null = null;
 afterAll(async () => {
   if (firstScene !== null) await rm(await firstScene, { recursive: true, force: true });
@@ -111,18 +113,18 @@ async function layFirstScene(): Promise<string> {
 
 export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-git-'));
-  // At once: file by file, each step would wait for another thread.
+  // A synchronous copy: otherwise each file would wait for another thread.
   cpSync(await (firstScene ??= layFirstScene()), root, { recursive: true, preserveTimestamps: true });
   const server = await startGitRemote({ folder: join(root, 'server'), token: TOKEN, readOnlyToken: READ_ONLY_TOKEN });
   const url = isByFolder ? server.repositoryFolder : server.url;
   const checkout = join(root, 'workspace');
-  /** Whose tree the agent works in; null: none is laid. */
+  /** The tree in which the agent works, or null before one is laid. */
   let opened: string | null = null;
   const workFolder = join(root, 'runner-temp');
   const config = join(checkout, '.git', 'config');
   await writeFile(config, (await readFile(config, 'utf8')).replace(/(?<=url = ).*/, url));
 
-  /** As the wiring does it. */
+  /** The wiring does the same. */
   const learned: string[] = [];
   const withSecrets = (all: PublishingRules): PublishingRules => ({
     ...all,
@@ -203,7 +205,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   };
 }
 
-/** As the loop uses it: a lane that is opened is laid before anything is asked of its tree. */
+/** Behaves like the loop: a lane that is opened gets its tree before anything reads it. */
 function layingTrees(repository: Checkout, laid: (isLaid: boolean) => void): SceneCheckout {
   let leave = (): Promise<void> => Promise.resolve();
   return {
@@ -221,7 +223,7 @@ function layingTrees(repository: Checkout, laid: (isLaid: boolean) => void): Sce
   };
 }
 
-/** `leave`: ends the work in the tree. */
+/** A checkout whose `leave` ends the work in the tree. */
 export interface SceneCheckout extends Checkout {
   leave(): Promise<void>;
 }
@@ -268,7 +270,7 @@ export async function runGit(
   return await git(folder, args, { env });
 }
 
-/** All that is in a folder: kind, mode, owner, time and content by path. What is only read stays the same. */
+/** Returns kind, mode, owner, time and content of everything in a folder, by path, to prove that it was only read. */
 export function stateOf(folder: string, but: RegExp | null = null): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   const look = (at: Buffer, path: string): void => {
@@ -281,7 +283,7 @@ export function stateOf(folder: string, but: RegExp | null = null): Readonly<Rec
         : kind === 0o120000
           ? readlinkSync(at)
           : '';
-    // A folder in which a lock stood for a moment has another time.
+    // The time of a folder is left out, because a temporary lock file changes it.
     found[path] = [mode.toString(8), uid, gid, kind === 0o040000 ? '' : mtimeMs, content].join(' ');
     if (kind !== 0o040000) return;
     for (const name of readdirSync(at, { encoding: 'buffer' }))
@@ -291,21 +293,21 @@ export function stateOf(folder: string, but: RegExp | null = null): Readonly<Rec
   return found;
 }
 
-/** The state of a remote, whose one file is the text of a lane. */
+/** The state on a remote, whose single file is the text of a lane. */
 export interface OneText {
   readonly place: SnapshotPlace;
   read(): Promise<
     { readonly kind: 'found'; readonly head: Head; readonly text: string } | { readonly kind: 'absent' } | Unavailable
   >;
-  /** Replaces what is at `expected`; null: creates it. */
+  /** Replaces the text at `expected`; null creates it. */
   write(expected: Head | null, text: string): Promise<Written>;
   carry(expected: Head | null, text: string): StateUpdate;
 }
 
-/** The file that holds the text. */
+/** The file with the text. */
 export const TEXT_FILE = 'lanes/queue.json';
 
-/** The state of a remote as a machine of its own would have it: each call makes another work folder below `root`. */
+/** Opens the state of a remote as another machine would: each call makes a new work folder below `root`. */
 export async function openState(
   remote: { readonly url: string },
   root: string,
@@ -351,10 +353,13 @@ export async function openState(
   };
 }
 
-/** What becomes of a request: passed on, answered with a status (a redirect leads to the server), cut, never answered, or done with its answer lost. */
+/**
+ * The fate of a request: passed on, answered with a status (a redirect leads to the server), cut, never answered, or
+ * executed with the answer lost.
+ */
 export type Passage = 'open' | number | 'cut' | 'silent' | 'answer lost';
 
-/** A way to a git server on which `guard` decides about each request. */
+/** Starts a proxy to a git server; `guard` decides about each request. */
 export async function startWay(
   server: { readonly url: string },
   guard: (path: string) => Promise<Passage>,

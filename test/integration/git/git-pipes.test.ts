@@ -10,7 +10,7 @@ import { BRANCH, iterate, messageFor, openFresh, reachByFolder, setScene } from 
 
 reachByFolder();
 
-/** Less than the minute after which a command of git that waits for a pipe is ended. */
+/** Shorter than the minute after which a git command that waits for a pipe is ended. */
 const PATIENCE_MS = 50_000;
 
 function pipe(path: string): void {
@@ -41,7 +41,7 @@ describe('a named pipe in the place of a file that git reads holds nothing up', 
     expect(await scene.remote().push({ branch: BRANCH, commit: committed.head, start })).toEqual({ kind: 'pushed' });
     expect(await scene.serverGit('show', `${BRANCH}:new.txt`)).toBe('new');
     expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
-    // Pipes that git does not read stay: they are the project's own.
+    // Pipes that git does not read stay, because they belong to the project.
     const left = paths.filter((path) => isPipe(join(scene.folder, path)));
     expect(left).toEqual(paths.filter((path) => path === 'README.md'));
   });
@@ -60,7 +60,7 @@ describe('a named pipe in the place of a file that git reads holds nothing up', 
       pipe(join(own, file));
       const committed = await scene.repository.commit(messageFor(before, after));
       pipe(join(own, file));
-      // What must not be pushed without a look is not pushed then; but nothing waits.
+      // Content that must be inspected before a push is then not pushed, but nothing hangs.
       await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } });
       expect(committed.commit).not.toBeNull();
     },

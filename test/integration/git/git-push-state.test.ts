@@ -17,7 +17,7 @@ import {
 
 const STATE = 'refs/ralph/v2/state';
 
-/** A lane with one commit to push, and its cell as this run's claim left it. */
+/** Creates a lane with one commit to push, and its cell after this run's claim. */
 async function laneToPush(scene: Scene) {
   const cells = await openState(scene.server, dirname(scene.workFolder));
   const claimed = await cells.write(null, 'claimed');
@@ -37,7 +37,7 @@ async function stateOn(scene: Scene): Promise<string> {
   return scene.serverGit('show', `${STATE}:${TEXT_FILE}`);
 }
 
-/** The head that went along; fails when none did. */
+/** Returns the head of the state that was pushed along; fails if there is none. */
 function landed(pushed: PushedWithState): string {
   if (pushed.kind !== 'pushed' || pushed.state?.kind !== 'written') throw new Error(JSON.stringify(pushed));
   return pushed.state.head;
@@ -67,7 +67,7 @@ describe('a push of the branch takes the state along', () => {
     const asked = scene.server.requests.length;
     expect(await scene.remote().pushOn(next)).toEqual({ kind: 'pushed' });
     expect(scene.server.requests.length - asked).toBe(taken);
-    // The cell's own writes build on what went along.
+    // The cell's own writes build on the pushed state.
     expect(await cells.write(head, 'saved')).toMatchObject({ kind: 'written' });
     expect(await scene.serverGit('rev-list', '--count', STATE)).toBe('3');
     await scene.serverGit('fsck', '--strict');
@@ -147,7 +147,7 @@ describe('a push of the branch takes the state along', () => {
   });
 
   test.each<[Passage, PushedWithState['kind'], string]>([
-    // It finds that somebody was faster, who was itself: the next try takes both once more.
+    // The run finds its own earlier write as a conflict; the next try pushes both again.
     ['answer lost', 'overtaken', 'first'],
     [503, 'unreachable', 'claimed'],
   ])('and where the way is "%s": %s, the state is %s', async (passage, kind, state) => {

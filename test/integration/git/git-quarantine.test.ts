@@ -17,7 +17,7 @@ const isThere = (path: string): Promise<boolean> =>
 
 const unaborted = new AbortController().signal;
 
-/** The agent's commit of a tree that git itself would not make. */
+/** Makes an agent's commit of a tree that git itself would not create. */
 async function commitEntry(scene: Scene, entry: string): Promise<void> {
   const { spawnSync } = await import('node:child_process');
   const made = spawnSync('git', ['mktree'], { cwd: scene.folder, input: entry });
@@ -66,7 +66,7 @@ describe('what the agent committed comes in hashed and checked', () => {
       await scene.write('a.txt', 'a');
       await scene.git('add', '.');
       await scene.git('commit', '--quiet', '-m', 'a');
-      // Six levels deep: git follows five.
+      // The links are six levels deep; git follows five.
       for (let level = 1; level <= 6; level += 1) {
         const next = join(scene.workFolder, '..', `elsewhere-${String(level)}`);
         await mkdir(join(next, 'info'), { recursive: true });

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
 
-/** A run whose loop works here and whose job that publishes is another machine, which has nothing but the bundle. */
+/** Runs the loop here and hands the work to a job on another machine, which has only the bundle. */
 async function handedOver(agent: (scene: Scene) => Promise<unknown>, task = 'issue-1') {
   const here = await setScene();
   const { head: since, fork, base } = await openFresh(here);
   const { committed } = await iterate(here, () => agent(here), here.repository, { 'Ralph-Task': task });
   const path = join(await mkdtemp(join(tmpdir(), 'ralph-bundle-')), 'commits.bundle');
   await here.repository.bundle({ path, since });
-  // The same server; its folder for work, the quarantine in it, is another.
+  // The server is shared, but the work folder with the quarantine is another.
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-publishing-'));
   const remote = here.remote({ workFolder, quarantineFolder: join(workFolder, 'git', 'quarantine') });
   return { here, remote, since, fork, base, path, head: committed.head };
@@ -47,7 +47,7 @@ test('a branch that goes on is measured from where it left its base, also withou
   await using scene = here;
   await remote.receive({ fork, base, since, bundle: { path, commit: head }, names: [] });
   await remote.push({ branch: BRANCH, commit: head, since, start: { kind: 'fresh' } });
-  // Main goes on, and the branch is not at its tip any more.
+  // Main moves on, so the branch is no longer at its tip.
   const main = await scene.serverGit('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'later');
   await scene.serverGit('update-ref', 'refs/heads/main', main);
   const received = await remote.receive({ fork, base, since: head, bundle: null, names: [] });
@@ -85,7 +85,7 @@ test.each<[string, (path: string, head: string) => Promise<{ path?: string; comm
   expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
-/** What an agent with git can put into a bundle: `make` returns the commit, made on `since`. */
+/** Forges a bundle as an agent with git can: `make` returns the commit, made on `since`. */
 async function forged(scene: Scene, path: string, make: () => Promise<string>): Promise<string> {
   const commit = await make();
   await scene.git('update-ref', 'refs/heads/published', commit);
@@ -97,7 +97,7 @@ test('an object that is not well formed does not get in', async () => {
   const { here, remote, since, fork, base, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
   const commit = await forged(scene, path, async () => {
-    // A folder of the name that no tree may have: checked out, it would be a repository's own.
+    // A folder with a name that no tree may have: after a checkout, it would be a git directory.
     const empty = Buffer.from('4b825dc642cb6eb9a060e54bf8d69288fbee4904', 'hex');
     const tree = execFileSync('git', ['hash-object', '-t', 'tree', '-w', '--stdin', '--literally'], {
       cwd: scene.folder,
@@ -112,7 +112,7 @@ test('an object that is not well formed does not get in', async () => {
   });
 });
 
-/** As commits of this program have it. */
+/** The author of this program's own commits. */
 const OURS = {
   GIT_AUTHOR_NAME: 'ralph',
   GIT_AUTHOR_EMAIL: 'ralph@example.com',

@@ -29,7 +29,7 @@ import {
   type Passage,
 } from './git-fixture.ts';
 
-/** A git server, and as many machines as a test wants. */
+/** A git server, and any number of machines. */
 interface Scene {
   readonly server: GitRemote;
   readonly root: string;
@@ -136,7 +136,7 @@ describe('a text is kept under its name', () => {
     const read = await other.place.read(head);
     expect(read).toMatchObject({ kind: 'snapshot', head: next });
     expect(read.kind === 'snapshot' && [...read.snapshot].sort()).toEqual([...second].sort());
-    // A commit, two trees and a file.
+    // The new objects are a commit, two trees and a file.
     expect((await objectsIn(workFolder)).length - known).toBe(4);
     expect(await other.place.read(next)).toEqual({ kind: 'known' });
   });
@@ -298,7 +298,7 @@ describe('what people do with the ref', () => {
     expect(await cells.write(null, '2')).toMatchObject({ kind: 'written' });
   });
 
-  /** Makes the object that the ref shall point to. */
+  /** Creates the object to which the ref will point. */
   type Making = (scene: Scene) => Promise<string>;
   const tree = async (scene: Scene, entry: string): Promise<string> => {
     const index = { GIT_INDEX_FILE: join(scene.root, 'index') };
@@ -346,7 +346,7 @@ describe('what earlier versions kept', () => {
   const record = (lane: string, change: Partial<LaneRecord> = {}): string => {
     return JSON.stringify({ ...emptyRecord(lane), sequence: 7, savedBy: 'old', ...change, version: 2 });
   };
-  /** The refs of three lanes, a budget and a conversation. */
+  /** Creates the old refs of three lanes, a budget and a conversation. */
   async function sceneOfBefore() {
     const scene = await setScene();
     const put = async (ref: string, file: string, text: string): Promise<void> => {
@@ -413,7 +413,7 @@ describe('what earlier versions kept', () => {
     await store.read();
     await put('refs/ralph/state/queue', 'state.json', record('queue', { sequence: 8 }));
     await store.update(keep);
-    // All or nothing would be too much: of several leases that do not hold git refuses each alone.
+    // An atomic push is not required: git refuses each ref with an outdated lease separately.
     expect(await refsOf(scene)).toBe('refs/ralph/state/queue\nrefs/ralph/state/queue-transcript\nrefs/ralph/v2/state');
   });
 
@@ -479,7 +479,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
       expect(answer).toEqual(unavailable(why));
   });
 
-  // Words of GitHub that only GitHub says, and words of a bad network that look like them.
+  // These rows compare messages that only GitHub sends with similar ones of a bad network.
   test.each([
     [
       '[remote rejected] (push declined due to repository rule violations)\nremote: error: GH013: Repository rule violations found',
@@ -620,7 +620,8 @@ describe('a server in trouble', () => {
     const startedAt = performance.now();
     for (const answer of [await readOne(cells), await cells.write(null, '1'), await cells.place.read('known')])
       expect(answer).toEqual(unavailable('does not answer'));
-    // fetch, push and ls-remote wait once each. A single wait without the limit takes 10 s; a busy machine may take some too.
+    // fetch, push and ls-remote wait once each. A single wait without the limit takes 10 s; a busy machine needs some
+    // extra time.
     expect(performance.now() - startedAt).toBeLessThan(9_000);
     const asked = requests;
     expect(asked).toBeLessThanOrEqual(3);

@@ -6,7 +6,7 @@ import { startGitRemote } from '../../../sandbox/git-remote.ts';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
 import { BRANCH, iterate, openFresh, READ_ONLY_TOKEN, setScene, startWay, TOKEN, type Scene } from './git-fixture.ts';
 
-/** One commit on the lane; returns it. */
+/** Makes one commit on the lane and returns it. */
 async function work(scene: Scene, path = 'a.txt'): Promise<string> {
   await openFresh(scene);
   return (await iterate(scene, () => scene.write(path, 'a'))).committed.head;
@@ -16,7 +16,7 @@ function tipOf(scene: Scene, name: string): Promise<string> {
   return scene.serverGit('rev-parse', '--verify', '--quiet', `refs/heads/${name}`).catch(() => 'none');
 }
 
-/** A commit of a person becomes the lane's branch; returns it. */
+/** Pushes a person's commit to the lane's branch and returns it. */
 async function personPushes(scene: Scene): Promise<string> {
   const main = await tipOf(scene, 'main');
   const theirs = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'theirs');
@@ -469,7 +469,7 @@ describe('a hostile checkout cannot send the push or the token elsewhere', () =>
 });
 
 describe('deleteBranch()', () => {
-  /** The lane's branch is merged at its tip, which is returned; then something happens. */
+  /** Merges the lane's branch at its tip and returns the tip. */
   async function merged(scene: Scene): Promise<string> {
     const head = await work(scene);
     await scene.remote().push({ branch: BRANCH, commit: head, start: { kind: 'fresh' } });

@@ -6,7 +6,9 @@ import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 import { redact } from '../../../src/core/text/redact.ts';
 import { cpuMs } from '../../cpu.ts';
 
-/** `length` characters without a pattern, put together here so that no scanner takes this file for a leak. */
+/**
+ * Returns `length` characters without a pattern, composed at run time so that no scanner takes this file for a leak.
+ */
 function random(length: number): string {
   return Array.from({ length }, (_, i) => 'aB3dE5fG7hJ9kL1mN'[(i * 7) % 17]).join('');
 }

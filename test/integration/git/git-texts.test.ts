@@ -209,7 +209,7 @@ async function commitFiles(scene: Scene, files: Readonly<Record<string, string>>
   await scene.git('commit', '--quiet', '-m', 'files');
 }
 
-/** Pushes a lane from another clone, so that its commits are not here. */
+/** Pushes a lane from another clone, so that its commits are missing here. */
 async function pushLane(
   scene: Scene,
   files: Readonly<Record<string, string>>,

@@ -52,7 +52,7 @@ describe('of the caches with a prefix', () => {
   test('at most 20 are deleted at once, the oldest first; the next call continues', async () => {
     await using at = await openWith(numbered(130));
     expect(await at.forge.deleteSupersededCaches(PREFIX, 2)).toBe(20);
-    // The list shows the newest 100 of the 130: 31 is the oldest that is seen.
+    // The list shows the newest 100 of the 130: 31 is the oldest visible one.
     expect(keysLeft(at)).toEqual([...numbers(1, 30), ...numbers(51, 130)]);
     expect(await at.nextRun().deleteSupersededCaches(PREFIX, 2)).toBe(20);
     expect(at.github.requests).toHaveLength(42);
@@ -151,7 +151,7 @@ describe('never an error', () => {
     at.github.faults.inject({ match: { method, path: /caches/ }, times: 9, effect: { kind: 'hang' } });
     const startedAt = performance.now();
     expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(0);
-    // Less than what it may take at most when no limit is given, 10 s; and nothing is asked twice.
+    // This is less than the default limit of 10 s, and no request is repeated.
     expect(performance.now() - startedAt).toBeLessThan(9_000);
     expect(at.sent()).toEqual([...new Set(at.sent())]);
   });
@@ -184,7 +184,10 @@ test('what the state store saved with the real cache library: older entries go, 
   expect(await cache.store().restore('queue')).toMatchObject({ kind: 'found', sequence: 3 });
 }, 60_000);
 
-/** Caches of the lane `queue`, each a second newer than the one before unless it says otherwise; `key` without the prefix. */
+/**
+ * Opens a forge with caches of the lane `queue`, each a second newer than the previous one by default; `key` is without
+ * the prefix.
+ */
 async function openWith(
   caches: readonly Partial<StoredCache>[],
   options: Parameters<typeof openForge>[0] = {},

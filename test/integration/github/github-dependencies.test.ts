@@ -105,7 +105,7 @@ describe('states', () => {
   );
 });
 
-/** A forge whose repository has `count` issues labelled ralph. */
+/** Opens a forge whose repository has `count` issues labelled ralph. */
 async function openIssues(count: number): Promise<ForgeFixture> {
   const at = await openForge();
   for (let number = 1; number <= count; number += 1)

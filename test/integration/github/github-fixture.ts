@@ -20,18 +20,21 @@ const githubToken: TokenIdentity = {
 export interface ForgeFixture extends AsyncDisposable {
   readonly github: GitHub;
   readonly forge: ForgeAdapter;
-  /** A forge that remembers nothing of the first one. */
+  /** Creates a forge without the memory of the first one. */
   nextRun(): ForgeAdapter;
   /** Tips of the remote's branches; a test may change them. */
   readonly branches: Record<string, string>;
   /** Lines of the job log. */
   readonly logged: string[];
   readonly debugLines: string[];
-  /** Method and path of every request, without the repository's own path. */
+  /** Returns method and path of every request, without the repository's own path. */
   sent(): readonly string[];
 }
 
-/** A forge on a stand-in for octo/demo with the branches main and ralph/queue. At the end, GitHub's description must not have been broken by either side. */
+/**
+ * Opens a forge on a stand-in for octo/demo with the branches main and ralph/queue. Disposing of it fails if either
+ * side violated GitHub's description.
+ */
 export async function openForge(
   options: {
     readonly permissions?: TokenIdentity['permissions'];
@@ -99,7 +102,7 @@ export async function openForge(
   };
 }
 
-/** The UserError that `promise` ends with; fails when it ends with anything else. */
+/** Returns the UserError with which `promise` rejects; fails on any other end. */
 export async function refusedWith(promise: Promise<unknown>): Promise<UserError> {
   const error: unknown = await promise.then(
     () => 'no error',

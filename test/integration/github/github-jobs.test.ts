@@ -20,7 +20,7 @@ test.each<[string, readonly string[], string, number | null]>([
 ])('the job is %s, and the step the one that runs', async (_case, runners, runnerName, expected) => {
   await using at = await openForge({ permissions: reading });
   jobsOf(at.github.state, ...runners);
-  // Another attempt, and a job that is over, are not this one.
+  // Another attempt and a completed job must not match.
   startJob(at.github.state, { runId: 42, runAttempt: 1, runnerName }, now);
   startJob(at.github.state, { runId: 42, runAttempt: 2, runnerName }, now).completedAt = now;
   const job = expected === null ? undefined : at.github.state.jobs[expected];

@@ -9,7 +9,7 @@ import { now, openForge } from './github-fixture.ts';
 const HOUR = 3_600_000;
 const MARKER = '<!-- ralph-action:notification configuration:every-run -->';
 
-/** A run with an input that nobody can use; the thread has what another run wrote `ago` ms before, of another input. */
+/** Runs with an invalid input; the thread has another run's message about another input, `ago` ms old. */
 async function runAgain(ago: number, input: string) {
   const at = await openForge();
   addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);

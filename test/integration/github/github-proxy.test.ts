@@ -9,7 +9,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** A proxy on loopback that leads every address to `target`; `asked` are the addresses. */
+/** Starts a proxy on loopback that leads every address to `target`; `asked` are the addresses. */
 async function startProxy(target: string): Promise<AsyncDisposable & { url: string; asked: readonly string[] }> {
   const asked: string[] = [];
   const server = createServer().on('connect', (request, socket) => {

@@ -312,7 +312,7 @@ describe('a failure of GitHub or of the network', () => {
   ];
 
   test.each(failures)('%s is tried again, and goes unnoticed when that works', async (_what, effect) => {
-    // The second attempt has to be answered in time, however busy the machine is.
+    // The second attempt must be answered in time even on a busy machine.
     await using at = await openForge(effect.kind === 'hang' ? { requestMs: 2_000 } : {});
     at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect });
     expect(await at.forge.defaultBranch()).toBe('main');
@@ -399,7 +399,7 @@ describe('an outage', () => {
     const startedAt = performance.now();
     await Promise.all(Array.from({ length: 8 }, () => refusedWith(at.forge.defaultBranch())));
     expect(at.forge.requests().sent).toBe(24);
-    // One of them waits for two seconds; the rest is for a machine that has other work.
+    // One request waits for two seconds; the rest is a margin for a busy machine.
     expect(performance.now() - startedAt).toBeLessThan(8 * 2000 * 0.6);
   });
 });

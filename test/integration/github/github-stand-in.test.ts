@@ -350,7 +350,10 @@ type Send = (
   remaining: string | null;
 }>;
 
-/** A stand-in with one issue labelled ralph, and plain requests to it; `ask` selects of the repository by GraphQL. */
+/**
+ * Opens a stand-in with one issue labelled ralph, and plain requests to it; `ask` queries fields of the repository by
+ * GraphQL.
+ */
 async function openTask(): Promise<
   ForgeFixture & { readonly send: Send; readonly ask: (selection: string) => Promise<unknown> }
 > {

@@ -13,11 +13,11 @@ interface Ended {
 export interface HomeRun {
   readonly ended: Promise<Ended>;
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Settles when the output has this. */
+  /** Settles when the output contains this text. */
   readonly says: (text: string) => Promise<void>;
 }
 
-/** A person's checkout with two tasks, in a folder of its own that goes away. */
+/** Creates a person's checkout with two tasks, in a temporary folder. */
 export async function personsCheckout(parent = tmpdir()) {
   const folder = await realpath(await mkdtemp(join(parent, 'ralph-home-')));
   const checkout = join(folder, 'shop');

@@ -11,7 +11,7 @@ import { lookAtCheckout } from '../../../src/git/home/person-checkout.ts';
 import { ignoredFiles, uncommittedWords } from '../../../src/wiring/home/uncommitted.ts';
 import { personsCheckout } from './home-fixture.ts';
 
-/** A checkout that ignores these files, and its clone. */
+/** Creates a checkout that ignores these files, and its clone. */
 async function scene(ignored: readonly string[]) {
   const person = await personsCheckout();
   const { checkout, folder, git } = person;
@@ -149,7 +149,7 @@ test('the run starts from the branch alone: no other ref, setting or remote come
   await at.lay('.ralph/fix_plan.md', 'not committed');
   const objects = (): string =>
     execFileSync('find', [join(at.checkout, '.git'), '-printf', '%p %y %s %m\n']).toString();
-  // Git touches the time of an object that it would write again, so that nobody prunes it.
+  // Git updates the time of an object that it would write again, so that it is not pruned.
   const before = objects();
   await at.cloned();
   const run = (...args: readonly string[]): string =>

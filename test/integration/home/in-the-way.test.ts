@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 type Scene = Awaited<ReturnType<typeof personsCheckout>>;
 
-/** A folder outside of the checkout, with a file in it. */
+/** Creates a folder outside of the checkout, with a file in it. */
 async function outside({ folder }: Scene, name: string): Promise<string> {
   const path = join(folder, 'outside');
   await mkdir(path);
@@ -29,7 +29,7 @@ describe('what is in the place of the journal is left alone: one warning, and th
     readonly prepare: (scene: Scene) => Promise<unknown>;
     readonly says: string;
   }
-  // The others are variants of the same.
+  // The other rows are variants.
   test.each<Row>(
     rows<Row>(2, [
       {
@@ -118,7 +118,7 @@ describe('state is never kept through a link: the run is refused before anything
       says: /shop\/\.ralph\/state is not a folder; put a folder in its place\./,
     },
   ];
-  // The others are variants of the same.
+  // The other rows are variants.
   test.each(rows(2, links))('$what', async ({ prepare, says }) => {
     await using scene = await personsCheckout();
     await prepare(scene);
@@ -212,7 +212,7 @@ test('Ctrl-C while files are copied ends the run without a call', async () => {
 });
 
 test.skipIf(noOwnMachine !== null)('at namespace the checkout itself is not there, wherever it is', async () => {
-  // A folder that every user of the machine may read, and that is not one for temporary files.
+  // A folder that every user of the machine may read, outside the folders for temporary files.
   const parent = join(root, '.cache');
   await mkdir(parent, { recursive: true });
   await using scene = await personsCheckout(parent);

@@ -38,11 +38,11 @@ function git(...args: readonly string[]): string {
 interface Running {
   readonly ended: Promise<{ readonly code: number | null; readonly out: string }>;
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Settles when the output has this. */
+  /** Settles when the output contains this text. */
   readonly says: (text: string | RegExp) => Promise<void>;
 }
 
-/** The command line from source, with the scripted agent and this environment alone. */
+/** Runs the command line from source, with the scripted agent and only this environment. */
 function start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Running {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -202,7 +202,7 @@ describe('ralph run', () => {
     expect(git('show', 'ralph/queue:.ralph/fix_plan.md')).toContain('- [ ] Add a cart');
   });
 
-  // Held by loop/others/lists.
+  // Also tested by loop/others/lists.
   deepTest('an entry that another Ralph left as failed is tried again', async () => {
     const entry = { id: 'US-7', title: 'Add a shelf', status: 'failed', priority: 1 };
     await writeFile(join(checkout, '.ralph/prd.json'), JSON.stringify({ tasks: [entry] }));
@@ -339,7 +339,7 @@ describe('ralph run', () => {
     });
 
     test('its status and logs are there, its state is at the top, and the monitor finds it from both', async () => {
-      // What a run for the whole repository left before.
+      // An earlier run for the whole repository leaves its state.
       await start(['--once']).ended;
       const { code, out } = await start(['--once', '--input', `working-directory=${shop}`]).ended;
       expect(code, out).toBe(0);

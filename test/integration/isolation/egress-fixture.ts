@@ -11,16 +11,16 @@ import { text } from 'node:stream/consumers';
 import { allowedHosts, parseAllowedHosts } from '../../../src/core/isolation/hosts.ts';
 import { createEgress } from '../../../src/isolation/egress.ts';
 
-/** A public address, which the network of these tests takes to a server on loopback. */
+/** A public address, which these tests' network routes to a server on loopback. */
 export const PUBLIC = '203.0.113.7';
 export const OTHER_PUBLIC = '203.0.113.8';
 
 interface Scenery {
   readonly allowed?: readonly string[];
   readonly never?: readonly string[];
-  /** Addresses of names. A name that is missing does not exist. */
+  /** Addresses by name. A missing name does not exist. */
   readonly names?: Readonly<Record<string, readonly string[] | Promise<readonly string[]>>>;
-  /** `address:port` → port on loopback; `null` never answers. What is missing refuses connections. */
+  /** Ports on loopback by `address:port`; `null` never answers. A missing entry refuses connections. */
   readonly servers?: Readonly<Record<string, number | null>>;
   readonly own?: readonly string[];
   readonly upstream?: (url: URL) => URL | null;
@@ -29,7 +29,7 @@ interface Scenery {
   readonly openingMs?: number;
 }
 
-/** The proxy on loopback, in a network that the test makes up. */
+/** Creates the proxy on loopback, in a simulated network. */
 export async function createScene(scenery: Scenery) {
   const { names = {}, servers = {}, own = [], allowed = [], never = [], upstream = () => null, ...times } = scenery;
   const asked: string[] = [];
@@ -67,9 +67,9 @@ export async function createScene(scenery: Scenery) {
     port,
     asked,
     dialled,
-    /** Connections that the proxy has made and not closed. */
+    /** Connections that the proxy has opened and not closed. */
     outward,
-    /** Answer to CONNECT, and what then is the tunnel. */
+    /** Returns the answer to CONNECT and the tunnel. */
     tunnel: async (target: string, headers: Readonly<Record<string, string>> = {}) => {
       const request = httpRequest({ port, host: '127.0.0.1', method: 'CONNECT', path: target, headers }).end();
       const [answer, socket, head] = (await once(request, 'connect')) as [IncomingMessage, Socket, Buffer];
@@ -77,7 +77,7 @@ export async function createScene(scenery: Scenery) {
       if (head.length > 0) socket.unshift(head);
       return { status: answer.statusCode, blocked: answer.headers['x-proxy-error'] ?? null, socket };
     },
-    /** All that comes back for these bytes, until the proxy hangs up. */
+    /** Returns everything that the proxy answers to these bytes until it closes the connection. */
     raw: (text: string): Promise<string> => textOf(connect({ port, host: '127.0.0.1' }).setNoDelay(), text),
     [Symbol.asyncDispose]: () => egress.close(),
   };
@@ -92,7 +92,7 @@ export async function textOf(socket: Socket, text: string): Promise<string> {
   return Buffer.concat(chunks).toString('latin1');
 }
 
-/** A server of bytes on loopback, for as long as the test runs. */
+/** Creates a server of bytes on loopback that lives as long as the test. */
 export async function createPeer(serve: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -118,11 +118,11 @@ interface Seen {
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** How many clients a server has now. */
+/** Returns the current number of clients of a server. */
 export const connectionsOf = (server: Server): Promise<number> =>
   new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
 
-/** A web server on loopback, and what it was asked. */
+/** Creates a web server on loopback that records its requests. */
 export async function createSite(
   answer: Answering,
   tls: { readonly key: string; readonly cert: string } | null = null,
@@ -138,7 +138,7 @@ export async function createSite(
     );
   };
   const server = tls === null ? createHttpServer(handle) : createHttpsServer(tls, handle);
-  // For a proxy of the test: what it is asked by CONNECT leads to itself.
+  // As a proxy of the test, the server leads every CONNECT to itself.
   server.on('connect', (request: IncomingMessage, socket) => {
     seen.push({ method: 'CONNECT', url: request.url, headers: request.rawHeaders, body: '' });
     const status = request.url?.startsWith('closed.') ? '403 Forbidden' : '200 OK';
@@ -157,7 +157,7 @@ export async function createSite(
 }
 
 export const greet = (_request: IncomingMessage, response: ServerResponse) => response.end('hello');
-/** A request without the line that ends it. */
+/** Returns a request without its final empty line. */
 export const headersFor = (method: string, url: string, ...more: readonly string[]) =>
   [`${method} ${url} HTTP/1.1`, 'Host: ignored.example', 'Connection: close', ...more]
     .map((line) => `${line}\r\n`)
@@ -166,7 +166,7 @@ export const headersFor = (method: string, url: string, ...more: readonly string
 export const echo = () => createPeer((socket) => socket.pipe(socket));
 export const silent = () => createPeer(() => undefined);
 
-/** Port of a server that listens on loopback from now on. */
+/** Makes a server listen on loopback and returns its port. */
 export async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../eventually.ts';
 import { createPeer, createScene, createSite, greet, PUBLIC } from './egress-fixture.ts';
 
-/** What a program sends first on a connection that it opens with this server name; empty: without one. */
+/** Returns a program's first message on a TLS connection with this server name; an empty name sends none. */
 async function helloTo(servername: string): Promise<Buffer> {
   const sent = Promise.withResolvers<Buffer>();
   const socket = new Duplex({
@@ -30,7 +30,7 @@ function parted(bytes: Buffer, size: number): readonly Buffer[] {
   );
 }
 
-/** The same message in records of at most `bytes` bytes. */
+/** Splits the message into records of at most `bytes` bytes. */
 function inRecords(hello: Buffer, bytes: number): Buffer {
   const records = parted(hello.subarray(5), bytes).map((part) =>
     Buffer.concat([Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part]),
@@ -38,7 +38,7 @@ function inRecords(hello: Buffer, bytes: number): Buffer {
   return Buffer.concat(records);
 }
 
-/** A server of an allowed host that keeps what reaches it, and answers `heard`. */
+/** Creates a server of an allowed host that keeps the received bytes and answers `heard`. */
 async function createTarget(scenery: Partial<Parameters<typeof createScene>[0]> = {}) {
   const heard: Buffer[] = [];
   const peer = await createPeer((socket) => {
@@ -174,7 +174,7 @@ describe('on a connection to an allowed host', () => {
     expect(status).toBe(200);
     socket.end(await said());
     const answer = await text(socket);
-    // An alert of TLS, or nothing.
+    // The answer is a TLS alert, or empty.
     expect(answer).toBe(/ as | without a/.test(counted) ? '\x15\x03\x01\0\x02\x02p' : '');
     await eventually(() => expect(target.scene.outward.size).toBe(0));
     expect(target.heard()).toHaveLength(0);
@@ -217,7 +217,7 @@ describe('on a connection to an allowed host', () => {
       socket.end(await helloTo(name));
       return socket;
     };
-    // It greets, and what else it says is what it was sent.
+    // The server greets and then echoes.
     expect((await text(await say('api.example.com'))).length).toBeGreaterThan(100);
     expect(await text(await say('evil.example'))).toBe('\x15\x03\x01\0\x02\x02p');
     expect(scene.egress.refused()).toEqual({ [`${API} as evil.example`]: 1 });

@@ -63,7 +63,7 @@ describe('what is refused', () => {
     await using scene = await createScene({
       allowed: ['mixed.example'],
       servers: { [`${PUBLIC}:443`]: peer.port },
-      // What a name server that rebinds would answer next.
+      // Returns the next answer of a name server that rebinds.
       names: new Proxy(names, {
         get: (known, host: string) => {
           const answer = known[host];

@@ -17,7 +17,7 @@ import {
 
 describe('a tunnel', () => {
   const toEcho = (port: number) => ({
-    // Where everything is allowed, tunnels to other ports than that of https carry whatever they like.
+    // If everything is allowed, tunnels to other ports than https carry any protocol.
     allowed: ['any'],
     names: { 'api.example.com': [PUBLIC] },
     servers: { [`${PUBLIC}:7000`]: port },

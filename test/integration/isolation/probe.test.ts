@@ -12,7 +12,7 @@ import { LOOK_AT_START, probe, type ProbeRequest, type RunProbed } from '../../.
 import { startOfProcess } from '../../../src/isolation/tries.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 
-/** `nobody`, of whom no test owns anything. */
+/** The user `nobody`, who owns none of the tests' files. */
 const STRANGER = 65534;
 const ALONE = [
   ...['setpriv', `--reuid=${String(STRANGER)}`, `--regid=${String(STRANGER)}`, '--clear-groups', '--no-new-privs'],
@@ -26,7 +26,7 @@ function canStart([file = '', ...args]: readonly string[]): boolean {
 }
 
 beforeAll(async () => {
-  // What starts programs is loaded with the first of them, and here from its sources.
+  // The first program also loads the module that starts programs, here from its sources.
   await collectOutput(
     {
       ...{ file: 'true', args: [], cwd: '/', environment: {}, input: '', timeoutMs: 30_000 },
@@ -38,16 +38,16 @@ beforeAll(async () => {
 
 const noProgram: RunProbed = () => Promise.resolve({ end: { kind: 'not-started' } });
 
-/** A machine on which an action runs: what belongs to the runner, and what is made for the agent. */
+/** Creates a machine on which an action runs: the runner's files, and those made for the agent. */
 async function createMachine() {
-  // Not in the folder for tests, which nobody else may enter.
+  // The folder is outside the tests' folder, which other users cannot enter.
   const folder = await mkdtemp('/tmp/ralph-probe-');
   const at = (...names: readonly string[]): string => join(folder, ...names);
   await chmod(folder, 0o755);
   for (const name of ['work', 'home', 'runner/temp/commands']) await mkdir(at(name), { recursive: true });
   for (const name of ['marker', 'runner/temp/commands/set_env_1']) await writeFile(at(name), '');
   spawnSync('git', ['init', '--quiet', at('work')], { timeout: 30_000 });
-  // A new process group, so that what signals this one does not reach it.
+  // The process has a new group, so that signals to it do not reach this process.
   const action = spawn('sleep', ['600'], { stdio: 'ignore', detached: true });
   await once(action, 'spawn');
   const abstractSocket = `ralph-probe-${String(process.pid)}`;
@@ -73,7 +73,7 @@ async function createMachine() {
     abstractSocket,
     brokerPort: broker,
     proxyPort: null,
-    // Nothing leaves this machine in a test.
+    // Tests make no connections outside this machine.
     outside: { address: '127.0.0.1', port },
     shownSockets: [at('daemon.sock')],
     openAtStart: ' 20',
@@ -217,7 +217,7 @@ test('what hangs is not waited for, and proves nothing', async () => {
   );
 });
 
-/** A port where connections are neither taken nor refused: its queue is full, and its process stands still. */
+/** Creates a port where connections are neither accepted nor refused: its queue is full, and its process is stopped. */
 async function createDeafServer() {
   const server = spawn(
     process.execPath,
@@ -233,7 +233,7 @@ async function createDeafServer() {
   const [line] = (await once(server.stdout, 'data')) as [Buffer];
   const port = Number(line.toString());
   const waiting = Array.from({ length: 8 }, () => connect({ port, host: '127.0.0.1' }).on('error', () => undefined));
-  // The first two are taken by the queue.
+  // The queue accepts the first two.
   await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, 'connect')));
   return {
     port,
@@ -246,11 +246,11 @@ async function createDeafServer() {
 }
 
 describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can try it, with setpriv)', () => {
-  /** The probe's answer, given by a process of that user. */
+  /** Returns the probe's answer from a process of that user. */
   async function answerOf(folder: string, request: ProbeRequest, start = ALONE): Promise<ProbeResults> {
     const [file = '', ...args] = start;
     const [node, program] = [join(folder, 'node'), join(folder, 'probe.mjs')];
-    // Where this Node is need not be open to everybody.
+    // The folder of this Node may be closed to other users.
     await copyFile(process.execPath, node);
     await build({
       stdin: {
@@ -290,7 +290,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
     const owned = [request.workFolder, request.home];
     for (const path of owned) await chown(path, STRANGER, STRANGER);
     spawnSync('chown', ['-R', `${String(STRANGER)}:${String(STRANGER)}`, request.workFolder]);
-    // As the action does with the folder of the job.
+    // The action does the same with the job's folder.
     if (request.runnerTemp !== null) await chmod(request.runnerTemp, 0o700);
     await chmod(join(machine.folder, 'runner'), 0o711);
     return machine;
@@ -300,7 +300,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
     await using room = await createRoom();
     const results = await answerOf(room.folder, room.request);
     expect(judgeProbe('user', 'open', results).failed).toEqual([]);
-    // What only a namespace closes was found.
+    // The probe found the doors that only a namespace closes.
     expect(judgeProbe('namespace', 'limited', results).failed).toEqual(
       expect.arrayContaining([
         "read the action's command line",
@@ -324,7 +324,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
         'send UDP to other machines': 'closed',
         'connect to other local ports': 'closed',
         "connect to the machine's abstract sockets": 'closed',
-        // Nobody brought it there.
+        // The broker was not started.
         'reach the broker': 'closed',
       });
     },
@@ -345,10 +345,10 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
         'use rights of groups',
         'gain rights by set-uid programs',
         'use capabilities',
-        // Whoever may gain rights may not seal itself.
+        // A process that may gain rights cannot seal itself.
         "use the kernel's keys",
         'make sockets that no network namespace holds',
-        // Git itself works there, by the settings that the room's programs get.
+        // Git itself works there, with the settings of the sandbox's programs.
         'write to the work tree',
         'write to its home',
       ]),

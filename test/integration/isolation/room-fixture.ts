@@ -7,23 +7,23 @@ import { openRoom, type OpenedRoom } from '../../../src/isolation/room/open-room
 import type { RoomOptions } from '../../../src/isolation/room/room-of.ts';
 import { runProgram, type ProgramEnd } from '../../../src/processes/run-program.ts';
 
-/** A runner's folders with a room of a run in one of its checkouts. */
+/** A runner's folders, with the agent's sandbox of a run in one of its checkouts. */
 export interface RoomScene extends AsyncDisposable {
   readonly opened: OpenedRoom;
   readonly options: RoomOptions;
-  /** The runner's `_work`, with a checkout, another one, and the job's temporary folder. */
+  /** The runner's `_work`, with two checkouts and the job's temporary folder. */
   readonly work: string;
   readonly checkout: string;
-  /** The tree that was given to the room. */
+  /** The tree that was given to the sandbox. */
   readonly tree: string;
-  /** Runs a script of sh in the tree, as the agent is run. */
+  /** Runs an sh script in the tree, as the agent is run. */
   run(
     script: string,
     given?: { readonly timeoutMs?: number; readonly input?: string },
   ): Promise<{ readonly end: ProgramEnd; readonly output: string }>;
 }
 
-/** Where a runner keeps things, in a folder of its own. */
+/** Creates the folders of a runner in a separate folder. */
 export async function createRunnerFolders(): Promise<RoomOptions & { readonly base: string }> {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'ralph-room-test-')));
   const work = join(base, 'runner', '_work');

@@ -40,7 +40,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  /** With programs of the test's before those of the system. */
+  /** Runs a script with the test's programs first in the PATH. */
   function run(script: string, ...args: readonly string[]): string {
     const path = `PATH=${join(base, 'programs')}:$PATH\n`;
     return machine.run('unshare', '--ipc', 'sh', '-c', path + script, 'ralph', ...args);
@@ -87,7 +87,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
         `the user ${NAME} (userdel ${NAME})`,
         `the group ${NAME} (groupdel ${NAME})`,
       ]);
-      // Who comes next knows of it, and nobody takes the id.
+      // The next run finds the record, and the id is not used again.
       expect(readdirSync(room)).toEqual(['room.json']);
       expect(existsSync(reservation)).toBe(true);
       rmSync(join(base, 'programs'), { recursive: true });

@@ -12,7 +12,7 @@ import { openRoom } from '../../../src/isolation/room/open-room.ts';
 import { noOwnMachine } from '../../own-machine.ts';
 import { createRoomScene, createRunnerFolders, type RoomScene } from './room-fixture.ts';
 
-// A room with a user of its own alone changes the machine's list of users: whole runs show it, on a machine of their own.
+// A sandbox with its own user changes the machine's list of users, so whole runs test it on a separate machine.
 describe.skipIf(noOwnMachine !== null)('a room of namespaces', () => {
   let scene: RoomScene;
   beforeAll(async () => {
@@ -149,7 +149,7 @@ describe.skipIf(noOwnMachine !== null)('a room of namespaces', () => {
 });
 
 describe.skipIf(noOwnMachine !== null)('a service of the job', () => {
-  /** Answers with what it was sent, once the other side has said all. */
+  /** Starts a service that echoes its input once the other side has ended. */
   async function startService(): Promise<{ readonly port: number } & AsyncDisposable> {
     const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
       socket.on('error', () => undefined);

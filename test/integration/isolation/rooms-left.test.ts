@@ -26,7 +26,7 @@ import { noOwnMachine } from '../../own-machine.ts';
 import { createRunnerFolders } from './room-fixture.ts';
 
 const OPEN = JSON.stringify(new URL('../../../src/isolation/room/open-room.ts', import.meta.url).href);
-/** Opens a room, gives it a tree, says so, and stays. */
+/** Opens a sandbox, gives it a tree, reports that, and stays. */
 const MAIN = `
   const { mkdirSync } = await import('node:fs');
   const { join } = await import('node:path');
@@ -52,7 +52,7 @@ afterEach(async () => {
   rmSync(options.base, { recursive: true, force: true });
 });
 
-/** Another run's process on this machine; it ends with the test. */
+/** Starts another run's process on this machine; it ends with the test. */
 function startMain(): Main {
   const main = spawn(process.execPath, ['--input-type=module', '-e', MAIN, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -68,7 +68,7 @@ async function kill(main: Main): Promise<void> {
   await ended;
 }
 
-/** Of a next run in the same places. */
+/** Returns the options of a later run in the same places. */
 function nextRun(): RoomOptions {
   const runFolder = join(options.base, 'runner', '_work', '_temp', 'next-run');
   mkdirSync(runFolder);
@@ -92,7 +92,7 @@ describe.skipIf(noOwnMachine !== null)('a main that is killed', () => {
     await expect.poll(() => isWaiting(options.places.reservations)).toBe(true);
     await kill(main);
     lock.stdin.end();
-    // What root began goes on.
+    // A clean-up that root began is completed.
     const [room = ''] = readdirSync(options.places.rooms).map((name) => join(options.places.rooms, name));
     await expect.poll(() => statSync(room).mode & 0o777).toBe(0o750);
     expect(readdirSync(options.places.reservations)).toHaveLength(1);
@@ -156,7 +156,7 @@ describe.skipIf(noOwnMachine !== null)('a room that could not be removed', () =>
       join(options.places.reservations, name),
     );
     rmSync(reservation);
-    // Another run's.
+    // The reservation belongs to another run.
     symlinkSync(options.base, reservation);
     const remains = await opened.close();
     expect(remains.things).toEqual([expect.stringContaining('ralph-room-')]);
@@ -235,7 +235,7 @@ function recordOf(folder: string, uid: number | null): RoomRecord {
   return { version: 2, uid, folder, userName: '', given: [], opened: [], closed: [], run, isLeaving: false };
 }
 
-/** Whether a process waits for the lock of a folder. */
+/** Tells whether a process waits for the lock of a folder. */
 function isWaiting(folder: string): boolean {
   const { ino } = statSync(folder);
   return readFileSync('/proc/locks', 'utf8')

@@ -17,8 +17,8 @@ import { startOfProcess } from '../../../src/isolation/tries.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 import { trustedProgram } from '../../../src/processes/trusted-programs.ts';
 
-// A runner's process for a user without rights. Asked by lines of JSON on standard input, `{ "do": …, … }`; answers each
-// by one line. Its folder is its only argument.
+// A runner's process for a user without rights. It reads requests as lines of JSON on standard input, `{ "do": …, … }`,
+// and answers each with one line. Its only argument is its folder.
 
 const [, , base = ''] = process.argv;
 const at = (...names: readonly string[]): string => join(base, ...names);
@@ -67,7 +67,7 @@ const works = {
     void run(request);
     return Promise.resolve('started');
   },
-  /** A program that is asked to end by the room as soon as it has made the file `ready`. */
+  /** Runs a program that the sandbox asks to end as soon as it has created the file `ready`. */
   endWhile: async ({
     graceMs,
     ready,
@@ -77,7 +77,7 @@ const works = {
     while (!existsSync(ready)) await sleep(20);
     return { left: await room().end(graceMs), ...(await ran) };
   },
-  /** A program that is cancelled as soon as it has made the file `ready`. */
+  /** Runs a program that is cancelled as soon as it has created the file `ready`. */
   cancel: async ({ ready, ...request }: RunRequest & { readonly ready: string }) => {
     const cancel = new AbortController();
     const ran = run({ ...request, signal: cancel.signal });
@@ -117,7 +117,7 @@ const works = {
   },
   close: async () => opened?.close(),
   remove: () => removeSandboxRoom(at('run')),
-  /** Processes of this user whose command line holds `mark`. */
+  /** Returns this user's processes whose command line contains `mark`. */
   running: ({ mark }: { readonly mark: string }) =>
     readdirSync('/proc').filter(
       (name) => /^\d+$/.test(name) && name !== String(process.pid) && commandLine(name).includes(mark),
@@ -143,7 +143,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 process.exit();
 
-/** The tree that its programs work in. */
+/** Returns the tree in which its programs work. */
 function tree(): string {
   return join(room().folders.trees, 'work', 'shop');
 }
@@ -185,7 +185,7 @@ function room(): OpenedRoom['room'] {
   return opened.room;
 }
 
-/** A PATH with a bubblewrap of the test's. */
+/** Returns a PATH with a bubblewrap of the test's. */
 function withBwrap(script: string): string {
   const folder = at(`programs-${String(process.hrtime.bigint())}`);
   mkdirSync(folder);

@@ -7,7 +7,7 @@ import { openSandboxRoom } from '../../../src/isolation/rootless/open-sandbox-ro
 import { noOwnMachine, startOwnMachine, type OwnMachine } from '../../own-machine.ts';
 
 const UID = 1001;
-/** A user without rights, on a machine of its own where root runs the tests. */
+/** Runs as a user without rights, on a separate machine if root runs the tests. */
 const DROPPED = ['setpriv', `--reuid=${String(UID)}`, `--regid=${String(UID)}`, '--clear-groups', '--no-new-privs'];
 const IS_ROOT = ownUid() === 0;
 const missing = ['bwrap', 'socat', 'curl', 'git'].filter((name) => spawnSync('which', [name]).status !== 0);
@@ -17,7 +17,7 @@ function ownUid(): number | undefined {
   return process.getuid?.();
 }
 
-/** A room that stands, or why there is none. */
+/** A sandbox, or the reason why there is none. */
 interface Opened {
   readonly level?: string;
   readonly why?: string;
@@ -38,7 +38,7 @@ interface Runner extends AsyncDisposable {
 
 let machine: OwnMachine | null = null;
 
-/** A runner's process in a folder of its own; see sandbox-room-process.ts. */
+/** Starts a runner's process in a separate folder; see sandbox-room-process.ts. */
 async function startRunner(base: string): Promise<Runner> {
   const [file = '', ...args] = [
     ...(machine === null ? [] : [...machine.around, ...DROPPED]),
@@ -61,7 +61,7 @@ async function startRunner(base: string): Promise<Runner> {
   };
 }
 
-/** Names are short: sockets are below them. */
+/** Names are short because they are part of socket paths. */
 let count = 0;
 function freshBase(): string {
   count += 1;

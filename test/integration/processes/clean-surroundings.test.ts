@@ -30,12 +30,12 @@ function write(path: string, content = 'before'): void {
   writeFileSync(path, content);
 }
 
-/** A folder of more than a configuration has. */
+/** Creates a folder with more files than a configuration has. */
 function writeTools(folder: string): void {
   for (let i = 0; i < 100; i += 1) write(join(folder, `tool-${String(i)}`));
 }
 
-/** Remembers what is there, lets `agent` work, and lays it for the clone. */
+/** Records the current files, lets `agent` work, and prepares the surroundings for the clone. */
 async function afterAgent(agent: () => void, environment: Record<string, string> = {}) {
   mkdirSync(home(), { recursive: true });
   mkdirSync(join(root, 'tmp'), { recursive: true });
@@ -67,7 +67,7 @@ describe('the home folder of a clean tree', () => {
     expect(statSync(laidHome).mode & 0o777).toBe(0o700);
     expect(environment).toMatchObject({ PATH: path, RUSTUP_HOME: home('.rustup'), HOME: laidHome });
     expect(environment).not.toHaveProperty('PYENV_ROOT');
-    // As `pyenv rehash` does, which finds its folder by HOME.
+    // `pyenv rehash` does this; it finds its folder by HOME.
     write(join(laidHome, '.pyenv', 'shims', 'tool-1'), 'rehashed');
     expect(readFileSync(home('.pyenv', 'shims', 'tool-1'), 'utf8')).toBe('before');
   });

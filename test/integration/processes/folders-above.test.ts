@@ -33,7 +33,7 @@ function write(path: string, content = 'before'): void {
   writeFileSync(at(path), content);
 }
 
-/** Everything below `root` but for folders: path → content, or where a link leads. */
+/** Returns everything below `root` except folders: the content by path, or the target of a link. */
 function contents(): Record<string, string> {
   const entries = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
   return Object.fromEntries(
@@ -44,7 +44,7 @@ function contents(): Record<string, string> {
   );
 }
 
-/** Remembers what is above `root/a/run/git/clean`, and lets `agent` work. */
+/** Records the folders above `root/a/run/git/clean`, and lets `agent` work. */
 async function afterAgent(agent: () => void) {
   mkdirSync(at('a', 'run'), { recursive: true });
   for (const folder of ['tmp', 'home']) mkdirSync(at(folder), { recursive: true });

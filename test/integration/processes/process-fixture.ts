@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { parseStat } from '../../../src/processes/process-tree.ts';
 
-/** Ids of the running processes that carry `runTag`. */
+/** Returns the ids of the running processes that carry `runTag`. */
 export function processesWith(runTag: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -9,12 +9,12 @@ export function processesWith(runTag: string): number[] {
     .filter((pid) => isRunning(pid) && read(`/proc/${pid}/environ`).includes(runTag));
 }
 
-/** Zombies do not run. */
+/** Tells whether a process runs; a zombie does not. */
 export function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && parseStat(read(`/proc/${pid}/stat`)) !== null;
 }
 
-/** The command line of a process with a blank behind each word; empty for one that is gone. */
+/** Returns the command line of a process with a space after each word, or an empty string if the process is gone. */
 export function commandOf(pid: number): string {
   return read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
 }

@@ -23,7 +23,7 @@ interface Ran {
   readonly fileOf: (name: string) => string;
 }
 
-/** Runs a command in a real checkout, and looks at it before it is gone. */
+/** Runs a command in a real checkout, and passes it to `look` before it is removed. */
 async function withRun(command: string, given: Given, look: (ran: Ran) => void | Promise<void>): Promise<void> {
   await using machine = await createMachine();
   const [runTag, log] = [randomUUID(), createMemoryLog()];

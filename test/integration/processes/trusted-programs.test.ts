@@ -12,7 +12,7 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-/** A folder of PATH with a program in it; a machine whose temporary folder is not where the tests are. */
+/** Creates a folder of PATH with a program in it, on a machine whose temporary folder is not the tests'. */
 function plant(folder: string, name = 'git'): string {
   mkdirSync(join(root, folder), { recursive: true });
   writeFileSync(join(root, folder, name), '#!/bin/sh\necho planted\n', { mode: 0o755 });

@@ -85,7 +85,7 @@ interface Given {
   readonly now?: () => number;
   readonly bash?: () => string | null;
   readonly folder?: string;
-  /** Of the work tree, before anything runs. */
+  /** Prepares the work tree before anything runs. */
   readonly prepare?: (workFolder: string) => void;
 }
 

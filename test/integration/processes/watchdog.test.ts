@@ -10,7 +10,7 @@ import { isRunning } from './process-fixture.ts';
 let folder = '';
 let program = '';
 
-/** A process that is watched: `obey` ends it on SIGINT. It prints the watchdog's id. */
+/** The watched process ends on SIGINT if `obey` is set. It prints the watchdog's id. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'ralph-watchdog-'));
   program = join(folder, 'watched.mjs');

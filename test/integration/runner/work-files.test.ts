@@ -170,7 +170,7 @@ describe('remove()', () => {
   });
 });
 
-/** Every file below a folder, by path; of a link that it is one. */
+/** Returns every file below a folder by path; links are marked as links. */
 async function contents(folder: string): Promise<Readonly<Record<string, string>>> {
   const entries = await readdir(join(folder, '..'), { recursive: true, withFileTypes: true });
   return Object.fromEntries(

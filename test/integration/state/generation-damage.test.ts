@@ -10,7 +10,7 @@ import { createGenerationFiles, type GenerationFilesOptions } from '../../../src
 const run = promisify(execFile);
 const source = new URL('../../../src/state/generation-files.ts', import.meta.url).href;
 
-/** The cell `queue`, which was written as `one` and then as `two`. */
+/** Creates the cell `queue`, with `one` written first and then `two`. */
 async function fixture() {
   const parent = await mkdtemp(join(tmpdir(), 'ralph-directory-'));
   const folder = join(parent, 'state');
@@ -170,7 +170,7 @@ describe('a disk that does not do what it should', () => {
       import { createGenerationFiles } from ${JSON.stringify(source)};
       const cells = createGenerationFiles({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
       console.log(JSON.stringify(await cells.write('queue', ${JSON.stringify(scene.head)}, 'x'.repeat(200_000))));`;
-      // A limit on the size of files stands for a full disk.
+      // A limit on the file size simulates a full disk.
       const { stdout } = await run('sh', [
         '-c',
         'trap "" XFSZ; ulimit -f 64; exec "$0" --input-type=module -e "$1"',

@@ -14,14 +14,14 @@ import {
 const run = promisify(execFile);
 const source = new URL('../../../src/state/generation-files.ts', import.meta.url).href;
 
-/** A folder that does not exist yet, in one that goes away. */
+/** Returns files in a folder that does not exist yet, inside a temporary one. */
 async function fixture(change: Partial<GenerationFilesOptions> = {}) {
   const parent = await mkdtemp(join(tmpdir(), 'ralph-directory-'));
   const folder = join(parent, '.ralph', 'state');
   const open = (more: Partial<GenerationFilesOptions> = {}): GenerationFiles =>
     createGenerationFiles({ folder, now: Date.now, ...change, ...more });
   const file = (name: string): string => join(folder, name);
-  /** The cells' files, without what is for git. */
+  /** Returns the cells' files without those for git. */
   const files = async (): Promise<readonly string[]> =>
     (await readdir(folder)).filter((name) => name !== '.gitignore').sort();
   return {
@@ -35,7 +35,7 @@ async function fixture(change: Partial<GenerationFilesOptions> = {}) {
   };
 }
 
-/** The names of the files of `queue`, as they are sorted. */
+/** Returns the names of the files of `queue` in sorted order. */
 function generations(from: number, to: number): readonly string[] {
   return Array.from({ length: to - from + 1 }, (_, index) => `queue.${from + index}.json`).sort();
 }
@@ -44,7 +44,7 @@ async function read(cells: NamedTexts, name = 'queue') {
   return cells.read(name);
 }
 
-/** Replaces whatever is there. */
+/** Replaces any existing text. */
 async function replace(cells: NamedTexts, text: string, name = 'queue'): Promise<string> {
   const found = await read(cells, name);
   const written = await cells.write(name, found.kind === 'found' ? found.head : null, text);

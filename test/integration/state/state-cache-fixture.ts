@@ -11,19 +11,25 @@ import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cac
 /** The unmodified cache library in its real child process. */
 export const workerCommand = [process.execPath, join(inject('programs'), 'cache-worker.mjs')] as const;
 
-/** The agent's key, which signs what is saved. */
+/** The agent's key, which signs saved copies. */
 export const KEY = 'sk-ant-of-the-state-tests';
 
-/** Long enough for a start of the worker on a busy machine; what fails at once does not wait for it. */
+/** Long enough for the worker's start on a busy machine; an immediate failure does not use it up. */
 export const PATIENT_MS = 20_000;
 
-/** For failures that the library itself retries for half a minute: enough for its first attempt, with others beside it. */
+/**
+ * Limit for failures that the library itself retries for half a minute: long enough for its first attempt on a busy
+ * machine.
+ */
 export const RETRIED_MS = 10_000;
 
-/** For what hangs; see `toItsLimit`. */
+/** Limit for calls that hang; see `toItsLimit`. */
 export const SHORT_MS = 3_000;
 
-/** Does what takes at most SHORT_MS, which are over as soon as `isThere`: a busy machine would not get that far in them. Not beside other tests: their time would pass as well. */
+/**
+ * Runs a call that takes at most SHORT_MS, and lets that time pass as soon as `isThere`, since a busy machine would not
+ * get that far within it. Not usable beside other tests, because their time would pass as well.
+ */
 export async function toItsLimit<Result>(act: () => Promise<Result>, isThere: () => boolean): Promise<Result> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
@@ -40,7 +46,7 @@ export async function toItsLimit<Result>(act: () => Promise<Result>, isThere: ()
   }
 }
 
-/** Whether the service has been asked for that. */
+/** Tells whether the service got a request for this step. */
 export function isAsked({ requests }: CacheService, step: CacheStep): boolean {
   return requests.some((request) => request.step === step);
 }
@@ -48,7 +54,7 @@ export function isAsked({ requests }: CacheService, step: CacheStep): boolean {
 export interface CacheFixture extends AsyncDisposable {
   readonly service: CacheService;
   readonly folder: string;
-  /** A store on a new machine: its own staging folder and a later clock. */
+  /** Returns the store of a new machine, with its own staging folder and a later clock. */
   store(change?: Partial<CacheStoreOptions>): CopyStore;
   readonly debugLines: string[];
 }
@@ -93,7 +99,7 @@ export function runEnvironment(
   return { PATH: process.env['PATH'], ...service.env, ...change };
 }
 
-/** A copy to save. */
+/** Returns a copy to save. */
 export function copyOf(
   lane: string,
   sequence: number,

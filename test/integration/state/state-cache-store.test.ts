@@ -338,7 +338,7 @@ describe('the worker never outlives its use', () => {
       isConnected = true;
       connected.resolve(socket);
     });
-    // A worker that ignores SIGTERM and whose child holds a connection to us.
+    // The worker ignores SIGTERM, and its child holds a connection to this process.
     const child = `require('net').connect(${String((listener.address() as AddressInfo).port)}, '127.0.0.1')`;
     const worker = `process.on('SIGTERM', () => {}); require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio: 'inherit' })`;
     const store = cache.store({ workerCommand: [process.execPath, '-e', worker], restoreTimeoutMs: SHORT_MS });
@@ -394,7 +394,7 @@ describe('the worker never outlives its use', () => {
         why: expect.stringMatching(/no result within 3 s/) as string,
       });
       expect(cache.service.requests.length).toBe(asked);
-      // Another run has a folder of its own.
+      // Another run has its own folder.
       expect(await ask(cache.store())).not.toHaveProperty('why');
     },
   );

@@ -238,7 +238,7 @@ async function restoreOf(members: readonly Member[]): Promise<unknown> {
   return await cache.store().restore('queue');
 }
 
-/** Replaces the archive by one of the same compression. */
+/** Replaces the archive with one of the same compression. */
 function poison(entry: { content: Buffer } | undefined, members: readonly Member[]): void {
   if (entry === undefined) throw new Error('nothing was saved');
   const isZstd = entry.content.readUInt32LE(0) === 0xfd2fb528;

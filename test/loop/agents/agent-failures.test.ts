@@ -18,7 +18,7 @@ const fails =
     output: { agentError: { kind: 'other', text }, tokens: 0, costUsd: 0.01, ...output },
   });
 
-/** Works where it begins a conversation, and ends like the other one where it continues one. */
+/** Works in a new conversation, and ends like the other behaviour in a resumed one. */
 const onlyFresh =
   (resumed: Behaviour, fresh: Behaviour = finisher): Behaviour =>
   (call) =>
@@ -57,7 +57,7 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
     for (const id of ['issue-1', 'issue-2', 'issue-3', 'issue-4'])
       expect(tasks[id]).toMatchObject({ state: 'done', attempts: 1 });
     expect(circuit).toMatchObject({ kind: 'closed', noProgress: 0, agentFailures: 0 });
-    // Both calls count, and both are paid.
+    // Both calls count, and both are charged.
     expect(run.calls).toBe(7);
     expect(windows.hour?.calls ?? 0).toBeLessThanOrEqual(7);
     expect(run.work?.journal.filter(({ madeAgain }) => madeAgain !== null)).toHaveLength(3);

@@ -21,13 +21,13 @@ function refusing(kind: 'auth' | 'billing' | 'server'): Behaviour {
   return () => ({ exitCode: 1, output: { agentError: { kind, text: `${kind} problem` } } });
 }
 
-/** The script of the agent behind the first. */
+/** Returns the script of the second agent. */
 function second({ others: [other] }: Project): AgentScript {
   if (other === undefined) throw new Error('there is no second agent');
   return other[1];
 }
 
-/** Who made each iteration. */
+/** Returns the agent of each iteration. */
 function turns({ work }: Run): readonly (string | null)[] {
   return work?.journal.map(({ agent }) => agent) ?? [];
 }
@@ -88,7 +88,7 @@ describe('where no agent can be asked', () => {
       park: { reason: 'usage_limit', resumeAt: noon + 2 * HOUR },
       tasks: { 'issue-1': { attempts: 0 } },
     });
-    // Until then no run calls anybody; from then on it is the turn of the one that is back.
+    // Until then no run calls an agent; afterwards the agent that is available again has its turn.
     project.clock.advance(HOUR);
     expect(await runOnce(project)).toMatchObject({ end: 'parked (usage_limit)', calls: 0 });
     project.clock.advance(HOUR);
@@ -193,7 +193,7 @@ describe('each agent has its own conversation', () => {
       session: { id: 'codex-session-1' },
       resting: { claude: { id: 'session-1' } },
     });
-    // Another machine, on which Claude Code is not even loaded.
+    // The next run is on another machine, where Claude Code is not even loaded.
     await runOnce(project);
     expect(codex.calls.map(({ resume }) => resume)).toEqual([null, ...Array<string>(3).fill('codex-session-1')]);
     expect(project.script.calls).toHaveLength(2);
@@ -224,7 +224,7 @@ describe('each agent has its own conversation', () => {
     expect(prompts[0]).toContain('Another agent (claude) worked on this task before you');
     expect(prompts[0]).toContain('Laid the table');
     expect(prompts[0]).toMatch(/Iteration 1 \(issue-1\): changed src\//);
-    // Its own iteration it remembers.
+    // The agent remembers its own iteration.
     expect(prompts[1]).not.toContain('Another agent');
     expect(project.script.calls.every(({ prompt }) => !prompt.includes('Another agent'))).toBe(true);
   });

@@ -19,7 +19,7 @@ describe('a review', () => {
     expect(project.forge.resolved).toEqual([]);
     expect(bodyOf(project)).toMatch(/1 of 1 task/);
     expect(bodyOf(project)).toMatch(/Review and checks/);
-    // Answered is answered, whether or not anybody resolves it.
+    // An answered thread needs no further answer, even if nobody resolves it.
     const quiet = await next(project);
     expect(quiet).toMatchObject({ calls: 0 });
     expect(project.forge.replies).toHaveLength(2);

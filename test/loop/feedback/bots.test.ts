@@ -10,14 +10,14 @@ const bot = { login: 'critic[bot]', id: 77, kind: 'bot' as const };
 const WORKED = 'complete (plan_complete), 1 calls';
 const REST = 'blocked (needs_human), 0 calls';
 
-/** A pull request of a queue that listens to a review bot. */
+/** Creates a project whose queue accepts feedback of a review bot and has a pull request. */
 async function withBot(inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
   const project = await reviewed(worker, { 'allowed-bots': 'critic[bot]', ...inputs });
   project.forge.accounts.set('critic[bot]', bot);
   return project;
 }
 
-/** The bot, or somebody, opens threads beside those that are there. */
+/** Adds threads by the bot or another account to the existing ones. */
 function opens({ forge }: Project, ids: readonly number[], by: typeof bot | ReturnType<typeof person> = bot): void {
   const said = forge.saidOf.get(BRANCH);
   const more: readonly ThreadNow[] = ids.map((id) => thread([comment(id, `Rename ${String(id)}.`, { by })]));

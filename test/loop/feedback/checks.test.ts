@@ -96,7 +96,7 @@ describe('checks', () => {
       ...open,
       call: (name, call) => {
         if (name === 'agent.call') isGate = false;
-        // Behind the call the run looks whether a person deleted its branch meanwhile.
+        // After the call the run checks whether a person has deleted its branch meanwhile.
         if (name === 'remote.branches' && isGate) lists += 1;
         return call();
       },
@@ -126,7 +126,7 @@ describe('checks', () => {
     expect(run).toMatchObject({ end: 'limit (checks)', calls: 3 });
     expect(bodyOf(project)).toContain('1 failed check is open');
     expect(bodyOf(project)).toMatch(/Check "c" fails.*not worked on yet/);
-    // The cause of all four was one, or it was not.
+    // All four failures might have had one cause; here the fourth remains.
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: head.slice(3), base } });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(project.script.calls.at(-1)?.prompt).toContain('Check "c" fails');
@@ -218,7 +218,7 @@ describe('checks', () => {
     const notified = [...project.forge.notifications.values()].flatMap((of) => [...of.values()]);
     const [notice, ...more] = notified.filter((text) => text.includes('max-feedback-rounds'));
     expect(more).toEqual([]);
-    // What was tried in all three of them.
+    // The notification lists the attempts of all three rounds.
     expect(notice?.match(/done in /g)).toHaveLength(3);
     expect(project.script.calls.at(-1)?.prompt).toMatch(/BEGIN TASK[^]*Answered before[^]*Did check-[^]*END TASK/);
   });

@@ -5,7 +5,7 @@ import type { Project } from '../stage/project.ts';
 import { BRANCH, bodyOf, next, reviewed, worker } from './reviewing.ts';
 import { comment, review, thread } from './said.ts';
 
-/** The base branch changes so many files that the branch has, too. */
+/** Changes this many files in the base branch that the branch has changed as well. */
 function conflicting(project: Project, many: number): void {
   const { branches, commits } = project.origin;
   const files = Object.fromEntries(Array.from({ length: many }, (_, at) => [`src/file-${String(at)}.ts`, 'x']));
@@ -22,7 +22,7 @@ function conflicting(project: Project, many: number): void {
   project.forge.saidOf.set(BRANCH, { mergeable: 'conflicting' });
 }
 
-/** Resolves one file a turn, and claims to be done with the last. */
+/** Resolves one file per turn, and claims completion with the last. */
 const oneByOne: Behaviour = (call) => {
   if (call.task !== 'conflict-base') return worker(call);
   const marked = Object.keys(call.files).filter((path) => (call.files[path] ?? '').includes('<<<<<<<'));
@@ -56,7 +56,7 @@ describe('a base branch that conflicts', () => {
     const inHaste: Behaviour = (call) => {
       const paths = Object.keys(call.files).filter((path) => (call.files[path] ?? '').includes('<<<<<<<'));
       marked.push(paths.length);
-      // One file, then another, then all that is left.
+      // The behaviour resolves one file, then another, then all remaining ones.
       const resolved = marked.length < 3 ? paths.slice(0, 1) : paths;
       const signal = marked.length < 3 ? {} : ({ status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } as const);
       return { writes: Object.fromEntries(resolved.map((path) => [path, 'both'])), output: { signal } };
@@ -102,7 +102,7 @@ describe('a base branch that conflicts', () => {
       if (task !== 'conflict-base') return {};
       turns += 1;
       const [path = ''] = Object.keys(files).filter((name) => (files[name] ?? '').includes('<<<<<<<'));
-      // The first turn claims to be done and leaves the markers.
+      // The first turn claims completion and leaves the markers.
       return {
         ...(turns === 1 ? {} : { writes: { [path]: 'both' } }),
         output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'Both stay.' } },

@@ -24,13 +24,16 @@ const ARMED = { ...APPROVED, autoMerge: true } as const;
 const asked = { reviews: [review()], threads: [thread([comment(11, 'Rename it.')])] };
 const refusal = new UserError('configuration', 'GitHub did not let us make pull request #101 a draft again.');
 
-/** Does something, and is not done. */
+/** Makes some progress and does not finish. */
 const half: Behaviour = ({ task }) => ({
   writes: { [`src/${task}.ts`]: `half ${String(Math.random())}` },
   output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
 });
 
-/** A queue whose task is done, its pull request ready and decided so, and a new issue labelled since. */
+/**
+ * Creates a queue whose task is done and whose ready pull request has this decision; a new issue was labelled
+ * afterwards.
+ */
 async function decided(
   said: Parameters<Project['forge']['saidOf']['set']>[1],
   agent: Behaviour = worker,
@@ -49,12 +52,12 @@ function pullOf({ forge }: Project) {
   return forge.pulls[0];
 }
 
-/** What was written on GitHub since. */
+/** Returns the writes to GitHub since then. */
 function writesSince({ forge }: Project, before: number): readonly string[] {
   return forge.writes.slice(before);
 }
 
-/** A tap that notes each push which reaches a head that is held. */
+/** Returns a tap that records each push that reaches a held head. */
 function watched(project: Project): Tap & { readonly reached: readonly string[] } {
   const reached: string[] = [];
   return {
@@ -172,7 +175,7 @@ describe('what is asked of a head that is held', () => {
     forge.saidOf.set(BRANCH, { ...ARMED, reviews: asked.reviews, threads: [thread([comment(13, 'And that.')])] });
     expect(await next(project)).toMatchObject({ calls: 1 });
     expect(notices(project).filter((text) => text.includes('Auto-merge of pull request'))).toHaveLength(1);
-    // The first of the two is settled, and the second arming makes a comment of its own.
+    // The first of the two is settled, and the second arming creates a separate comment.
     expect(forge.writes).toContain('settled in part on #101');
   });
 

@@ -21,7 +21,7 @@ const HOUR = 3_600_000;
 const BRANCH = 'ralph/issue-1';
 const submitted = reviewedOn(BRANCH);
 
-/** An issue that is done, with a pull request of its own in which something was asked. */
+/** Creates a finished issue whose own pull request has a request for changes. */
 async function asked(inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
   const project = createProject({ agent: [worker], inputs });
   expect((await runOnce(project, { event: labeled(1) })).end).toBe('complete (plan_complete)');
@@ -71,7 +71,7 @@ describe("a review of an issue's own pull request", () => {
     project.clock.advance(HOUR);
     expect(await runOnce(project, { event: submitted, tap })).toMatchObject({ calls: 1 });
     expect(second).toBe('refused (another_run)');
-    // Whether the person may write, and the issue: what is said it leaves to the run that can answer it.
+    // The requests read the person's permission and the issue; the feedback is left to the run that can answer it.
     expect(requests).toBe(2);
     expect(repliesOf(project)).toEqual([11]);
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });

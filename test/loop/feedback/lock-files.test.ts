@@ -11,7 +11,7 @@ const LOCK = 'web/package-lock.json';
 const NAMED = 'Install with `npm ci`.';
 const exits = (code: number): CommandRun => ({ end: { kind: 'exited', code }, tail: '' });
 
-/** Files that both sides change, beside a file that names tools. */
+/** Creates conflicts in these files, and a file with instructions that name tools. */
 function conflicting(project: Project, paths: readonly string[], instructions = NAMED, more: Files = {}): void {
   const { branches, commits } = project.origin;
   const write = (branch: string, text: string): void => {
@@ -29,7 +29,7 @@ function headTree({ origin }: Project): Readonly<Record<string, string>> {
   return origin.commits.get(origin.branches.get(BRANCH) ?? '')?.tree ?? {};
 }
 
-/** A tool that makes the lock file; what it was called with. */
+/** Adds a tool that creates the lock file; returns the arguments of its calls. */
 function tooled(project: Project, makes: Readonly<Record<string, string>> = { [LOCK]: 'made' }): readonly string[] {
   const calls: string[] = [];
   project.command = ({ command, folder }, { checkout }) => {
@@ -40,14 +40,14 @@ function tooled(project: Project, makes: Readonly<Record<string, string>> = { [L
   return calls;
 }
 
-/** Of the newest call. */
+/** Returns the prompt of the newest call. */
 function promptOf({ script }: Project): string {
   return script.calls.at(-1)?.prompt ?? '';
 }
 
 const NPM = 'web: npm install --package-lock-only --ignore-scripts --no-audit --no-fund';
 
-/** Resolves what is marked, and says so. */
+/** Resolves the marked files and reports that. */
 const resolver: Behaviour = (call) => {
   const marked = Object.keys(call.files).filter((path) => (call.files[path] ?? '').includes('<<<<<<<'));
   return {
@@ -293,7 +293,7 @@ test('a merge that is committed and does not pass is mended by the agent, and no
   conflicting(project, ['src/a.ts']);
   const verdicts = [red, green, green];
   project.verifier = { verify: (call) => (verdicts.length > 1 ? (verdicts.shift() ?? green) : green).verify(call) };
-  // The base is known to pass.
+  // The verification of the base is known to pass.
   verdicts.unshift(green);
   project.script.behaviours = [resolver, (call) => ({ ...resolver(call), writes: { 'src/a.ts': 'mended' } })];
   expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });

@@ -24,7 +24,7 @@ describe('a suggestion that does not pass', () => {
       expect(bodyOf(project)).not.toMatch(/pplied as suggested/);
       expect(notices(project).filter((text) => text.includes('max-feedback-rounds'))).toEqual([]);
     }
-    // The queue's own task was done before and is not worked on for it.
+    // The queue's own task was done before, and gets no attempt for this.
     expect(savedState(project, 'queue').tasks['issue-1']?.attempts).toBe(1);
     project.verifier = green;
     expect((await next(project)).end).toBe('complete (plan_complete)');

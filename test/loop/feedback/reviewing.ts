@@ -5,10 +5,10 @@ import type { Project } from '../stage/project.ts';
 
 export const HOUR = 3_600_000;
 
-/** The branch of the pull request that is reviewed. */
+/** The branch of the reviewed pull request. */
 export const BRANCH = 'ralph/queue';
 
-/** Answers what is asked with a change, a task of the queue as ever. */
+/** Answers feedback with a change, and works on a task of the queue as usual. */
 export const worker: Behaviour = (call) => ({
   ...finisher(call),
   output: {
@@ -22,7 +22,7 @@ export const worker: Behaviour = (call) => ({
   },
 });
 
-/** Changes nothing, and says why. */
+/** Changes nothing and gives the reason. */
 export const explainer: Behaviour = ({ task }) =>
   /^(thread|check)-/.test(task)
     ? {
@@ -32,37 +32,37 @@ export const explainer: Behaviour = ({ task }) =>
       }
     : {};
 
-/** A queue whose one task is done, with its pull request open. */
+/** Creates a queue whose only task is done, with its pull request open. */
 export async function reviewed(agent: Behaviour, inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
   const project = createProject({ agent: [(call) => (call.task === 'issue-1' ? worker : agent)(call)], inputs });
   expect((await runOnce(project)).end).toBe('complete (plan_complete)');
   return project;
 }
 
-/** A run an hour later. */
+/** Plays a run an hour later. */
 export async function next(project: Project, event: Event = schedule): Promise<Run> {
   project.clock.advance(HOUR);
   return runOnce(project, { event });
 }
 
-/** What the queue's state remembers of one thing that was asked. */
+/** Returns the record of one feedback item in the queue's state. */
 export function remembered(project: Project, id: string) {
   return savedState(project, 'queue').feedback.items[id];
 }
 
-/** What people were notified of, but for what is settled. */
+/** Returns the notifications that are not settled. */
 export function notices({ forge }: Project): readonly string[] {
   return [...forge.notifications.values()]
     .flatMap((of) => [...of.values()])
     .filter((text) => !text.includes('**Settled:**'));
 }
 
-/** The pull request's text. */
+/** Returns the text of the pull request. */
 export function bodyOf({ forge }: Project): string {
   return forge.pulls.at(-1)?.body ?? '';
 }
 
-/** The event of a review of the first pull request. */
+/** Returns the event of a review of the first pull request. */
 export function reviewedOn(branch: string, login = 'ann'): Event {
   const repo = { full_name: 'acme/shop' };
   return {

@@ -1,13 +1,13 @@
 import type { CheckNow, ReviewNow, ThreadComment, ThreadNow } from '../../../src/core/feedback/pull-request-now.ts';
 
-/** An account of GitHub; the same login is the same person. */
+/** An account of GitHub; an equal login means the same person. */
 export const person = (login: string) => ({
   login,
   id: login.length * 1000 + login.charCodeAt(0),
   kind: 'user' as const,
 });
 
-/** A comment of a review that asks for changes. */
+/** A comment of a review that requests changes. */
 export const comment = (id: number, text: string, change: Partial<ThreadComment> = {}): ThreadComment => ({
   id,
   review: 500,
@@ -18,7 +18,7 @@ export const comment = (id: number, text: string, change: Partial<ThreadComment>
   ...change,
 });
 
-/** A thread at the first line of what issue 1 made. */
+/** A thread at the first line of issue 1's file. */
 export const thread = (comments: readonly ThreadComment[], change: Partial<ThreadNow> = {}): ThreadNow => ({
   id: `T_${String(comments[0]?.id)}`,
   isOutdated: false,
@@ -32,7 +32,7 @@ export const thread = (comments: readonly ThreadComment[], change: Partial<Threa
   ...change,
 });
 
-/** A review without words of its own. */
+/** A review without its own text. */
 export const review = (change: Partial<ReviewNow> = {}): ReviewNow => ({
   id: 500,
   url: 'https://github.test/acme/shop/pull/1#pullrequestreview-500',
@@ -43,7 +43,7 @@ export const review = (change: Partial<ReviewNow> = {}): ReviewNow => ({
   ...change,
 });
 
-/** A check of another workflow that failed. */
+/** A failed check of another workflow. */
 export const failing = (change: Partial<CheckNow> = {}): CheckNow => ({
   of: 'check-run',
   id: 31,

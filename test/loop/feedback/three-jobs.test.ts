@@ -9,12 +9,12 @@ import { comment, review, thread } from './said.ts';
 const green = { verify: () => Promise.resolve({ kind: 'passed' as const, durationMs: 1 }) };
 const suggestion = comment(11, '```suggestion\nshort 1\n```');
 
-/** Says that it is done, and changes nothing. */
+/** Claims completion and changes nothing. */
 const confirms: Behaviour = () => ({
   output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'It is done.' } },
 });
 
-/** Changes something, and is not done. */
+/** Makes a change and does not finish. */
 const begins: Behaviour = ({ task }) => ({
   writes: { [`src/${task}.ts`]: 'half' },
   output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },

@@ -10,13 +10,13 @@ import { failing } from './said.ts';
 const away = { kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isForNow: true } as const;
 const refused = { kind: 'unreadable', why: 'The token may not read them. Add `checks: read`.' } as const;
 
-/** CI says that the newest commit of the pull request fails. */
+/** Returns CI's event about a failure of the pull request's newest commit. */
 function failedOn({ origin }: Project): Event {
   const payload = { state: 'failure', sha: origin.branches.get(BRANCH) ?? '', branches: [{ name: BRANCH }] };
   return { name: 'status', payload };
 }
 
-/** A queue whose pull request is a draft with open work, beside a second task. */
+/** Creates a queue with a second task whose pull request is a draft with open work. */
 async function goingOn(): Promise<Project> {
   const project = createProject({ agent: [worker] });
   await next(project);

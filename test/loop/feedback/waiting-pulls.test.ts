@@ -22,7 +22,7 @@ import { failing } from './said.ts';
 const FIRST = 'ralph/issue-1';
 const SECOND = 'ralph/issue-2';
 
-/** Resolves what conflicts, and does every other task. */
+/** Resolves conflicts, and does every other task. */
 const resolver: Behaviour = (call) => {
   if (call.task !== 'conflict-base') return worker(call);
   const marked = Object.keys(call.files).filter((path) => (call.files[path] ?? '').includes('<<<<<<<'));
@@ -32,10 +32,10 @@ const resolver: Behaviour = (call) => {
   };
 };
 
-/** Gets nowhere. */
+/** Makes no progress. */
 const lost: Behaviour = () => ({ output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } } });
 
-/** Two issues that are done on branches of their own, each with its pull request. */
+/** Creates two issues that are done on their own branches, each with a pull request. */
 async function twoDone(agent: Behaviour = resolver, inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
   const project = createProject({
     issues: [1, 2],
@@ -47,7 +47,7 @@ async function twoDone(agent: Behaviour = resolver, inputs: Readonly<Record<stri
   return project;
 }
 
-/** The base branch gets what conflicts with the second pull request, by the merge of the first. */
+/** Merges the first pull request, which brings a conflict with the second into the base branch. */
 function mergeFirst({ forge, origin }: Project): Event {
   const { branches, commits } = origin;
   const parent = branches.get(FIRST) ?? '';

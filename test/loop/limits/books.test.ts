@@ -22,7 +22,7 @@ const limits = { 'max-cost-usd-per-day': '5', 'max-iterations': '1', verify: 'np
 const broken = new UserError('infrastructure', 'The work tree cannot be put back as it was.');
 const bug = new TypeError('a bug');
 
-/** What fails behind a call, wherever the run is then. */
+/** A fault after a call, at any step of the run. */
 type Fault = (project: Project, machine: Machine) => void;
 const inCheckout =
   (method: Parameters<Machine['checkout']['faults']['set']>[0], error: Error): Fault =>
@@ -30,7 +30,7 @@ const inCheckout =
     checkout.faults.set(method, error);
   };
 
-/** Each step between the end of a call and the end of the run. */
+/** Faults for each step between the end of a call and the end of the run. */
 const faults: readonly (readonly [string, Fault])[] = [
   ['the evidence', inCheckout('snapshot', broken)],
   ['the evidence, as nobody foresaw', inCheckout('snapshot', bug)],
@@ -70,7 +70,7 @@ const faults: readonly (readonly [string, Fault])[] = [
   ],
 ];
 
-/** Runs three times with the fault behind the first call of each run. */
+/** Plays three runs with the fault after the first call of each run. */
 async function playThree(fault: Fault): Promise<{ readonly project: Project; readonly runs: readonly Run[] }> {
   const project = createProject({ issues: [1, 2, 3, 4], agent: [paid(finisher)], inputs: limits });
   const runs: Run[] = [];

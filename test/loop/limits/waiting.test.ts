@@ -27,7 +27,7 @@ describe('on-limit: wait', () => {
       ),
     );
     expect(run.log.filter((line) => /^info: Still waiting: \d+ min left\.$/.test(line)).length).toBeGreaterThan(2);
-    // The journal's decisions come out the same when they are made again, with what the waits brought.
+    // The journal replays to the same decisions, including the results of the waits.
     expect(run.journal.split('\n').filter((line) => line.includes('"kind":"wait"'))).toHaveLength(2);
   });
 
@@ -107,7 +107,7 @@ describe('on-limit: wait at home, where waiting is no time of the run', () => {
     const inputs = { ...waiting, 'max-minutes': '24.5', 'max-iterations': '9' };
     const project = createProject({ agent: [lasting(8)], inputs });
     const run = await runOnce(project, atHome);
-    // Three calls are 24 minutes, and less than one minute is left.
+    // Three calls take 24 minutes, and less than one minute is left.
     expect(run).toMatchObject({ end: 'limit (minutes)', calls: 3 });
     expect(run.work?.journal[2]?.startedAt).toBeGreaterThanOrEqual(noon + HOUR);
     expect(run.work?.notWaited).toBeNull();
@@ -138,7 +138,7 @@ describe('on-limit: wait at home, where waiting is no time of the run', () => {
       ...atHome,
       onSleep: () => void leftMs.push(claimEnds(project) - project.clock.now()),
       onRecord: (work) => {
-        // What the end saves gives the claim back.
+        // The final save of the run releases the claim.
         if (work.outcome.reason === 'killed') leftMs.push(claimEnds(project) - project.clock.now());
       },
     });

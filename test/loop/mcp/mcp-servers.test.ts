@@ -8,7 +8,7 @@ const configOf = (command: string, more: object = {}): string =>
   JSON.stringify({ mcpServers: { docs: { command, ...more } } });
 const server = { kind: 'command', name: 'docs', tools: [], command: 'docs-server', args: [], env: {} };
 
-/** Writes a server of its own into the file, and never finishes. */
+/** Adds its own server to the file, and never finishes. */
 const meddler: Behaviour = ({ turn }) => ({
   writes: { [FILE]: configOf('evil'), 'src/a.ts': `step ${String(turn)}` },
   output: { signal: { status: 'IN_PROGRESS', exitSignal: false } },

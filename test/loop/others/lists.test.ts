@@ -18,7 +18,7 @@ import {
 
 const PRD_PATH = '.ralph/prd.json';
 
-/** Changes files of the base branch; null: away with it. */
+/** Changes files of the base branch; null removes one. */
 function changeBase({ origin }: Project, files: Readonly<Record<string, string | null>>): void {
   const main = origin.branches.get('main') ?? '';
   const tree = { ...origin.commits.get(main)?.tree, ...files };
@@ -54,7 +54,7 @@ const dispatched = (command: string) => ({
 const shown = ({ report }: Run): string => (report === null ? '' : renderSummary(report));
 const byHand = { name: 'workflow_dispatch', payload: { inputs: {}, sender: { login: 'ann', id: 1, type: 'User' } } };
 
-/** People merge the queue's pull request. */
+/** Merges the queue's pull request as people do. */
 function merge({ origin, forge }: Project): void {
   const head = origin.branches.get('ralph/queue') ?? '';
   const main = origin.branches.get('main') ?? '';
@@ -67,7 +67,7 @@ function merge({ origin, forge }: Project): void {
   );
 }
 
-/** Changes code; says nothing of the list. */
+/** Changes code and does not mention the list. */
 const works: Behaviour = ({ turn }) => ({ writes: { [`src/step-${String(turn)}.ts`]: String(turn) } });
 /** Changes code, and marks one entry as done. */
 const finishes =
@@ -201,7 +201,7 @@ describe('an entry that an earlier Ralph failed', () => {
     await runOnce(project);
     expect(statesIn(published(project))).toEqual(['failed', 'todo']);
     merge(project);
-    // The base says now that it failed, and so does what is kept here.
+    // The base now marks the entry as failed, and so does the stored state.
     expect(await runOnce(project, { event: byHand })).toMatchObject({ calls: 1 });
     expect(savedState(project).tasks['prd-T2']?.state).toBe('failed');
     merge(project);
@@ -298,10 +298,10 @@ describe('a circuit that another Ralph left open in the checkout', () => {
       expect(warningsIn(next).join()).not.toContain('Another Ralph');
       expect(project.script.calls[0]?.prompt).toContain('Circuit: closed.');
       expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
-      // Once it is settled, a reset finds nothing more to close.
+      // After that, a reset finds nothing to close.
       expect(shown(await runOnce(project, { event: dispatched('reset circuit') }))).toContain('already closed');
       expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
-      // What is left open later is another one.
+      // A circuit that is left open later counts as another one.
       changeBase(project, left(project.clock.now()));
       expect(await runOnce(project)).toMatchObject(held);
     });

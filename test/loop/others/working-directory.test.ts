@@ -8,7 +8,7 @@ import type { Behaviour } from '../stage/behaviours.ts';
 const PLAN = '.ralph/fix_plan.md';
 const inPackage = (path: string): string => `packages/a/${path}`;
 
-/** A monorepo with a list in its root and one in a package. */
+/** Creates a monorepo with a list in its root and one in a package. */
 function monorepo(files: Readonly<Record<string, string>>, agent: readonly Behaviour[], iterations = '1'): Project {
   const project = createProject({
     issues: [],

@@ -20,7 +20,7 @@ import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { reviewedOn } from '../feedback/reviewing.ts';
 import { comment, review, thread } from '../feedback/said.ts';
 
-/** What a person does who is notified and does what the comment says; null: it is no command. */
+/** The actions of a person who follows the steps in the notification; null if it contains no command. */
 type Obeying = (project: Project, command: string | null) => readonly Event[];
 
 const PULL = 101;
@@ -29,18 +29,18 @@ const comments =
   (_project, command) => [commented(command ?? '', { issue: thread, isPullRequest: thread === PULL })];
 
 const again = (behaviour: Behaviour, times: number): Behaviour[] => Array.from({ length: times }, () => behaviour);
-/** An answer that nothing needs to be done. */
+/** Answers that there is nothing to do. */
 const idle: Behaviour = () => ({
   output: { signal: { status: 'COMPLETE', exitSignal: false, summary: 'It is there.' } },
 });
 
-/** Changes tests alone. */
+/** Changes only tests. */
 const tester: Behaviour = ({ turn }) => ({
   writes: { 'test/cart.test.ts': `test ${String(turn)}` },
   output: { testOnly: true, signal: { status: 'IN_PROGRESS', exitSignal: false, workType: 'TESTING' } },
 });
 
-/** Changes a protected file alone, and says that its task is done. */
+/** Changes only a protected file, and claims that its task is done. */
 const protectedWriter: Behaviour = (call) => ({
   ...finisher(call),
   writes: { '.github/workflows/ci.yml': `on: [${String(call.turn)}]` },
@@ -65,11 +65,11 @@ interface Row {
   readonly agent: readonly Behaviour[];
   readonly inputs?: Readonly<Record<string, string>>;
   readonly label?: true;
-  /** The lane that the person has work; otherwise the one that stopped. */
+  /** The lane on which the person starts work; defaults to the one that stopped. */
   readonly worksOn?: 'issue-1';
   readonly prepare?: (project: Project) => void;
   readonly hasProviderKey?: false;
-  /** First words of the need, as its marker has them. */
+  /** The kind of the need, which its marker begins with. */
   readonly need: string;
   readonly says?: RegExp;
   readonly obey: Obeying;
@@ -282,7 +282,7 @@ const rows: readonly [string, Row][] = [
 
 test('each kind of need has its row', () => {
   const kinds = rows.map(([, { need }]) => need.split(':')[0]);
-  // What a pull request was asked has rounds of its own, and what people had decided of it its own tests (held-head.test.ts).
+  // Other tests cover the rounds of feedback and people's decisions about a pull request (held-head.test.ts).
   expect(notificationKinds.filter((kind) => !kinds.includes(kind))).toEqual(['feedback_rounds', 'auto_merge_off']);
 });
 

@@ -12,7 +12,7 @@ import {
 } from '../stage/river.ts';
 import type { Project } from '../stage/project.ts';
 
-/** The comments of a thread, without what keeps them from pinging. */
+/** Returns the comments of a thread without the characters that prevent mentions. */
 function commentsOf(project: Project, thread = 1): string {
   return [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n').replaceAll('\u200B', '');
 }

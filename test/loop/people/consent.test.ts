@@ -310,7 +310,7 @@ describe('asked for again', () => {
     await runOnce(project);
     act(deeds, project.clock.now());
     expect((await runOnce(project)).calls).toBe(calls);
-    // And only once.
+    // The work is repeated only once.
     expect((await runOnce(project)).calls).toBe(0);
   });
 

@@ -51,7 +51,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     expect(run.work?.tasks.map(({ id }) => id)).toEqual([expect.stringMatching(/^check-/), 'issue-7']);
   });
 
-  // With a person's token, what Ralph writes is an event by a person who may write.
+  // With a person's token, Ralph's own comments are events by a person with write permission.
   test.each([
     ['an answer of ours', { reviews: [{ ...asking, text: '' }] }],
     ['an approval', { reviews: [{ ...asking, state: 'approved' as const }] }],

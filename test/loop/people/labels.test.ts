@@ -13,7 +13,7 @@ const labelWrites = ({ forge }: Project): readonly string[] =>
 const commentsOf = (project: Project, thread = 1): string =>
   [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n').replaceAll('\u200B', '');
 
-/** Puts a label on or takes it off, as a person or a crash might have left it. */
+/** Sets the labels of an issue as a person or a crash might have left them. */
 function relabel(project: Project, number: number, labels: readonly string[]): void {
   const issue = project.forge.issues.get(number);
   if (issue !== undefined) project.forge.issues.set(number, { ...issue, labels: ['ralph', ...labels] });

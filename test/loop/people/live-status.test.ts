@@ -29,7 +29,7 @@ test('one that cannot be written costs the run nothing', async () => {
     return Promise.reject(new UserError('infrastructure', 'No.'));
   };
   expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
-  // Twice while it worked, and once for each comment at the end.
+  // Two updates while the agent works, and one for each comment at the end.
   expect(tried).toBeLessThanOrEqual(2 + 4 + 1);
 });
 

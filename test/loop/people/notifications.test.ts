@@ -25,7 +25,7 @@ import { MINUTE } from '../../unit/core/core-fixtures.ts';
 const DAY = 24 * 60 * MINUTE;
 const seeds = Array.from({ length: runs(20) }, (_, seed) => seed);
 
-/** What people were notified of, thread by thread: first lines without their ends, and whom they mention. */
+/** Returns the notifications by thread: the first lines without their ends, and the mentioned people. */
 const notifications = ({ forge }: Project) =>
   [...forge.notifications].flatMap(([thread, texts]) =>
     [...texts].flatMap(([marker, body]) => {
@@ -38,7 +38,7 @@ const notified = (project: Project) => project.forge.writes.filter((write) => wr
 const settled = (project: Project) => project.forge.writes.filter((write) => write.startsWith('settled'));
 const onlyBlocked = { agent: [claimsBlocked], inputs: { 'max-iterations-per-task': '8' } };
 
-/** Asks for everybody by all means. */
+/** Tries to mention everyone in every way. */
 const shouter: Behaviour = () => ({
   output: {
     signal: {
@@ -411,7 +411,7 @@ test.each([
   expect(notified(project)).toBe(before);
 });
 
-// Held by the bounds above.
+// Also tested by the bounds above.
 deepTest('sixty tasks that need a person within a day: ten comments, and the rest the next day', async () => {
   const issues = Array.from({ length: 60 }, (_, i) => i + 1);
   const project = createProject({ issues, inputs: { 'max-iterations': '8', 'max-tasks-per-pr': '60' } });
@@ -425,7 +425,7 @@ deepTest('sixty tasks that need a person within a day: ten comments, and the res
       project.clock.advance(60 * MINUTE);
     }
   };
-  // Two tasks a run.
+  // Each run works on two tasks.
   const asksOnce: Behaviour = (call) => ({
     ...(call.turn % 4 === 0 ? asks : { ...asks, output: { signal: { status: 'IN_PROGRESS', exitSignal: false } } }),
     writes: { [`src/${call.task}.ts`]: `tried ${String(call.turn)}` },
@@ -585,7 +585,7 @@ test('work that waits for review: once, whatever later runs find', async () => {
 
 describe('as many pull requests wait for review as max-open-prs allows', () => {
   const marker = 'waiting_for_review:lane-queue';
-  /** The pull request of issue 1 is open, so the queue begins none. */
+  /** The pull request of issue 1 is open, so the queue opens none. */
   async function resting(inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-open-prs': '1', ...inputs } });
     await runOnce(project, { event: labeled(1) });
@@ -680,7 +680,7 @@ describe('as many pull requests wait for review as max-open-prs allows', () => {
 });
 
 describe('issues that wait for approval', () => {
-  /** A stranger changed the text after it was approved. */
+  /** A stranger changes the text after its approval. */
   const changed = (project: Project, ...issues: readonly number[]) => {
     for (const number of issues)
       on(project.forge, number)

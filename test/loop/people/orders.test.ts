@@ -22,7 +22,7 @@ const answerOn = ({ forge }: Project, issue: number): string =>
   [...(forge.comments.get(issue)?.values() ?? [])].join('\n');
 
 describe('whom a command on an issue is about', () => {
-  /** Issue 2 was labelled, and its lane's circuit opened before anything was pushed: there is no branch. */
+  /** Labels issue 2, whose lane's circuit opens before anything is pushed, so that it has no branch. */
   const withoutBranch = async (): Promise<Project> => {
     const project = createProject({ issues: [1, 2], agent: [stuck] });
     expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
@@ -62,7 +62,7 @@ describe('whom a command on an issue is about', () => {
   test('nobody, when it has not the label: the queue is not paused by accident', async () => {
     const project = createProject({ issues: [1] });
     addIssue(project.forge, 5, { labels: ['bug'] });
-    // A slip in a comment is no failure of the workflow.
+    // A typing error in a comment does not fail the workflow.
     for (const command of ['pause', 'retry']) {
       expect(await runOnce(project, { event: commented(`/ralph ${command}`, { issue: 5 }) })).toMatchObject({
         end: 'idle (answered)',
@@ -125,7 +125,8 @@ describe('what a run may use', () => {
       },
     });
     const parked = await other;
-    // Asked for while the first one held all of the day: an hour from its claim is the latest moment for it to give the rest back.
+    // The order comes while the first run holds the whole day's budget; its lease, an hour long, is the latest moment
+    // at which it returns the rest.
     expect(parked).toMatchObject({ end: 'parked (cost_per_day)', calls: 0, outcome: { reason: 'cost_per_day' } });
     expect(
       (parked as unknown as { readonly outcome: { readonly resumeAt: number } }).outcome.resumeAt,
@@ -154,7 +155,7 @@ const dispatched = (command: string): Event => ({
 });
 
 describe('a retry', () => {
-  /** Issues 1 and 2 failed on the queue, after one iteration each. */
+  /** Lets issues 1 and 2 fail on the queue, after one iteration each. */
   const withFailures = async (inputs: Readonly<Record<string, string>> = {}): Promise<Project> => {
     const project = createProject({
       issues: [1, 2],

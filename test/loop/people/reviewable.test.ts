@@ -37,7 +37,7 @@ describe('an open circuit holds wherever its issue goes', () => {
   test('the queue does not take what opened the circuit of its own lane, before the probe; a person does', async () => {
     const project = createProject({ issues: [1], agent: [stuck] });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
-    // Its branch is gone again, since nothing was done.
+    // The branch is deleted again, since no work was done.
     expect(project.origin.branches.has('ralph/issue-1')).toBe(false);
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     for (const hours of [1, 24]) {

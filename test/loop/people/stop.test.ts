@@ -10,13 +10,13 @@ import { createLog } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { configOf, createProject, putRecord, runOnce, savedState, storedRecord } from '../stage/river.ts';
 
-/** What a person does elsewhere while the agent works. */
+/** Records a person's order from elsewhere while the agent works. */
 function orderNow(project: Project, kind: OrderKind, lane = 'queue'): void {
   const order = { kind, task: null, by: 'ann', from: 'comment', run: null, at: project.clock.now() } as const;
   putRecord(project, orderRecord(storedRecord(project, lane), order));
 }
 
-/** In its second call something happens. */
+/** Calls `happens` during the second call. */
 const meanwhile = (happens: () => void): Behaviour => {
   let calls = 0;
   return (call) => ({

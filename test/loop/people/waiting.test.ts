@@ -23,7 +23,7 @@ const DAY = 24 * HOUR;
 const asker: Behaviour = () => ({
   output: { signal: { status: 'BLOCKED', exitSignal: false, asks: 'Red or green?' } },
 });
-/** Says that it is done already. */
+/** Claims that the task was already done. */
 const idler: Behaviour = () => ({
   output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1, filesModified: 0 } },
 });
@@ -61,7 +61,7 @@ describe('an issue that waits for a person waits in the queue as on its own bran
     project.script.behaviours = [finisher];
     expect(await later(project, HOUR)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
     expect(savedState(project).tasks['issue-2']?.state).toBe('done');
-    // Once saved it still is the other branch's answer, and goes with it.
+    // After it is saved it still belongs to the other branch, and is published with it.
     expect(await later(project, DAY)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     expect(notified(project)).toBe(1);
     expect(await later(project, HOUR, retry)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -216,7 +216,7 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
     expect(savedState(project).notified).toMatchObject([{ kind: 'nothing_to_do', about: 'issue-2' }]);
   });
 
-  // Its branch holds what it got done: the queue does not list it.
+  // The issue's branch contains its work, so the queue does not list it.
   const gaveUp = { issues: [1], agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } } as const;
 
   test('an issue that was given up on its own branch still needs its person when the queue has run', async () => {
@@ -238,7 +238,7 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
     addIssue(project.forge, 2);
     expect(await later(project, HOUR)).toMatchObject({ calls: 2 });
     expect(notified(project)).toBe(2);
-    // A person has it go on; then it has a branch, and still needs somebody.
+    // A person lets it continue; it then has a branch, and still needs a person.
     project.script.behaviours = [steadyWorker, steadyWorker];
     expect(await later(project, HOUR, retry)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
     expect(settled(project)).toEqual(['settled on #1']);

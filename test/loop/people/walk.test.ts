@@ -22,7 +22,7 @@ import { runSplit } from '../stage/split.ts';
 
 const HOUR = 60 * MINUTE;
 
-/** What becomes of an issue, until a person has helped. */
+/** The behaviours on an issue until a person has helped. */
 const natures: Readonly<Record<string, Behaviour>> = {
   easy: finisher,
   asks: () => ({ output: { signal: { status: 'BLOCKED', exitSignal: false, asks: 'Red or green?' } } }),
@@ -31,7 +31,7 @@ const natures: Readonly<Record<string, Behaviour>> = {
   endless: steadyWorker,
 };
 
-/** What happens next; `issue` counts from the oldest open one. */
+/** The next step; `issue` counts from the oldest open one. */
 interface Step {
   readonly does: 'opens' | 'opens unlabelled' | 'waits' | 'retries' | 'labels' | 'edits' | 'merges' | 'closes';
   readonly issue: number;
@@ -61,7 +61,7 @@ const steps = fc.array(
   { minLength: 5, maxLength: 25 },
 );
 
-/** The world of a walk: what became of it is in `problems`. */
+/** The world of a walk; `problems` collects its violations. */
 function begin(jobs: 'one' | 'three') {
   const inputs = { 'max-iterations-per-task': '4', 'max-iterations': '8' };
   const kinds = new Map<string, Behaviour>();
@@ -88,7 +88,7 @@ function openIssues({ forge }: Project): readonly number[] {
   return [...forge.issues.values()].filter(({ state }) => state === 'open').map(({ number }) => number);
 }
 
-/** Issues that wait for a person who was not told, or no longer sees it. */
+/** Returns the issues that wait for a person who was not notified or no longer sees the notification. */
 function unheard(project: Project): readonly string[] {
   const open = [...project.forge.notifications.values()].flatMap((shelf) => [...shelf.keys()].flatMap(needsIn));
   const lanes = (id: string) => (project.origin.branches.has(`ralph/${id}`) ? [id] : ['queue', id]);
@@ -149,7 +149,7 @@ function eventOf(does: string, { forge, clock }: Project, issue: number): Event 
   return edited(issue, 'ann');
 }
 
-/** By the run of the event, or the next. */
+/** Tells whether the run of the event, or the next one, takes the issue up. */
 async function isTakenUp(project: Project, id: string, run: ReturnType<typeof begin>['run']): Promise<boolean> {
   const isCalled = project.script.calls.some(
     ({ prompt, at }) => prompt.includes(`# Your task: ${id}\n`) && project.clock.now() - at < HOUR,
@@ -165,9 +165,9 @@ async function isTakenUp(project: Project, id: string, run: ReturnType<typeof be
 
 const easy = { issue: 0, nature: 'easy', helps: false, after: 5 * MINUTE } as const;
 
-/** Walks that once found something. */
+/** Walks that found a bug in the past. */
 const known: readonly (readonly Step[])[] = [
-  // A task waits behind the circuit that another one opened, and a person has it tried again.
+  // A task waits behind the circuit that another one opened, and a person orders a retry.
   [
     { ...easy, does: 'opens' },
     { ...easy, does: 'opens unlabelled', nature: 'stuck' },
@@ -177,7 +177,7 @@ const known: readonly (readonly Step[])[] = [
     { ...easy, does: 'opens unlabelled', nature: 'stuck' },
     { ...easy, does: 'retries', issue: 1 },
   ],
-  // A task that was never begun waits behind others, which open the circuit, and a person has it tried.
+  // A task that was never begun waits behind others, which open the circuit, and a person orders a retry.
   [
     { ...easy, does: 'opens unlabelled', nature: 'stuck' },
     { ...easy, does: 'opens unlabelled', nature: 'asks' },

@@ -16,7 +16,7 @@ import {
 import { runSplit } from '../stage/split.ts';
 import { open, type Tap } from '../stage/tap.ts';
 
-/** What a person does while the first call runs. */
+/** Returns a tap with a person's action during the first call. */
 function during(act: () => Promise<void> | void): Tap {
   let isDone = false;
   return {
@@ -45,14 +45,14 @@ const saying = (action: string, issue = 1): Event => ({
 });
 const messageIn = ({ outcome }: Run): string => ('message' in outcome ? outcome.message : '');
 
-/** Ways to take issue #1 back. */
+/** The ways to take issue #1 back. */
 const ways: readonly (readonly [string, (project: Project) => void])[] = [
   ['closed', ({ forge }) => addIssue(forge, 1, { state: 'closed' })],
   ['unlabelled', ({ forge }) => addIssue(forge, 1, { labels: ['bug'] })],
   ['deleted or transferred', ({ forge }) => void forge.issues.delete(1)],
 ];
 
-/** A first call that runs for two minutes after a person did something. */
+/** Returns a tap whose first call runs for two minutes after a person's action. */
 function longAfter(act: () => void): Tap {
   let isDone = false;
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -123,7 +123,7 @@ describe('an issue that a person takes back while the first call runs', () => {
       expect(savedState(project, 'issue-1').ledger.map(({ calls }) => calls)).toEqual([1]);
       expect(warningsIn(run).join()).toMatch(/#1 (was closed|lost the task label|was deleted or transferred) while/);
       expect(project.origin.branches.has('ralph/issue-1')).toBe(true);
-      // No later run works on it by itself.
+      // No later run works on the issue by itself.
       project.clock.advance(3_600_000);
       expect(await runOnce(project, { event: schedule })).toMatchObject({ calls: 0 });
     });

@@ -10,7 +10,7 @@ import { killAt } from '../stage/tap.ts';
 
 const FILE = '.ralph/config.json';
 
-/** The files of a base branch with a pipeline of these steps. */
+/** Returns the files of a base branch with a pipeline of these steps. */
 function filesWith(steps: readonly object[], others: Readonly<Record<string, string>> = {}) {
   return { [FILE]: JSON.stringify({ steps }), ...others };
 }
@@ -23,7 +23,7 @@ const lint = (change: object = {}): object => ({
   ...change,
 });
 
-/** The steps of each iteration of a run, as its journal has them. */
+/** Returns the steps of each iteration of a run according to its journal. */
 function stepsIn({ journal }: Run): readonly (readonly StepRecord[])[] {
   const parsed = parseJournal(journal);
   if (parsed.kind !== 'journal') throw new Error('no journal');
@@ -382,7 +382,7 @@ describe('an agent step whose own circuit is open', () => {
 
   test('parks the run before a call where it is required, although another step could call', async () => {
     const project = createProject({
-      // The step is called once more in a new conversation.
+      // The step is repeated in a new conversation.
       agent: [steadyWorker, crashing, crashing, steadyWorker],
       files: filesWith([work, { ...once, name: 'review' }]),
     });
@@ -504,7 +504,7 @@ test('a step that may fail, and does, overrules no claim of the step before it',
     agent: [finisher, crashing],
     files: filesWith([work, { type: 'agent', name: 'review', continue_on_error: true }]),
   });
-  // The failed step is called once more in a new conversation.
+  // The failed step is repeated in a new conversation.
   expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
 });
 

@@ -3,7 +3,7 @@ import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import type { Files } from '../stage/in-memory.ts';
 import { addIssue, createProject, runOnce, savedState } from '../stage/river.ts';
 
-/** GitHub's words for a secret in a file. */
+/** Returns GitHub's message about a secret in a file. */
 const secretIn = (path: string): string =>
   [
     '[remote rejected] (push declined due to repository rule violations)',
@@ -21,7 +21,9 @@ const pushProtection = (files: Files): string | null => {
   return path === undefined ? null : secretIn(path);
 };
 
-/** Writes a file with a secret into its first task, beside the work; another call mends it, or does not. */
+/**
+ * Writes a file with a secret in its first task, along with the work; `mends` decides whether a later call removes it.
+ */
 const leaky =
   (mends: boolean): Behaviour =>
   (call) => {

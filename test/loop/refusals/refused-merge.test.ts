@@ -6,7 +6,7 @@ import { BRANCH, next, notices, reviewed, worker } from '../feedback/reviewing.t
 const WORKFLOW =
   'refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml` without `workflows` permission';
 
-/** Both sides change the same file, and the base a workflow. */
+/** Changes the same file on both sides, and a workflow in the base. */
 function conflicting(project: Project): void {
   const { branches, commits } = project.origin;
   for (const [branch, text] of [

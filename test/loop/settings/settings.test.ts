@@ -6,7 +6,7 @@ import { commented, createProject, labeled, runOnce } from '../stage/river.ts';
 import { runSplit } from '../stage/split.ts';
 import type { Project } from '../stage/project.ts';
 
-/** A project whose base branch has these files. */
+/** Creates a project whose base branch has these files. */
 function projectWith(
   files: Readonly<Record<string, string>>,
   setting: Parameters<typeof createProject>[0] = {},
@@ -32,7 +32,7 @@ describe('the settings file of the base branch binds', () => {
     const project = projectWith({ '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=2\n' });
     project.environment = { RALPH_MAX_CONSECUTIVE_DONE_SIGNALS: '4' };
     const { loop, publish } = await runSplit(project, {
-      // What the base branch or a job says later is not what the gate has read.
+      // Later changes of the base branch or of a job's environment do not affect what the gate has read.
       loop: {
         prepare: () => {
           project.environment = {};

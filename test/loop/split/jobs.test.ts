@@ -19,7 +19,10 @@ import {
 import { runSplit } from '../stage/split.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
 
-/** Everything that outlives a run, but for how often it was written on the way: the numbers of states and comments. */
+/**
+ * Returns everything that outlives a run, except the sequence numbers of states and comments, which depend on the
+ * number of writes.
+ */
 function outlives(project: Project, lane: string): unknown {
   const { forge, origin } = project;
   const saved = savedDocument(project, lane) === null ? null : savedState(project, lane);
@@ -34,7 +37,7 @@ function outlives(project: Project, lane: string): unknown {
   };
   return JSON.parse(
     JSON.stringify(world, (key, value: unknown) => (['sequence', 'comment', 'journalHash'].includes(key) ? 0 : value))
-      // What a page says of the state that a run began from.
+      // A page shows the state from which a run began.
       .replaceAll(/restored #\P{N}*\d+/gu, 'restored #N'),
   ) as unknown;
 }
@@ -79,7 +82,7 @@ describe('three jobs leave behind what one job does', () => {
     const split = await runSplit(three, { event });
     expect([split.publish?.end, split.loop?.calls]).toEqual([whole.end, whole.calls]);
     expect(outlives(three, lane)).toEqual(outlives(one, lane));
-    // And the run after it continues in the same way: branch, conversation, circuit.
+    // The next run continues in the same way: branch, conversation, circuit.
     for (const project of [one, three]) project.clock.advance(2 * 60 * MINUTE);
     const [next, after] = [await runOnce(one), await runSplit(three)];
     expect([after.publish?.end ?? after.gate.end, after.loop?.calls ?? 0]).toEqual([next.end, next.calls]);
@@ -96,7 +99,7 @@ describe('three jobs leave behind what one job does', () => {
   });
 });
 
-/** Lets a process reach only some of its ports. */
+/** Returns a tap that lets a process use only some of its ports. */
 function only(...ports: readonly string[]): { readonly tap: Tap; readonly refused: string[] } {
   const refused: string[] = [];
   const check = (name: string): void => {
@@ -144,7 +147,7 @@ describe('a job of the loop that left nothing usable', () => {
     expect(JSON.stringify([...project.forge.comments].map(([, texts]) => [...texts.values()]))).toContain(
       'ended without handing over its work',
     );
-    // The next run is not kept from working.
+    // The next run can work.
     expect(await runSplit(project, { event: labeled(1) })).toMatchObject({
       publish: { end: 'complete (plan_complete)' },
     });
@@ -188,7 +191,7 @@ test('killed at any call while it hands over again, the job of the loop has hand
       return agentCalls === 2 && name.startsWith('handoff.') && (handed += 1) === stop;
     }, 'before');
     const { publish } = await runSplit(project, { loop: { tap } });
-    // Behind its last parcel it had nothing left to do.
+    // After its last parcel, the loop had nothing left to do.
     expect(['complete (plan_complete)', 'cancelled (killed)']).toContain(publish?.end);
     return { done: savedState(project).tasks['issue-1']?.state === 'done', calls: handed };
   };
@@ -204,7 +207,7 @@ test('a run that left out more than a parcel has room for is published all the s
     loop: {
       prepare: (checkout) => {
         const { commit } = checkout;
-        // The first iteration alone changes them: what is claimed in the next one is believed.
+        // Only the first iteration has withheld files, so the claim of the next one is accepted.
         let left = 1500;
         checkout.commit = async (iteration) => {
           const withheld = Array.from({ length: left }, (_, at) => ({ path: `file-${String(at)}`, why: 'too large' }));

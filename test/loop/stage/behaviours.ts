@@ -9,26 +9,29 @@ import type { Checkout, FakeClock } from './in-memory.ts';
 
 const kindOfDenial = kindOfDenialBy('claude');
 
-/** What an agent does in one call. */
+/** The agent's actions in one call. */
 interface Act {
-  /** Content that it writes, by path. */
+  /** Written content by path. */
   readonly writes?: Readonly<Record<string, string>>;
-  /** All work beside the work tree that there is then. */
+  /** All work beside the work tree after the call. */
   readonly beside?: readonly WorkBeside[];
   readonly output?: Parameters<typeof analysis>[0];
   readonly minutes?: number;
   readonly exitCode?: number;
-  /** Its CLI only retried, until it was ended. */
+  /** Set if the CLI only retried until it was ended. */
   readonly stalled?: boolean;
   readonly chars?: number;
   readonly fencedBlock?: boolean;
-  /** What its requests have come to while it works, in US dollars. */
+  /** The cost of its requests while it works, in US dollars. */
   readonly spendsUsd?: number;
-  /** Done while it works, e.g. a person cancels the run. */
+  /** Called while the agent works; it may cancel the run, for example. */
   readonly meanwhile?: () => void;
 }
 
-/** The agent's part in one call; `task` is the id in its prompt, `turn` counts all calls of the project, `files` are those of the work tree. */
+/**
+ * The agent's part in one call; `task` is the id in its prompt, `turn` counts all calls of the project, `files` are
+ * those of the work tree.
+ */
 export type Behaviour = (call: {
   readonly task: string;
   readonly turn: number;
@@ -49,7 +52,7 @@ export const finisher: Behaviour = ({ task, turn }) => ({
   writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
   output: { signal: finished },
 });
-/** Finishes its task, and says each time that everything is done. */
+/** Finishes its task, and claims each time that everything is done. */
 export const boaster: Behaviour = ({ task, turn }) => ({
   writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
   output: { signal: { ...finished, exitSignal: true } },
@@ -66,12 +69,12 @@ export const crashing: Behaviour = () => ({
   chars: 0,
   output: { sessionId: null, tokens: null, costUsd: null },
 });
-/** Works, but never says so. */
+/** Works, but never reports it. */
 export const silent: Behaviour = ({ task, turn }) => ({ writes: { [`src/${task}.ts`]: `step ${String(turn)}` } });
-/** Never comes to an end by itself. */
+/** Never ends by itself. */
 export const endless: Behaviour = () => ({ minutes: Infinity, chars: 0 });
 export const claimsBlocked: Behaviour = () => ({ output: { signal: { status: 'BLOCKED', exitSignal: false } } });
-/** Its CLI does not know the session any more; without one it works steadily. */
+/** Fails because its CLI has lost the session; without a session it works steadily. */
 export const forgetful: Behaviour = (call) =>
   call.resume === null ? steadyWorker(call) : { minutes: 0, exitCode: 1, chars: 0, output: unknownSession };
 export function usageLimited(resumeAt: number): Behaviour {
@@ -89,16 +92,16 @@ const unknownSession: Act['output'] = {
   sessionId: null,
 };
 
-/** What every machine's agent of one project shares: the script, and what was asked of it. */
+/** The data that the agent shares on all machines of a project: the script and the received calls. */
 export interface AgentScript {
-  /** One behaviour a call of a run; the last one continues. */
+  /** One behaviour per call of a run; the last one repeats. */
   behaviours: readonly Behaviour[];
   readonly calls: (AgentCall & { readonly isLaid: boolean; readonly at: number })[];
-  /** With which it logs in; null: it is not at hand. */
+  /** The key with which the agent logs in, or null if there is none. */
   key: string | null;
-  /** Why the CLI cannot be started; null: it can. */
+  /** The reason why the CLI cannot be started, or null if it can. */
   broken: Error | null;
-  /** How often it was installed. */
+  /** Number of installations. */
   prepared: number;
 }
 
@@ -106,7 +109,7 @@ export function createScript(behaviours: readonly Behaviour[]): AgentScript {
   return { behaviours, calls: [], key: 'sk-of-the-stage', broken: null, prepared: 0 };
 }
 
-/** The agent on one new machine, which knows only the sessions that it began here or that were brought to it. */
+/** Creates the agent on a new machine; it knows only sessions that it began there or that were imported. */
 export function createAgent(
   script: AgentScript,
   { name, checkout, clock }: { readonly name: AgentName; readonly checkout: Checkout; readonly clock: FakeClock },

@@ -23,11 +23,11 @@ import { killAt } from './tap.ts';
 const DAY = 24 * HOUR;
 
 const complete = { thisRun: 'complete (plan_complete), 1 call', nextRun: 'idle (all_done), 0 calls' } as const;
-/** The next run notifies people of what this one could not. */
+/** The next run sends the missing notifications. */
 const madeKnownLater = { ...complete, nextRun: 'complete (plan_complete), 0 calls' } as const;
-/** What was done is lost, and the branch stays: one probe, then the rest. */
+/** The work is lost and the branch stays: one probe, then the rest. */
 const probed = { thisRun: 'complete (plan_complete), 2 calls', nextRun: 'idle (all_done), 0 calls' } as const;
-/** The next run does what this one did not. */
+/** The next run does the work that this one missed. */
 const stopped = (thisRun: string) => ({ thisRun, nextRun: 'complete (plan_complete), 1 call' }) as const;
 
 const cacheRows: readonly FaultRow[] = [
@@ -145,7 +145,7 @@ const refRows: readonly FaultRow[] = [
       kept.refs.refusal = 'a ruleset forbids it';
     },
     thisRun: 'complete (plan_complete), 1 call',
-    // It may be written again, and decides, with what it has.
+    // The ref accepts writes again, and its content decides.
     nextRun: 'complete (plan_complete), 1 call',
     reported: /Nothing keeps a second run from working on the queue[^]*a ruleset forbids it[^]*state-store: cache/,
   },
@@ -277,7 +277,7 @@ const answers: readonly (readonly [string, () => Error, string])[] = [
   ],
 ];
 const asking = ['openIssuesWithLabel', 'pullRequestOf', 'checkMayUpdatePullRequest'] as const;
-/** What people like to see and no run depends on. */
+/** Writes that inform people and that no run depends on. */
 const wishes = ['upsertComment', 'changeLabels', 'react'] as const;
 const writing = ['updatePullRequest', 'markReady'] as const;
 const SAID = /GitHub (answered|allows|cannot)|The token may not/;
@@ -308,7 +308,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
     inject: ({ forge }) => {
       forge.faults.set(method, error());
     },
-    // What may not be commented on stays so: it is not tried again.
+    // A thread that may not be commented on is not tried again.
     ...(method === 'upsertComment' && reason === 'infrastructure' ? madeKnownLater : complete),
     reported: SAID,
   })),
@@ -325,7 +325,7 @@ const inCheckout = (happened: string, method: Parameters<Machine['checkout']['fa
   reported: /The work tree is gone/,
 });
 
-/** Between the end of a call and the line of the journal: what the call cost is in the books by then. */
+/** Faults between the end of a call and its line in the journal; the call's cost is already recorded. */
 const behindTheCallRows: readonly FaultRow[] = [
   inCheckout('cannot be looked at after the call', 'snapshot'),
   inCheckout('cannot be committed', 'commit'),
@@ -353,7 +353,7 @@ const behindTheCallRows: readonly FaultRow[] = [
   },
 ];
 
-/** Nothing that GitHub can answer leads here: a fault of ours. */
+/** No answer of GitHub leads here, so this simulates a bug of our own. */
 const bug = (): Error => new TypeError('a bug');
 const bugRows: readonly FaultRow[] = [
   ...asking.map((method): FaultRow => ({
@@ -470,7 +470,7 @@ function moveBranch(project: Project): void {
 
 function move({ origin }: Project, branch: string): void {
   const parent = origin.branches.get(branch) ?? null;
-  // Once: a record is written several times after the first call.
+  // The commit is added only once, because a record is written several times after the first call.
   if (parent !== null && origin.commits.get(parent)?.message === 'By hand') return;
   origin.branches.set(
     branch,
@@ -588,7 +588,7 @@ const refWrites = ({ kept }: Project): void => {
   kept.refs.outages.set('write', 'no answer');
 };
 
-/** The store that holds the lane fails where the run ends. */
+/** The store that holds the lane fails at the end of the run. */
 const releaseRows: readonly FaultRow[] = [
   {
     title: 'ref',
@@ -623,7 +623,7 @@ const releaseRows: readonly FaultRow[] = [
   },
 ];
 
-/** Every fault, in the order in which people read of them. */
+/** All faults, in the order of their documentation. */
 export const faultRows: readonly FaultRow[] = [
   ...cacheRows,
   ...refRows,

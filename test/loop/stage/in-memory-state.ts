@@ -15,7 +15,9 @@ import type {
 } from '../../../src/ports/state.ts';
 import { createMemoryPlace, createShared, writeTo, type SharedSnapshot } from './snapshot-place.ts';
 
-/** What is kept of a project between its runs: its state on a ref, its conversations, and the entries of its cache. */
+/**
+ * The data of a project that is kept between runs: its state on a ref, its conversations, and the entries of its cache.
+ */
 export interface Kept {
   readonly refs: FakeRefs;
   readonly cache: FakeCache;
@@ -28,23 +30,23 @@ interface FakeConversations extends Conversations {
 
 interface FakeRefs extends SnapshotPlace {
   readonly shared: SharedSnapshot;
-  /** Why a verb does not work now, until it is taken out again. `readAgain`: the read of a machine that has read before. */
+  /** The reasons why verbs fail, until they are removed. `readAgain` is a read by a machine that has read before. */
   readonly outages: Map<'read' | 'readAgain' | 'write', string>;
-  /** What the place says to every write, now and later; null: it takes them. */
+  /** The refusal of every write from now on, or null to accept them. */
   refusal: string | null;
-  /** Changes the files as a person or another version would: without asking. */
+  /** Changes the files as a person or another version would, without a lease. */
   put(change: (files: Map<string, string>) => void): void;
-  /** What lies under a path; empty: nothing. */
+  /** Returns the text at a path, or an empty string if there is none. */
   textAt(path: string): string;
-  /** Whether nobody has written since. */
+  /** True if nothing was written since. */
   isCurrent(update: StateUpdate): boolean;
-  /** The server's part in a push that takes the state along. */
+  /** Plays the server's part of a push that includes the state. */
   land(update: StateUpdate): Promise<Written>;
 }
 
 interface FakeCache extends CopyStore {
   readonly saved: Map<string, PartialCopy>;
-  /** Whether what it gives is signed with this run's key. */
+  /** Set if the cache's entries are signed with this run's key. */
   signed: boolean;
   readonly outages: Map<'restore' | 'save', string>;
 }
@@ -101,14 +103,14 @@ function createRefs(): FakeRefs {
   return refs;
 }
 
-/** Takes away everything. */
+/** Removes everything. */
 export function forget({ shared }: FakeRefs): void {
   const nothing: Snapshot = emptySnapshot;
   shared.head = null;
   shared.snapshot = nothing;
 }
 
-/** Closes by saying with which key and for what: the real one needs time that the stage does not give. */
+/** Seals a text by naming the key and the purpose; the real seal takes time that these tests do not allow. */
 export function sealWith(key: string | null): Seal {
   const head = ({ lane, sessionId }: Sealed): string => `${key ?? ''} ${lane} ${sessionId}\n`;
   return {

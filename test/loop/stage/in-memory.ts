@@ -39,12 +39,12 @@ interface Commit {
   readonly message: string;
 }
 
-/** A repository on a server: what is known to everyone, on whatever machine. */
+/** A repository on a server, visible to every machine. */
 export interface Origin {
   readonly commits: Map<ObjectId, Commit>;
   readonly trees: Map<ObjectId, Files>;
   readonly branches: Map<string, ObjectId>;
-  /** Bundle files that jobs hand over: their newest commits by path. */
+  /** The bundle files that jobs hand over: their newest commits by path. */
   readonly bundles: Map<string, ObjectId>;
 }
 
@@ -56,7 +56,7 @@ export function addCommit(origin: Pick<Origin, 'commits' | 'trees'>, commit: Com
   return id;
 }
 
-/** A repository whose branch `main` has one commit with `files`. */
+/** Creates a repository whose branch `main` has one commit with `files`. */
 export function createOrigin(files: Files): Origin {
   const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map(), bundles: new Map() };
   origin.branches.set('main', addCommit(origin, { tree: files, parent: null, message: 'Start' }));
@@ -77,19 +77,19 @@ export function createClock(start: number): FakeClock {
   };
 }
 
-/** What a method is to throw, until it is taken out again. */
+/** The errors that methods throw, until they are removed. */
 type Faults<Port> = Map<keyof Port, Error>;
 
 /** A checkout on a new machine. `files` is the work tree, which an agent may change. */
 export interface Checkout extends Repository {
   files: Record<string, string>;
-  /** Whether a tree is there in which an agent works. */
+  /** Tells whether there is a tree in which an agent works. */
   readonly isLaid: () => boolean;
   readonly faults: Faults<Repository>;
   readonly broken: string[];
-  /** Work beside the work tree, which an agent may add to or remove. */
+  /** Work beside the work tree; an agent may add or remove entries. */
   beside: WorkBeside[];
-  /** What of it was kept. */
+  /** The work beside the tree that was saved as patches. */
   readonly patches: WorkBeside[];
 }
 
@@ -115,13 +115,13 @@ export function createCheckout(origin: Origin): Checkout {
     besideBefore = [...checkout.beside];
     return { beside, besideNow: besideBefore.map(({ name }) => name) };
   };
-  /** What the server refused, with the content that it had; null: whatever it is. */
+  /** The files that the server refused, with their content then; null refuses any content. */
   const refusedFiles = new Map<string, { readonly why: string; readonly content: string | null }>();
   const isRefused = (path: string, content: string | undefined): boolean => {
     const known = refusedFiles.get(path);
     return known !== undefined && content !== undefined && (known.content === null || known.content === content);
   };
-  /** The files without what the server refused, which stays as the branch has it. */
+  /** Returns the files with those that the server refused reset to the branch's version. */
   const publishable = (files: Files): Files => {
     const old = treeOf(head);
     return Object.fromEntries(
@@ -138,7 +138,9 @@ export function createCheckout(origin: Origin): Checkout {
   const isMarked = (path: string): boolean => /^<<<<<<< /m.test(checkout.files[path] ?? '');
   const forkOf = (main: string): string =>
     history(commits, head).find((commit) => history(commits, main).includes(commit)) ?? main;
-  /** Protected files as they were when they were left out: as long as they are so, they count as the commit has them. */
+  /**
+   * Protected files as they were when they were withheld: while they are unchanged, they count as equal to the commit.
+   */
   const withheldTexts = new Map<string, string>();
   const withoutKnown = (files: Files, tip: Files): Files =>
     Object.fromEntries(
@@ -282,7 +284,7 @@ export function createCheckout(origin: Origin): Checkout {
         if (merged === branches.get('main')) return { kind: 'up-to-date' } as const;
         const theirs = treeOf(branches.get('main') ?? '');
         const ours = treeOf(head);
-        // What lies there already is worked on: nothing is laid over it.
+        // The existing tree is used; no other one is laid over it.
         if (isMerging) {
           return { kind: 'begun', conflicts: Object.keys(checkout.files).filter(isMarked), lockFiles } as const;
         }
@@ -357,22 +359,22 @@ function reviewOf(base: Files, files: Files): Review {
 }
 
 export interface FakeRemote extends Remote {
-  /** Every push that was tried. */
+  /** Every attempted push. */
   readonly pushes: { readonly branch: string; readonly commit: ObjectId; readonly result: PushResult['kind'] }[];
-  /** What the server says to every push; null: it takes them. */
+  /** The server's refusal of every push, or null to accept them. */
   refusal: string | null;
-  /** What it says to a commit with these files; null: it takes it. */
+  /** Returns the server's refusal of a commit with these files, or null. */
   contentRule: (files: Files) => string | null;
-  /** What it says to a deletion; null: it takes it. */
+  /** The server's refusal of a deletion, or null to accept it. */
   deletionRule: string | null;
-  /** What it says to a merge that brings workflow files; null: it takes it. */
+  /** The server's refusal of a merge with workflow files, or null to accept it. */
   workflowRule: string | null;
-  /** Why nothing can be pushed, as the gate finds out beforehand; null: it can. */
+  /** The reason why nothing can be pushed, which the gate detects beforehand; null if pushes work. */
   obstacle: string | null;
   readonly faults: Faults<Remote>;
 }
 
-/** The server's side: a push is a compare-and-swap from the tip that the lane started from. */
+/** Creates the server's side: a push is a compare-and-swap from the tip that the lane started from. */
 export function createRemote(
   { branches, commits, trees, bundles }: Origin,
   state: {
@@ -505,7 +507,7 @@ export function createRemote(
     return { kind: 'refused', refusal: parseRefusal(words) };
   }
 
-  /** What the server says of the commits that it does not have. */
+  /** Returns the server's refusal of the commits that it does not have, or null. */
   function contentRefusal(commit: ObjectId): string | null {
     const known = new Set([...branches.values()].flatMap((tip) => history(commits, tip)));
     return history(commits, commit)
@@ -513,7 +515,7 @@ export function createRemote(
       .reduce<string | null>((words, id) => words ?? remote.contentRule(commits.get(id)?.tree ?? {}), null);
   }
 
-  /** The commits behind `since`, oldest first. */
+  /** Returns the commits after `since`, oldest first. */
   function between(since: ObjectId, commit: ObjectId): ObjectId[] {
     const ids = history(commits, commit);
     return ids.slice(0, ids.indexOf(since)).reverse();
@@ -530,7 +532,7 @@ export function createRemote(
   }
 }
 
-/** An issue that `login` labelled long ago, and that nobody changed since. */
+/** Returns the history of an issue that `login` labelled long ago and that nobody changed since. */
 function labelledBy(login: string, label: string): IssueHistory {
   return {
     labelings: [{ kind: 'labeled', label, by: { login, id: null, kind: 'user' }, at: 1 }],
@@ -541,9 +543,9 @@ function labelledBy(login: string, label: string): IssueHistory {
 }
 
 export interface FakeForge extends ForgeAdapter {
-  /** What is not set was labelled by `owner`, long ago. */
+  /** The issues' histories; by default `owner` labelled an issue long ago. */
   readonly histories: Map<number, IssueHistory>;
-  /** What people said on an issue. */
+  /** People's comments on issues. */
   readonly commentsOn: Map<number, readonly IssueComment[]>;
   readonly dependencies: Map<number, readonly Dependency[]>;
   readonly accounts: Map<string, Account>;
@@ -555,20 +557,20 @@ export interface FakeForge extends ForgeAdapter {
     readonly fromFork: boolean;
     readonly base: string;
   })[];
-  /** Our comments: by thread, then by marker. */
+  /** The action's comments by thread and marker. */
   readonly comments: Map<number, Map<string, string>>;
-  /** Those that notify people, or did until they were settled. */
+  /** The comments that notify people, or did until they were settled. */
   readonly notifications: Map<number, Map<string, string>>;
-  /** What people and CI say of the open pull request of a branch. */
+  /** The feedback of people and CI on the open pull request of a branch. */
   readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'id' | 'number' | 'url' | 'head' | 'isDraft'>>>;
-  /** By name of the check. */
+  /** Details by name of the check. */
   readonly details: Map<string, CheckDetails>;
-  /** Of the commits before a tip of the base branch. */
+  /** Checks of the commits before a tip of the base branch. */
   readonly earlierChecks: Map<string, readonly CheckNow[]>;
   /** Answers in threads, in order. */
   readonly replies: { readonly replyTo: number; readonly body: string }[];
   readonly resolved: string[];
-  /** Everything that changed something on GitHub, in order. */
+  /** All changes on GitHub, in order. */
   readonly writes: string[];
   /** The repository's labels. */
   readonly labels: string[];
@@ -639,11 +641,11 @@ export function createForge({ branches }: Origin): FakeForge {
   };
   const shelfOf = (marker: string): FakeForge['comments'] =>
     marker.startsWith('<!-- ralph-action:notification ') ? notifications : comments;
-  /** By number: thread and marker. */
+  /** Thread and marker of each comment, by comment id. */
   const commentIds: (readonly [number, string])[] = [[0, '']];
   const idOf = (number: number, marker: string): number => {
     const at = commentIds.findLastIndex(([thread, known]) => thread === number && known === marker);
-    // A comment that was settled is not found by its marker.
+    // A settled comment is not found by its marker.
     if (at > 0 && shelfOf(marker).get(number)?.has(marker) === true) return at;
     return commentIds.push([number, marker]) - 1;
   };
@@ -864,7 +866,7 @@ export function createForge({ branches }: Origin): FakeForge {
       ask('settleComments', () => {
         for (const { id, words, closing } of settled) {
           const [number, marker] = commentIds[id] ?? fail(`There is no comment ${String(id)}.`);
-          // One that was settled before is not the one that has its marker now.
+          // A comment settled earlier differs from the one that now has its marker.
           if (idOf(number, marker) !== id) continue;
           const thread = shelfOf(marker).get(number);
           const [first = '', ...rest] = (thread?.get(marker) ?? '').split('\n');
@@ -933,7 +935,10 @@ export function createForge({ branches }: Origin): FakeForge {
   };
 }
 
-/** A log that keeps its lines, each with its level. `folded`: what of them is seen while all groups are closed. */
+/**
+ * Creates a log that keeps its lines, each with its level. `folded` holds the lines that are visible while all groups
+ * are closed.
+ */
 export function createLog(): Log & { readonly lines: string[]; readonly folded: string[] } {
   const lines: string[] = [];
   const folded: string[] = [];
@@ -962,14 +967,14 @@ export function createLog(): Log & { readonly lines: string[]; readonly folded: 
   };
 }
 
-/** A commit and all that it builds on, newest first. */
+/** Returns a commit and all its ancestors, newest first. */
 export function history(commits: Origin['commits'], from: ObjectId): ObjectId[] {
   const found: ObjectId[] = [];
   for (let at: ObjectId | null = from; at !== null; at = commits.get(at)?.parent ?? null) found.push(at);
   return found;
 }
 
-/** The files of a checkout, as this program reads and writes them beside the agent. */
+/** Returns the files of a checkout as this program reads and writes them beside the agent. */
 export function workFilesOf(checkout: Checkout): WorkFiles {
   return {
     read: (paths) =>
@@ -990,7 +995,7 @@ export function workFilesOf(checkout: Checkout): WorkFiles {
   };
 }
 
-/** `*` stands for anything within the last segment, `**` at the end for all below. */
+/** `*` matches anything within the last segment, `**` at the end everything below. */
 function matches(path: string, pattern: string): boolean {
   if (pattern.endsWith('/**')) return path.startsWith(pattern.slice(0, -2));
   const [before = '', after] = pattern.split('*');
@@ -999,8 +1004,10 @@ function matches(path: string, pattern: string): boolean {
     : path.startsWith(before) && path.endsWith(after) && !path.slice(before.length).includes('/');
 }
 
-/** Task files and notes are committed like any other, and are no evidence. */
-/** As the rules have it: what CI runs and settings of agents are protected, and packages are too many files. */
+/** Task files and notes are committed like any other file, but do not count as evidence. */
+/**
+ * As in the publishing rules, files that CI runs and settings of agents are protected, and packages are too many files.
+ */
 function whyWithheld(path: string): string | null {
   if (path.startsWith('.github/') || path.startsWith('.claude/')) return LEFT_OUT.protected;
   return path.startsWith('node_modules/') ? '320 changed files are more than max-patch-files (300) allows' : null;
@@ -1024,7 +1031,7 @@ function idOf(content: unknown): ObjectId {
   return createHash('sha1').update(JSON.stringify(content, sorted)).digest('hex');
 }
 
-/** The answer of a port's method, or its fault; a promise in both cases, as a real adapter answers. */
+/** Returns the answer of a port's method, or throws its fault; always as a promise, like a real adapter. */
 async function guarded<Port, T>(faults: Faults<Port>, method: keyof Port, answer: () => T): Promise<T> {
   const fault = faults.get(method);
   if (fault !== undefined) throw fault;
@@ -1035,7 +1042,7 @@ function fail(message: string): never {
   throw new Error(message);
 }
 
-/** What Ralph answers stands in its thread from then on, as on GitHub. */
+/** Adds Ralph's answer to its thread, as on GitHub. */
 function showReply(
   saidOf: FakeForge['saidOf'],
   { replyTo, body }: { readonly replyTo: number; readonly body: string },

@@ -25,17 +25,17 @@ import type { Project } from './project.ts';
 import { counting, killAt, type When } from './tap.ts';
 import { comment, review, thread } from '../feedback/said.ts';
 
-/** A project on the eve of a run that will be killed. */
+/** A project right before a run that will be killed. */
 export interface Scenario {
   readonly name: string;
   readonly lane: string;
   readonly event: Event;
-  /** Whether something keeps a second run off the lane. */
+  /** Set if a lease keeps a second run off the lane. */
   readonly guarded: boolean;
   readonly prepare: () => Promise<Project>;
-  /** What later runs are started by, and how the one ends that finds nothing left to do. */
+  /** The event of later runs, and the end of the one that finds nothing left to do. */
   readonly next: { readonly event: Event; readonly end: string };
-  /** What must be true of the lane's state once it is saved, whenever the run was killed; a sentence when it is not. */
+  /** Checks the lane's saved state, whenever the run was killed; returns a sentence about a violation, or null. */
   readonly remembers: (state: LaneState) => string | null;
 }
 
@@ -155,7 +155,7 @@ function withAgent(project: Project, behaviours: Project['script']['behaviours']
   return project;
 }
 
-/** Every call that the scenario's run makes when nobody kills it, by name. */
+/** Returns the names of all calls of the scenario's run if it is not killed. */
 export async function callsOf(scenario: Scenario): Promise<readonly string[]> {
   const tap = counting();
   await runOnce(await scenario.prepare(), { event: scenario.event, tap });
@@ -165,13 +165,13 @@ export async function callsOf(scenario: Scenario): Promise<readonly string[]> {
 export interface Killed {
   readonly project: Project;
   readonly main: Run;
-  /** The lane's state as it was stored then; null: there was none. */
+  /** The lane's state as it was stored then, or null if there was none. */
   readonly stored: LaneState | null;
-  /** Where it was killed, for a person. */
+  /** The place of the kill, for a person. */
   readonly where: string;
 }
 
-/** The scenario's run, killed at its `number`th call. */
+/** Plays the scenario's run, killed at its `number`th call. */
 export async function killMain(scenario: Scenario, number: number, when: When): Promise<Killed> {
   const project = await scenario.prepare();
   const tap = killAt((_name, at) => at === number, when);
@@ -180,7 +180,7 @@ export async function killMain(scenario: Scenario, number: number, when: When): 
   return { project, main, stored, where: `main killed ${tap.deathPoint()}` };
 }
 
-/** What is wrong after main was killed and post did the rest: nothing may be. */
+/** Returns the problems after main was killed and post completed; the list must be empty. */
 export function problemsAfterPost(
   scenario: Scenario,
   { project, main, stored }: Killed,
@@ -210,7 +210,7 @@ export function problemsAfterPost(
   return problems;
 }
 
-/** What must be true at any time, whoever was killed. */
+/** Returns violations of the rules that hold at any time, after any kill. */
 export function problemsOfProject(scenario: Scenario, project: Project): readonly string[] {
   const { forge, origin } = project;
   const problems: string[] = [];
@@ -231,14 +231,14 @@ export function problemsOfProject(scenario: Scenario, project: Project): readonl
   return problems;
 }
 
-/** Whatever answers what was asked of a pull request is no status of its run. */
+/** Counts the status comments; answers to feedback on a pull request do not count. */
 function statusesOf(texts: ReadonlyMap<string, string>): number {
   return [...texts.keys()].filter((marker) => !marker.startsWith(ANSWER)).length;
 }
 
 const ANSWER = '<!-- ralph-action:answer ';
 
-/** Nothing is answered twice, or with a commit that people cannot see. */
+/** Returns answers that are duplicates or name a commit that people cannot see. */
 function problemsOfAnswers({ forge, origin }: Project): readonly string[] {
   const markers = forge.replies.map(({ body }) => body.split('\n')[0] ?? '');
   const twice = markers.filter((marker, index) => markers.indexOf(marker) !== index);
@@ -250,7 +250,7 @@ function problemsOfAnswers({ forge, origin }: Project): readonly string[] {
   ];
 }
 
-/** Everything that was asked has its answer. */
+/** Returns the feedback that has no answer. */
 function unansweredIn({ forge }: Project): readonly string[] {
   const { threads = [], reviews = [] } = forge.saidOf.get('ralph/queue') ?? {};
   const comments = [...forge.comments.values()].flatMap((texts) => [...texts.keys()]);
@@ -268,7 +268,7 @@ function unansweredIn({ forge }: Project): readonly string[] {
   ].map((asked) => `${asked} is not answered`);
 }
 
-/** Within the project's first hour: a call that was made is charged, or reserved by whoever made it. */
+/** Returns calls in the project's first hour that were made but neither charged nor reserved. */
 export function problemsOfCharges(project: Project): readonly string[] {
   const [charged, made] = [chargedInHour(project), callsInHour(project)];
   return charged === null || charged >= made
@@ -276,7 +276,7 @@ export function problemsOfCharges(project: Project): readonly string[] {
     : [`${String(made)} calls were made in this hour, ${String(charged)} are charged or reserved`];
 }
 
-/** How post may say that the run ended: as killed, or as main has stored that it did. */
+/** Returns the ends that post may report: killed, or the end that main has stored. */
 function endsOf({ outcome }: Work, stored: LaneState | null): readonly string[] {
   const recorded = `${outcome.kind} (${outcome.reason})`;
   if (outcome.kind === 'cancelled' || outcome.kind === 'failed') return [recorded];
@@ -311,7 +311,7 @@ function problemsOfWork(
   return problems;
 }
 
-/** Runs one after another until nothing is left to do; what is wrong with them. */
+/** Plays runs until nothing is left to do; returns their problems. */
 export async function problemsOfGoingOn(scenario: Scenario, project: Project): Promise<readonly string[]> {
   const ends: string[] = [];
   project.script.behaviours = [finisher];
@@ -347,24 +347,27 @@ function problemsOfEnd({ lane }: Scenario, project: Project): readonly string[] 
   return problems;
 }
 
-/** The lease on the scenario's lane that is not over. */
+/** Returns the unexpired lease on the scenario's lane, or null. */
 export function leaseOn({ lane: id }: Scenario, project: Project): Lease | null {
   const { lease } = storedRecord(project, id);
   return lease !== null && project.clock.now() < expiryOf(lease) ? lease : null;
 }
 
-/** What people ordered of the scenario's lane. */
+/** Returns people's orders for the scenario's lane. */
 export function ordersOf({ lane }: Scenario, project: Project): readonly string[] {
   return storedRecord(project, lane).orders.map(({ kind }) => kind);
 }
 
-/** What a new run would see used and reserved of the repository's hour; null: nothing is counted for the repository. */
+/**
+ * Returns the calls that a new run would see used and reserved in the repository's hour, or null if they are not
+ * counted for the repository.
+ */
 function chargedInHour(project: Project): number | null {
   if (project.inputs['state-store'] === 'cache') return null;
   return windowsFor(storedBudget(project), 'a new run', project.clock.now()).hour?.calls ?? 0;
 }
 
-/** Calls of the last hour. */
+/** Returns the number of calls in the last hour. */
 function callsInHour({ script, clock }: Project): number {
   return script.calls.filter(({ at }) => clock.now() - at < HOUR).length;
 }

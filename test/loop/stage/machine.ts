@@ -16,7 +16,7 @@ import { placedCheckout } from './placed.ts';
 import type { Project } from './project.ts';
 import { tapped, type Tap } from './tap.ts';
 
-/** The machine of one job: what main leaves there is what post finds. */
+/** The machine of one job: post finds the files that main leaves there. */
 export interface Machine {
   readonly config: Config;
   readonly context: RunContext;
@@ -25,17 +25,17 @@ export interface Machine {
   readonly checkout: Checkout;
   readonly agent: Agent;
   readonly others: readonly { readonly name: AgentName; readonly agent: Agent }[];
-  /** Agent calls made here. */
+  /** Returns the number of agent calls made here. */
   readonly calls: () => number;
-  /** Why the disk takes no record now; null: it does. */
+  /** The reason why the disk accepts no record, or null if it does. */
   diskProblem: Error | null;
   /** The run's record as on disk. */
   record: string;
-  /** What the agent was given; null: there was none here. */
+  /** The MCP servers given to the agent, or null if no agent ran here. */
   mcpServers: readonly McpServer[] | null;
 }
 
-/** A new machine, as main finds it right after it began. */
+/** Creates a new machine in the state in which main starts. */
 export function createMachine(
   project: Project,
   {
@@ -82,7 +82,7 @@ export function createMachine(
   };
 }
 
-/** The ports of one process on the machine, main or post: the real stores over what is kept in memory. */
+/** Returns the ports of one process on the machine, main or post: the real stores over data in memory. */
 export function connectionsOf(project: Project, machine: Machine, tap: Tap): Connections {
   const { config, clock } = machine;
   const { stateStore } = config;
@@ -125,7 +125,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
   };
 }
 
-/** The folder through which jobs hand over; a bundle in it is known by the commit that it ends with. */
+/** Returns the folder through which jobs hand over; a bundle in it is identified by its newest commit. */
 function handoffOf({ handoff, origin }: Project): HandoffFolder {
   const contentOf = (name: HandoffName): Uint8Array | null => {
     const bundled = origin.bundles.get(name);

@@ -3,7 +3,7 @@ import { noon } from '../../unit/core/core-fixtures.ts';
 import type { FakeForge } from './in-memory.ts';
 import type { Event } from './river.ts';
 
-/** Long before any run, in ms. */
+/** An instant long before any run, in ms. */
 export const BEFORE = noon - 3_600_000;
 
 export function person(login: string): Account {
@@ -12,7 +12,7 @@ export function person(login: string): Account {
 
 const nothing: IssueHistory = { labelings: [], reopenings: [], edits: [], truncated: false };
 
-/** What people do to an issue, one deed after another; before the first one nobody has labelled it. */
+/** Returns the actions of people on an issue, in order; at first the issue has no label. */
 export function on({ histories, issues }: FakeForge, number: number) {
   const change = (more: (history: IssueHistory) => Partial<IssueHistory>): void => {
     const history = histories.get(number) ?? nothing;
@@ -50,7 +50,7 @@ export function comment(
   return { by, body, at, edited: null, minimized: false, ...change };
 }
 
-/** `issues: edited`, as GitHub sends it. */
+/** Returns `issues: edited`, as GitHub sends it. */
 export function edited(issue: number, login: string): Event {
   return {
     name: 'issues',

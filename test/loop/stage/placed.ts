@@ -1,7 +1,7 @@
 import { allSeenFrom, fromRoot, type Folder } from '../../../src/core/folder.ts';
 import type { FileTexts, Repository, WorkFiles } from '../../../src/ports/repository.ts';
 
-/** The checkout of a run that works in a folder of it, as the real one places its texts. */
+/** Returns the checkout of a run that works in one of its folders, with the texts placed as in the real one. */
 export function placedCheckout<Port extends Repository>(checkout: Port, folder: Folder): Port {
   if (folder === '') return checkout;
   const seen = (texts: FileTexts): FileTexts => allSeenFrom(folder, texts);
@@ -31,7 +31,7 @@ export function placedCheckout<Port extends Repository>(checkout: Port, folder: 
   };
 }
 
-/** And the files of its work tree. */
+/** Returns the files of the work tree placed in that folder. */
 export function placedFiles(files: WorkFiles, folder: Folder): WorkFiles {
   return {
     read: async (paths) => allSeenFrom(folder, await files.read(paths.map((path) => fromRoot(folder, path)))),

@@ -5,40 +5,42 @@ import type { Machine } from './machine.ts';
 import { createProject, finishOnce, runOnce, schedule, type Event, type Run, savedIn, warningsIn } from './river.ts';
 import type { Project } from './project.ts';
 
-/** Something that goes wrong, and how this run and the next one end. The project has issue 1 done, a pull request, and issue 2 to do. */
+/**
+ * A fault, and the ends of this run and the next one. The project has issue 1 done, a pull request, and issue 2 to do.
+ */
 export interface FaultRow {
-  /** What is concerned. */
+  /** The name of the row. */
   readonly title: string;
   readonly happened: string;
-  /** Makes it happen, before the run. */
+  /** Causes the fault before the run. */
   readonly inject?: (project: Project) => void | Promise<void>;
-  /** Makes it happen on this run's machine, before the run. */
+  /** Causes the fault on this run's machine, before the run. */
   readonly onMachine?: (machine: Machine) => void;
-  /** Makes it happen while the run works: after its first call. */
+  /** Causes the fault while the run works, after its first call. */
   readonly meanwhile?: (project: Project, machine: Machine) => void;
   readonly event?: Event;
   readonly skewMs?: number;
-  /** Ends the fault before post comes; without it the fault lasts until post is done. */
+  /** Ends the fault before post starts; without it the fault lasts until post is done. */
   readonly endsBeforePost?: boolean;
-  /** Before the next run, once the fault is over. */
+  /** Called before the next run, after the fault has ended. */
   readonly later?: (project: Project) => void;
   readonly thisRun: string;
   readonly nextRun: string;
-  /** What people read of it. */
+  /** The message to people. */
   readonly reported: RegExp;
 }
 
 export interface PlayedFault {
-  /** `failed (infrastructure), 1 call; post: complete (plan_complete)` */
+  /** The ends of main and post: `failed (infrastructure), 1 call; post: complete (plan_complete)`. */
   readonly thisRun: string;
   readonly nextRun: string;
   readonly reported: string;
-  /** What this run says that it cost, and what its calls did, in US dollars. */
+  /** The reported cost of this run, and the actual cost of its calls, in US dollars. */
   readonly cost: { readonly told: number; readonly real: number };
   readonly project: Project;
 }
 
-/** Plays a row: a job, which is main and post, and the next one with the fault gone. */
+/** Plays a row: a job with main and post, and the next job without the fault. */
 export async function playFault(row: FaultRow): Promise<PlayedFault> {
   const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
   await runOnce(project);

@@ -6,7 +6,7 @@ import type { AgentScript } from './behaviours.ts';
 import type { Kept } from './in-memory-state.ts';
 import type { Checkout, FakeClock, FakeForge, FakeRemote, Origin } from './in-memory.ts';
 
-/** A project with everything that outlives a run: the world that its runs share. */
+/** A project with everything that outlives a run and that its runs share. */
 export interface Project {
   readonly origin: Origin;
   readonly forge: FakeForge;
@@ -14,18 +14,18 @@ export interface Project {
   readonly kept: Kept;
   readonly clock: FakeClock;
   readonly script: AgentScript;
-  /** Of the agents behind the first, in their order. */
+  /** The scripts of the agents after the first, in order. */
   readonly others: readonly (readonly [AgentName, AgentScript])[];
-  /** What the jobs of a split run hand over: files by name. */
+  /** The files that the jobs of a split run hand over, by name. */
   readonly handoff: Map<HandoffName, Uint8Array>;
   inputs: Readonly<Record<string, string>>;
-  /** Variables of the job beside what the runner sets. */
+  /** Variables of the job in addition to those that the runner sets. */
   environment: Readonly<Record<string, string>>;
   verifier: Verifier;
-  /** What runs the commands of a pipeline, by what they do to the machine that they run on. */
+  /** Runs the commands of a pipeline; they may change the machine that they run on. */
   command: (call: CommandCall, machine: { readonly checkout: Checkout }) => CommandRun;
-  /** What the check of the set-up finds. */
+  /** The findings of the set-up check. */
   findings: readonly Finding[];
-  /** How many runs there were. */
+  /** Number of runs so far. */
   runs: number;
 }

@@ -35,7 +35,7 @@ import type { RunReport, SavedReport } from '../../../src/handover/report.ts';
 import { warningsOf } from '../../../src/report/facts.ts';
 import type { Machine as MachineOfRun, RiverDeps, RunDeps, RunEnd } from '../../../src/river/deps.ts';
 import { runAtHome } from '../../../src/river/home/at-home.ts';
-// The stages are loaded before the first run, so that no run of a test waits for the disk when it asks for them.
+// The stages are loaded before the first run, so that no test waits for the disk when a run loads them.
 import '../../../src/river/flow.ts';
 import { runRiver } from '../../../src/river/river.ts';
 import { connectStages } from '../../../src/river/agents.ts';
@@ -65,12 +65,15 @@ export const actionYml = readFileSync(join(import.meta.dirname, '../../../action
 
 const defaults = readInputDefaults(actionYml, 'token-of-the-job');
 
-/** Inputs as a user writes them in the step, over the defaults of action.yml. */
+/** Returns the configuration for inputs of the step, over the defaults of action.yml. */
 export function configOf(inputs: Readonly<Record<string, string>> = {}): Config {
   return parseInputs({ ...defaults, ...inputs });
 }
 
-/** The same with what the job's environment and the base branch say; in a job behind the gate's with what that one handed over. */
+/**
+ * Returns the configuration with the job's environment and the base branch's settings; a job after the gate uses what
+ * the gate handed over.
+ */
 function configIn(project: Project, job: Job | null, inputs: Readonly<Record<string, string>>): Config {
   const given = { ...defaults, ...inputs };
   if (job !== null && job.phase !== 'gate') {
@@ -88,21 +91,21 @@ export const red: Verifier = {
   verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }),
 };
 
-/** The verification passes on the base branch as it is now, and fails everywhere else. */
+/** Makes the verification pass on the current base branch, and fail everywhere else. */
 export function makeRed(project: Project): void {
   const base = project.origin.branches.get('main');
   project.verifier = { verify: (call) => (call.folder === base ? green : red).verify(call) };
 }
 
-/** A project with labelled issues; `ann` may write, `eve` may only read. */
+/** Creates a project with labelled issues; `ann` may write, `eve` may only read. */
 export function createProject(
   setting: {
     readonly issues?: readonly number[];
     readonly agent?: readonly Behaviour[];
-    /** Agents behind the first, in their order. */
+    /** The agents after the first, in order. */
     readonly others?: Readonly<Partial<Record<AgentName, readonly Behaviour[]>>>;
     readonly inputs?: Readonly<Record<string, string>>;
-    /** Files of the base branch, beside a README. */
+    /** Files of the base branch, in addition to a README. */
     readonly files?: Readonly<Record<string, string>>;
   } = {},
 ): Project {
@@ -168,7 +171,7 @@ export const commented = (
   },
 });
 
-/** An account as a payload has it. */
+/** Returns an account in the form of a payload. */
 export function senderOf(login: string): {
   readonly login: string;
   readonly id: number;
@@ -196,34 +199,34 @@ function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
   };
 }
 
-/** What one process did: main, or post. */
+/** The result of one process: main, or post. */
 export interface Run {
-  /** `complete (plan_complete)`; of a process that was killed `cancelled (killed)`. */
+  /** The end, such as `complete (plan_complete)`; `cancelled (killed)` for a killed process. */
   readonly end: string;
   readonly outcome: Outcome;
-  /** Agent calls of this run. */
+  /** Number of agent calls of this run. */
   readonly calls: number;
-  /** The newest work on disk; null: the gate ended the run. */
+  /** The newest work on disk, or null if the gate ended the run. */
   readonly work: Work | null;
-  /** null: the process was killed. */
+  /** The report, or null if the process was killed. */
   readonly report: RunReport | null;
-  /** What was on disk, step by step. */
+  /** The records on disk, step by step. */
   readonly records: readonly { readonly work: Work; readonly callsSoFar: number }[];
   readonly log: readonly string[];
-  /** What of the log is seen while all groups are closed. */
+  /** The log lines that are visible while all groups are closed. */
   readonly foldedLog: readonly string[];
   /** The journal as on disk. */
   readonly journal: string;
   readonly machine: Machine;
-  /** What the next job of a split run knows; null: there is none. */
+  /** The data for the next job of a split run, or null if there is none. */
   readonly handedOver: RunEnd['handedOver'];
 }
 
-/** A job of a split run: its phase and what it knows of the gate's hand-over, over the inputs of the project. */
+/** A job of a split run: its phase and the gate's hand-over, applied over the inputs of the project. */
 interface Job {
   readonly phase: 'gate' | 'loop' | 'publish';
   readonly digest: string;
-  /** Number of the run that all three are of. */
+  /** Number of the run that the three jobs share. */
   readonly run: number;
 }
 
@@ -232,28 +235,28 @@ export interface RunSetting {
   readonly hasProviderKey?: boolean;
   /** Number of the run of which this is the second attempt. */
   readonly againOf?: number;
-  /** Which job of a split run this is. */
+  /** The job of a split run. */
   readonly job?: Job;
   readonly signal?: AbortSignal;
-  /** At home: the first Ctrl-C. */
+  /** The first Ctrl-C of a run on a person's machine. */
   readonly ending?: AbortSignal;
   readonly redact?: (text: string) => string;
-  /** The machine, before the run begins. */
+  /** Prepares the machine before the run begins. */
   readonly prepare?: (checkout: Checkout, machine: Machine) => void;
   readonly onRecord?: (work: Work, checkout: Checkout, machine: Machine) => void;
-  /** While the run sleeps: the project's clock has moved on already. */
+  /** Called while the run sleeps, after the project's clock has moved on. */
   readonly onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>;
-  /** What comes between the run and its ports. */
+  /** The tap between the run and its ports. */
   readonly tap?: Tap;
-  /** The run is one on a person's machine, of which nothing is left that a post step would read. */
+  /** Set for a run on a person's machine, which leaves nothing for a post step. */
   readonly isAtHome?: boolean;
-  /** For how long it may wait beside `max-minutes`, as at home. */
+  /** Maximum time that it may wait in addition to `max-minutes`, as on a person's machine. */
   readonly maxWaitMs?: number;
-  /** How far this machine's clock is ahead of everybody's. */
+  /** Time by which this machine's clock is ahead of the others. */
   readonly skewMs?: number;
 }
 
-/** Main on a new machine: the real river, over ports in memory. */
+/** Plays main on a new machine: the real run, over ports in memory. */
 export async function runOnce(project: Project, setting: RunSetting = {}): Promise<Run> {
   const { job } = setting;
   const number = job?.run ?? (project.runs += 1);
@@ -344,7 +347,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   };
 }
 
-/** The run of a person's machine, over the same ports. */
+/** Plays the run on a person's machine, over the same ports. */
 async function runHere(
   { forge }: Project,
   deps: RiverDeps,
@@ -364,7 +367,7 @@ async function runHere(
   return { report, handedOver: null };
 }
 
-/** What the checkout has for the agent, as main reads it from the disk. */
+/** Returns the checkout's prompt for the agent, as main reads it from the disk. */
 function promptOf({ checkout: { files }, config }: Machine): UserPrompt {
   const own = promptAmong(files, config.promptFile);
   const { signals } = signalsInFiles(files);
@@ -379,7 +382,7 @@ function promptOf({ checkout: { files }, config }: Machine): UserPrompt {
   };
 }
 
-/** Post on the machine of `main`; null when main did everything itself. */
+/** Plays post on the machine of `main`; returns null if main had done everything itself. */
 export async function finishOnce(
   project: Project,
   main: Pick<Run, 'machine'>,
@@ -400,7 +403,7 @@ export async function finishOnce(
     : runOf({ report: report === 'killed' ? null : report, machine, records: [], log, journal: '' });
 }
 
-/** What is on the machine's disk of its run. */
+/** Returns the run's record on the machine's disk. */
 export function recordOf(machine: Machine): RunRecord {
   return JSON.parse(machine.record) as RunRecord;
 }
@@ -449,7 +452,7 @@ function runOf({
   };
 }
 
-/** The publisher of a run that main did; as `post` has it. */
+/** Creates the publisher of a run that main did, as `post` does. */
 export async function publisherOf(
   project: Project,
   { machine }: Run,
@@ -464,42 +467,42 @@ export async function publisherOf(
   };
 }
 
-/** The lane's saved document, from the place that decides; null when there is none. */
+/** Returns the lane's saved document from the authoritative place, or null if there is none. */
 export function savedDocument({ kept, inputs }: Project, lane = 'queue'): string | null {
   if (inputs['state-store'] === 'cache') return kept.cache.saved.get(lane)?.document ?? null;
   const parsed = laneIn(kept.refs.shared.snapshot, lane);
   return parsed.kind === 'record' ? parsed.record.document : null;
 }
 
-/** What is kept of the lane; throws when it cannot be read. */
+/** Returns the lane's stored record; throws if it cannot be read. */
 export function storedRecord({ kept }: Project, lane = 'queue'): LaneRecord {
   const parsed = laneIn(kept.refs.shared.snapshot, lane);
   if (parsed.kind !== 'record') throw new Error(`No record of lane ${lane}: ${parsed.kind}`);
   return parsed.record;
 }
 
-/** Puts a record there as a person or another machine would. */
+/** Stores a record as a person or another machine would. */
 export function putRecord({ kept }: Project, record: LaneRecord): void {
   kept.refs.put((files) => {
     for (const [path, text] of withRecord(files, record)) files.set(path, text);
   });
 }
 
-/** What all lanes share; throws when it cannot be read. */
+/** Returns the budget that all lanes share; throws if it cannot be read. */
 export function storedBudget({ kept, clock }: Project): Budget {
   const parsed = budgetIn(kept.refs.shared.snapshot, clock.now());
   if (parsed.kind !== 'budget' || parsed.problem !== null) throw new Error(JSON.stringify(parsed));
   return parsed.budget;
 }
 
-/** The lane's saved state; throws when there is none that can be read. */
+/** Returns the lane's saved state; throws if there is no readable one. */
 export function savedState(project: Project, lane = 'queue'): LaneState {
   const parsed = parseState(savedDocument(project, lane) ?? '', lane);
   if (parsed.kind !== 'state') throw new Error(`No state of lane ${lane}: ${parsed.kind}`);
   return parsed.state;
 }
 
-/** Puts a document where the lane's state is kept, in both places, as a run before this one might have left it. */
+/** Stores a document in both places of the lane's state, as an earlier run might have. */
 export function putDocument(
   project: Project,
   { document, sequence }: Pick<StateCopy, 'document' | 'sequence'>,
@@ -511,25 +514,25 @@ export function putDocument(
   kept.cache.saved.set(lane, { lane, sequence, document, transcript: kept.cache.saved.get(lane)?.transcript ?? null });
 }
 
-/** Puts a changed state into the store, as a run before this one might have left it. */
+/** Stores a changed state, as an earlier run might have. */
 export function changeState(project: Project, change: (state: LaneState) => LaneState, lane = 'queue'): void {
   const state = savedState(project, lane);
   putDocument(project, { sequence: state.sequence, document: serializeState(change(state)) }, lane);
 }
 
-/** Takes everything away that is kept of the project between runs. */
+/** Removes everything that is kept of the project between runs. */
 export function loseState({ kept }: Project): void {
   forget(kept.refs);
   kept.cache.saved.clear();
 }
 
-/** Nothing that is kept can be reached any more. */
+/** Makes all stored data unreachable. */
 export function cutOff({ kept }: Project, why: string): void {
   for (const verb of ['read', 'write'] as const) kept.refs.outages.set(verb, why);
   for (const verb of ['restore', 'save'] as const) kept.cache.outages.set(verb, why);
 }
 
-/** What holds for every run: its journal alone leads to the same decisions. */
+/** Expects of every run that its journal alone leads to the same decisions. */
 function expectReplays(text: string): void {
   const parsed = parseJournal(text);
   if (parsed.kind !== 'journal') throw new Error(`The journal cannot be read: ${JSON.stringify(parsed.problems)}`);
@@ -537,12 +540,12 @@ function expectReplays(text: string): void {
   if (differences.length > 0) throw new Error(`The journal leads to other decisions: ${JSON.stringify(differences)}`);
 }
 
-/** The warnings of a run's report; none of a run that was killed. */
+/** Returns the warnings of a run's report, or none for a killed run. */
 export function warningsIn(run: Pick<Run, 'report'> | null): readonly string[] {
   return run?.report ? warningsOf(run.report) : [];
 }
 
-/** What a run's report says of the saved state; null where it says nothing. */
+/** Returns the report of the saved state, or null if there is none. */
 export function savedIn(run: Pick<Run, 'report'> | null): SavedReport | null {
   return run?.report?.kind === 'worked' ? run.report.saved : null;
 }

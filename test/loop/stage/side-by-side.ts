@@ -1,5 +1,5 @@
 import { setImmediate as settled } from 'node:timers/promises';
-// What a run loads only when it needs it: a process that waits for the disk would miss its turn.
+// Modules that a run loads on demand are loaded first: a process that waits for the disk would miss its turn.
 import '../../../src/core/people/comments.ts';
 import '../../../src/core/tasks/files/files.ts';
 import '../../../src/core/tasks/files/prd-archive.ts';
@@ -10,10 +10,13 @@ import '../../../src/core/tasks/text-dependencies.ts';
 import '../../../src/core/text/clean.ts';
 import type { Tap } from './tap.ts';
 
-/** Which of the waiting runs, by number, makes its next call; answers with a place in the list. */
+/** Chooses which of the waiting runs, given by number, makes its next call; returns a position in the list. */
 export type Chooser = (waiting: readonly number[]) => number;
 
-/** Runs several processes at once, one call at a time; `choose` says whose. What a process does between two calls, nobody else sees. */
+/**
+ * Runs several processes at once, one call at a time in the order that `choose` decides. Other processes cannot see
+ * what happens between two calls.
+ */
 export async function sideBySide<Done>(
   runs: readonly ((tap: Tap) => Promise<Done>)[],
   choose: Chooser,
@@ -41,7 +44,7 @@ export async function sideBySide<Done>(
       atWork -= 1;
     }),
   );
-  // Every process waits for its turn, or is at its end, when nothing is left to do in this tick.
+  // When nothing is left to do in this tick, every process waits for its turn or has ended.
   await settled();
   while (atWork > 0) {
     const [next] = waiting.splice(choose(waiting.map(({ run }) => run)), 1);
@@ -52,7 +55,10 @@ export async function sideBySide<Done>(
   return Promise.all(started);
 }
 
-/** A choice by chance that the seed repeats (a linear congruence: the numbers of Numerical Recipes). */
+/**
+ * Returns a pseudo-random choice that the seed repeats (a linear congruential generator with the numbers of Numerical
+ * Recipes).
+ */
 export function byChance(seed: number): Chooser {
   let last = seed;
   return (waiting) => {
@@ -61,7 +67,7 @@ export function byChance(seed: number): Chooser {
   };
 }
 
-/** The first run makes `first` calls, then the second makes `second`, then the first continues to its end. */
+/** Lets the first run make `first` calls, then the second `second`, then the first continue to its end. */
 export function withSwitches(first: number, second: number): Chooser {
   let made = 0;
   return (waiting) => {

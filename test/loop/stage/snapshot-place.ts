@@ -1,7 +1,7 @@
 import { emptySnapshot, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
 import type { Head, SnapshotPlace, Swap, Written } from '../../../src/ports/state.ts';
 
-/** What all machines share: the newest snapshot, and the history of how it came about. */
+/** The data that all machines share: the newest snapshot, and the history of its writes. */
 export interface SharedSnapshot {
   head: Head | null;
   snapshot: Snapshot;
@@ -13,7 +13,7 @@ export function createShared(snapshot: Snapshot = emptySnapshot): SharedSnapshot
   return { head: null, snapshot, messages: [] };
 }
 
-/** One machine's access to it. Each call is answered at once and is atomic. */
+/** Creates one machine's access. Each call is answered at once and is atomic. */
 export function createMemoryPlace(shared: SharedSnapshot): SnapshotPlace {
   return {
     name: 'memory',
@@ -40,25 +40,26 @@ export function writeTo(shared: SharedSnapshot, { from, snapshot, message }: Swa
 type PlaceMethod = 'read' | 'write';
 
 /**
- * `refused`: nothing is done and the caller is told so. `answer-lost`: it is done, but the caller hears that nobody answered.
- * `taken-for-conflict`: it is done, but the caller hears that somebody was faster (a write that was sent twice).
+ * `refused`: the call has no effect and the caller is informed. `answer-lost`: the call takes effect, but the caller
+ * gets no answer.
+ * `taken-for-conflict`: the call takes effect, but the caller gets a conflict (a write that was sent twice).
  */
 export type PlaceFault = 'refused' | 'answer-lost' | 'taken-for-conflict';
 
 export interface FaultyPlace extends SnapshotPlace {
-  /** What was asked, oldest first. */
+  /** The calls so far, oldest first. */
   readonly asked: PlaceMethod[];
-  /** Why nothing at all is answered; null: all is well. */
+  /** The reason why no call is answered, or null if calls work. */
   outage: string | null;
-  /** What every write is told, now and later; null: it is taken. */
+  /** The refusal of every write from now on, or null to accept them. */
   refusal: string | null;
-  /** What goes wrong with the method's next call. */
+  /** Sets the fault of the method's next call. */
   fail(method: PlaceMethod, fault: PlaceFault): void;
-  /** What happens elsewhere just before the method's next call. */
+  /** Runs an action of another machine just before the method's next call. */
   meanwhile(method: PlaceMethod, action: () => Promise<unknown>): void;
 }
 
-/** The same place, with what can go wrong between it and this machine. */
+/** Wraps a place in faults between it and this machine. */
 export function withFaults(place: SnapshotPlace): FaultyPlace {
   const faults = new Map<PlaceMethod, PlaceFault>();
   const actions = new Map<PlaceMethod, () => Promise<unknown>>();
@@ -104,7 +105,7 @@ function unavailable(why: string): { readonly kind: 'unavailable'; readonly why:
   return { kind: 'unavailable', why };
 }
 
-/** The same place, whose every request and answer takes a turn: a scheduler decides who is next. */
+/** Wraps a place so that every request and answer waits for its turn, in the order of a scheduler. */
 export function paced(place: SnapshotPlace, turn: () => Promise<unknown>): SnapshotPlace {
   return {
     ...place,

@@ -2,24 +2,24 @@ import type { HandoffName } from '../../../src/ports/handoff.ts';
 import type { Project } from './project.ts';
 import { runOnce, type Run, type RunSetting } from './river.ts';
 
-/** A run of three jobs; null: the job did not run, because the one before ended the run. */
+/** A run of three jobs; null for a job that did not run because the one before ended the run. */
 export interface SplitRun {
   readonly gate: Run;
   readonly loop: Run | null;
   readonly publish: Run | null;
 }
 
-/** What happens between the jobs. */
+/** The events between the jobs. */
 export interface SplitSetting extends Pick<RunSetting, 'event' | 'signal'> {
-  /** The job of the loop never begins, as when no runner is free. */
+  /** Set if the loop's job never begins, as when no runner is free. */
   readonly withoutLoop?: boolean;
   readonly loop?: Omit<RunSetting, 'event' | 'job'>;
   readonly publish?: Omit<RunSetting, 'event' | 'job'>;
-  /** Changes what was handed over, as who has the job of the loop can. */
+  /** Changes the handed-over files, as an attacker in the loop's job can. */
   readonly beforePublish?: (handoff: Map<HandoffName, Uint8Array>, project: Project) => void;
 }
 
-/** Gate, loop and publish on machines of their own, which have nothing in common but what is handed over. */
+/** Plays gate, loop and publish on separate machines, which share only the handed-over files. */
 export async function runSplit(project: Project, setting: SplitSetting = {}): Promise<SplitRun> {
   const run = (project.runs += 1);
   project.handoff.clear();

@@ -1,7 +1,7 @@
-/** Stands between a process and its ports: everything that the process does to the world goes through it, by its name. */
+/** Intercepts all effects of a process on its ports, by their names. */
 export interface Tap {
   readonly call: <T>(name: string, call: () => Promise<T>) => Promise<T>;
-  /** For what is done without waiting for an answer. */
+  /** Intercepts an effect that returns no promise. */
   readonly act: (name: string, act: () => void) => void;
   /** Settles when the process is dead. */
   readonly killed: Promise<void>;
@@ -9,7 +9,7 @@ export interface Tap {
 
 const never = new Promise<never>(() => undefined);
 
-/** Nothing comes between. */
+/** A tap that changes nothing. */
 export const open: Tap = {
   call: (_name, call) => call(),
   act: (_name, act) => {
@@ -18,7 +18,7 @@ export const open: Tap = {
   killed: never,
 };
 
-/** The port with each of its methods behind the tap; what a method returns as a function as well. */
+/** Returns the port with each of its methods behind the tap, including a function that a method returns. */
 export function tapped<Port extends object>(port: string, object: Port, tap: Tap): Port {
   return new Proxy(object, {
     get(target, key, receiver): unknown {
@@ -31,7 +31,7 @@ export function tapped<Port extends object>(port: string, object: Port, tap: Tap
 
 type Method = (...values: readonly unknown[]) => Promise<unknown>;
 
-/** Methods that answer without a promise: nothing can happen in them. */
+/** Methods that answer without a promise, during which nothing else can happen. */
 const instant: ReadonlySet<string | symbol> = new Set(['requests', 'kindOfDenial', 'coAuthor', 'carry']);
 
 function throughTap(name: string, method: Method, tap: Tap): Method {
@@ -48,7 +48,7 @@ export type When = 'before' | 'after';
 export interface KillingTap extends Tap {
   /** Names of the calls so far, in order. */
   readonly calls: readonly string[];
-  /** Where the process died, for a person; empty while it lives. */
+  /** Returns the place where the process died, for a person; an empty string while it lives. */
   readonly deathPoint: () => string;
 }
 
@@ -79,7 +79,7 @@ export function killAt(isTheOne: (name: string, number: number) => boolean, when
         die();
         return never;
       }
-      // Whether it is answered or fails, a dead process does not hear of it.
+      // A dead process gets neither the answer nor the error.
       const answer = await call().catch((error: unknown) => (isLast || dead ? never : Promise.reject(error as Error)));
       if (isLast) die();
       return isDead() ? never : answer;
@@ -93,7 +93,7 @@ export function killAt(isTheOne: (name: string, number: number) => boolean, when
   };
 }
 
-/** Counts and never kills. */
+/** Returns a tap that counts and never kills. */
 export function counting(): KillingTap {
   return killAt(() => false, 'before');
 }

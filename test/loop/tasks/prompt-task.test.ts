@@ -22,7 +22,7 @@ import { runSplit } from '../stage/split.ts';
 
 const PROMPT = '# Build the shop\n\nDo what specs/ says.\n';
 
-/** A project with a prompt and no list. */
+/** Creates a project with a prompt and no list. */
 function projectWith(
   agent: readonly Behaviour[],
   {
@@ -40,14 +40,14 @@ function projectWith(
   return project;
 }
 
-/** A person commits to the base branch. */
+/** Commits to the base branch as a person does. */
 function onBase({ origin }: Project, files: Readonly<Record<string, string>>): void {
   const main = origin.branches.get('main') ?? '';
   const tree = { ...origin.commits.get(main)?.tree, ...files };
   origin.branches.set('main', addCommit(origin, { tree, parent: main, message: 'By hand' }));
 }
 
-/** Every word of the agent, step by step; each call of the project is the next one. */
+/** Returns the agent's behaviours step by step, one for each call of the project. */
 const inTurn =
   (...behaviours: readonly Behaviour[]): Behaviour =>
   (call) =>
@@ -57,7 +57,7 @@ const says = (exitSignal: boolean | null, writes?: Readonly<Record<string, strin
   const act = { output: { signal: { status, exitSignal, tasksCompleted: 0 } } } as const;
   return () => (writes === undefined ? act : { ...act, writes });
 };
-/** Without a status block: `All tasks are complete.` */
+/** Reports without a status block: `All tasks are complete.` */
 const speaks = (writes: Readonly<Record<string, string>> = {}): Behaviour => {
   return () => ({ writes, output: { completionIndicator: true, confidence: 80 } });
 };

@@ -10,7 +10,10 @@ import { runSplit } from '../stage/split.ts';
 const green: Verification = { kind: 'passed', durationMs: 1 };
 const FIX = 'fix.txt';
 
-/** A project whose `verify` passes only where the tree holds the fix; the base lacks it. `extra`: what the lane's own work makes fail. */
+/**
+ * Creates a project whose `verify` passes only if the tree contains the fix, which the base lacks. `extra` is a failure
+ * caused by the lane's own work.
+ */
 function redProject(agent: readonly Behaviour[], { issues = [1, 2], extra = '' } = {}) {
   const project = createProject({ issues, agent, inputs: { verify: 'npm test' } });
   const runs: string[] = [];

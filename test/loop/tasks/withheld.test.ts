@@ -77,7 +77,7 @@ describe('a stray file that must not be published', () => {
 
 describe('too many files, which the agent can take away itself', () => {
   const packagePath = 'node_modules/left-pad/index.js';
-  /** Nothing of #1 but packages, with a claim; then what `second` does. */
+  /** Writes only packages for #1, with a claim; then behaves like `second`. */
   const onlyPackages = (second: Behaviour): Behaviour => {
     let nth = 0;
     return (call) => {

@@ -8,7 +8,7 @@ import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
 
-/** How each CLI ends an output with an error: as it prints it. */
+/** The end of an output with an error, in the format of each CLI. */
 const ends = {
   codex: (message: string): readonly [Dialect, string] => [
     codex,

@@ -258,14 +258,14 @@ describe('whatever servers are read', () => {
           expect(own.mcp[one.name]?.['command']).toEqual(
             [one.command, ...one.args].map((text) => resolvedValue(text, variables)),
           );
-        // What opencode itself would replace.
+        // opencode itself would replace this.
         expect(valuesOf(one).join()).not.toContain('{env:');
       }
     });
   });
 });
 
-/** What every form has of a server as it is. */
+/** Returns the part of a server that is equal in every form. */
 function ownPart(server: McpServer): object {
   if (server.kind === 'remote') return { url: server.url, headers: server.headers };
   return { command: server.command, args: server.args, env: server.env };
@@ -276,7 +276,7 @@ function jsonBehind(start: string, text: string | undefined): unknown {
   return JSON.parse(text?.slice(start.length) ?? '');
 }
 
-/** Inline tables and basic strings of TOML, as JSON: keys are quoted, and `=` stands for `:`. */
+/** Converts inline tables and basic strings of TOML to JSON: keys get quotes, and `=` becomes `:`. */
 function tomlValue(toml: string): unknown {
   const tokens = toml.match(/"(?:[^"\\]|\\.)*"|[A-Za-z0-9_-]+|./gsu) ?? [];
   return JSON.parse(

@@ -4,7 +4,7 @@ import { withinCapabilities } from '../../../src/wiring/agents/agent-settings.ts
 
 const denial = { tool: 'Bash', command: 'docker ps' };
 
-/** What an agent hears of a conversation to continue, and what is believed of its denials and its conversation. */
+/** Returns the session that an agent is asked to resume, and which of its denials and sessions are accepted. */
 async function called(capabilities: { readonly resume: boolean; readonly denials: boolean }) {
   const heard: (string | null)[] = [];
   const agent = {

@@ -26,19 +26,19 @@ import { noon } from '../core/core-fixtures.ts';
 /** No checkout anywhere. */
 const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', folder: null, why: 'there is no checkout.' });
 
-/** Neither agent nor server. */
+/** A machine with neither agent nor server. */
 const noWorld: ImportWorld = {
   askAgent: () => Promise.resolve({ kind: 'failed', why: 'there is no agent.' }),
   issues: () => Promise.resolve({ kind: 'failed', why: 'there is no server.' }),
 };
 
-/** Nor a token. */
+/** A machine without a token. */
 const noToken: LookAtGitHub = () => Promise.resolve({ kind: 'no-token' });
 
-/** Nor anything to examine. */
+/** A machine with nothing to examine. */
 const nothing: Examine = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
 
-/** Nor a terminal: what waits for a change waits in vain. */
+/** A machine without a terminal, where a wait for a change never ends. */
 const noTerminal: MonitorWorld = {
   openScreen: () => Promise.resolve(null),
   columns: () => 80,
@@ -47,7 +47,7 @@ const noTerminal: MonitorWorld = {
   lastRun: () => Promise.resolve(null),
 };
 
-/** What runs of the checkout in a folder would work with. */
+/** The settings of runs in the checkout, by folder. */
 export const settingsOf = new Map<string, readonly AnsweredSettings[]>();
 
 interface Surroundings {
@@ -90,7 +90,7 @@ export interface CliRun {
   readonly error: string;
 }
 
-/** Runs the command line in this process; `stdin` comes in two chunks. */
+/** Runs the command line in this process; `stdin` arrives in two chunks. */
 export async function ralph(
   args: readonly string[],
   stdin = '',

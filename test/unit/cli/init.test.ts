@@ -58,7 +58,7 @@ test('what a person changed stays', async () => {
 test('what a person already did in the workflow is not left to do', async () => {
   const path = join(folder, '.github/workflows/ralph.yml');
   await writeFile(join(folder, 'package.json'), '{}');
-  // As where nobody knows which repository the action comes from.
+  // The value is that of an installation that does not know the action's repository.
   const first = (await init('--yes', '--action', 'OWNER/ralph-action@v1')).out;
   expect(first).toContain('replace OWNER');
   expect(first).toContain('Set verify');
@@ -262,7 +262,7 @@ describe('a person who gives up', () => {
     ...{ shape: 'single', verify: ['npm test'], agent: 'claude', key: 'api-key', action: null, prompt: false },
     ...{ label: 'ralph', leftTo: null },
   };
-  /** Types each text once something new is shown. */
+  /** Types each text after the screen shows something new. */
   async function answer<T>(keys: readonly string[], ask: (person: Person) => Promise<T>): Promise<T> {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const left = [...keys];

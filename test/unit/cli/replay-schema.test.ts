@@ -15,7 +15,7 @@ import { record } from '../core/journal/journal-fixtures.ts';
 const journal = record([progress(), idle, idle, idle]).text;
 const twoTasks = record([idle, idle, idle], { tasks: [task(1), task(2)] }).text;
 
-/** What the command prints about a journal. */
+/** Returns the command's output about a journal. */
 async function replayed(text: string, ...args: readonly string[]): Promise<unknown> {
   return JSON.parse((await printed(text, '--json', ...args)).out);
 }

@@ -10,7 +10,7 @@ const terminal: Terminal = {
   now: () => 0,
 };
 
-/** What a run is asked for, or the problems of its arguments. */
+/** Returns the requested run, or the problems of its arguments. */
 async function askedBy(...args: readonly string[]): Promise<AskedRun | readonly string[]> {
   const asked: AskedRun[] = [];
   const ended = { ...{ outcome: 'idle', reason: '', iterations: 0, tasksDone: 0, tasks: 0, branch: null }, head: null };

@@ -1,11 +1,11 @@
-/** What a field takes and what it refuses; `path` as in `session.id`. */
+/** The values that a field accepts and refuses; `path` is a path such as `session.id`. */
 export interface FieldRule {
   readonly path: string;
   readonly takes: readonly unknown[];
   readonly refuses: readonly unknown[];
 }
 
-/** A copy of plain data with the value at `path` replaced; `undefined` is a field that JSON leaves out. */
+/** Returns a copy of plain data with the value at `path` replaced; `undefined` removes the field, as in JSON. */
 export function replaced(data: unknown, path: string, value: unknown): unknown {
   const [first = '', ...rest] = path.split('.');
   const inner = rest.length === 0 ? value : replaced(valueAt(data, first), rest.join('.'), value);
@@ -13,7 +13,7 @@ export function replaced(data: unknown, path: string, value: unknown): unknown {
   return { ...(data as object), [first]: inner };
 }
 
-/** The value at `path`; undefined when nothing is there. */
+/** Returns the value at `path`, or undefined if there is none. */
 export function valueAt(data: unknown, path: string): unknown {
   return path
     .split('.')
@@ -25,17 +25,17 @@ export const text = (chars: number): string => 'x'.repeat(chars);
 const notNumbers = ['7', null, undefined, true, []];
 const notTexts = [7, null, undefined, {}];
 
-/** Whole numbers from 0 on. */
+/** Whole numbers from 0. */
 export const count = (path: string): FieldRule => ({
   path,
   takes: [0, 1, 1_000_000],
   refuses: [-1, 0.5, ...notNumbers],
 });
-/** Money and durations: from 0 on, with fractions. */
+/** Money and durations: numbers from 0, with fractions. */
 export const amount = (path: string): FieldRule => ({ path, takes: [0, 0.5, 1_000], refuses: [-0.01, ...notNumbers] });
-/** Ms since the epoch, within the calendar. */
+/** Instants in ms since the epoch, within the calendar. */
 export const instant = (path: string): FieldRule => instantUpTo(path, 8.64e15);
-/** The same, with years to come before the calendar ends. */
+/** Instants like `instant`, with years left before the calendar ends. */
 export const keptInstant = (path: string): FieldRule => instantUpTo(path, 8e15);
 const instantUpTo = (path: string, last: number): FieldRule => ({
   path,
@@ -49,7 +49,7 @@ export const flag = (path: string): FieldRule => ({
   takes: [true, false],
   refuses: [0, 'true', null, undefined],
 });
-/** Texts with so many characters. */
+/** Texts whose length is between `min` and `max` characters. */
 export const words = (path: string, min: number, max: number): FieldRule => ({
   path,
   takes: [text(min), text(max)],
@@ -57,13 +57,13 @@ export const words = (path: string, min: number, max: number): FieldRule => ({
 });
 /** Texts of any length. */
 export const anyText = (path: string): FieldRule => ({ path, takes: ['', text(5_000)], refuses: notTexts });
-/** One of these words and no other. */
+/** Exactly these words. */
 export const oneOf = (path: string, ...takes: readonly string[]): FieldRule => ({
   path,
   takes,
   refuses: ['', 'other', takes.join(), 7, null, undefined],
 });
-/** Lists of at most so many. */
+/** Lists of at most `max` items. */
 export const listOf = (path: string, item: unknown, max: number): FieldRule => ({
   path,
   takes: [[], [item], Array.from({ length: max }, () => item)],
@@ -75,7 +75,7 @@ export const anyList = (path: string, item: unknown): FieldRule => ({
   takes: [[], [item, item]],
   refuses: [[item, null], {}, null, undefined],
 });
-/** The same, or null. */
+/** The values of another rule, or null. */
 export const orNull = (rule: FieldRule): FieldRule => ({
   ...rule,
   takes: [...rule.takes, null],

@@ -21,7 +21,7 @@ export const lease: Lease = {
   durationMs: 60 * MINUTE,
 };
 
-/** Names of people and reasons in it try to steer the terminal. */
+/** A state in which names of people and reasons contain terminal control sequences. */
 export const richState: LaneState = {
   ...initialState('queue', noon - 60 * MINUTE),
   sequence: 41,
@@ -96,14 +96,14 @@ export const richBudget: Budget = {
   ],
 };
 
-/** A place in memory, with what can go wrong in it. */
+/** A place in memory, with its possible faults. */
 export interface Place {
   readonly place: FaultyPlace;
   readonly at: StatePlace;
-  /** Writes the queue's file, or another lane's. */
+  /** Writes the file of the queue or another lane. */
   put(text: string, lane?: string): void;
   damageBudget(): void;
-  /** The queue's record. */
+  /** Returns the queue's record. */
   record(): LaneRecord;
 }
 
@@ -143,7 +143,7 @@ export function createPlace(name: 'ref' | 'directory', budget = emptyBudget): Pl
   };
 }
 
-/** A place that holds a lane. */
+/** Creates a place with a lane. */
 export function placeWith(
   state: LaneState,
   change: Partial<LaneRecord> = {},

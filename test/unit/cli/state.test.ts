@@ -347,7 +347,7 @@ describe('orders', () => {
     expect(orders).toEqual([
       { kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon },
     ]);
-    // The document and the lease are the run's.
+    // The document and the lease are unchanged.
     expect({ kept, document }).toEqual({ kept: lease, document: serializeState(richState) });
   });
 

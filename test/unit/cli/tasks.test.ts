@@ -34,7 +34,7 @@ test('a fix_plan.md at the root is the plan where something of an early Ralph is
     expect((await report({ ...files, [beside]: 'a' })).tasks.map(({ title }) => title)).toEqual(['Parser']);
 });
 
-/** Runs `ralph tasks --json` in a folder that `prepare` lays out; `git` runs git there. */
+/** Runs `ralph tasks --json` in a folder that `prepare` fills; `git` runs git there. */
 async function problemsIn(
   prepare: (folder: string, git: (...args: string[]) => string) => Promise<unknown>,
 ): Promise<readonly (readonly [string, string])[]> {

@@ -75,7 +75,7 @@ describe('help', () => {
     async (name) => {
       expect(await ralph([name, '--nonsense', '--help'])).toMatchObject({
         code: 0,
-        // What the sandbox prints is a story, not data.
+        // The output of `ralph sandbox` is a story and not data.
         out: expect.stringMatching(
           new RegExp(`^Usage: ralph ${name} .*--${name === 'sandbox' ? 'repo' : 'json'}`),
         ) as string,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { configOf } from '../../loop/stage/river.ts';
 
-/** `null`: of the order `[name, version, path, args, model]`. */
+/** An agent of the order as `[name, version, path, args, model]`. */
 type Row = readonly [string, string, string | null, readonly string[], string | null];
 
 const orderOf = (inputs: Readonly<Record<string, string>>): readonly Row[] =>

@@ -91,11 +91,11 @@ describe('action.yml, the schema and the page about them say the same', () => {
   });
 });
 
-/** Words with hyphens that only look like an input's name: settings of GitHub and git, names, and words of prose. */
+/** Words with hyphens that are not inputs: settings of GitHub and git, names, and words of prose. */
 const OTHER_WORDS = [
-  // An input of actions/checkout.
+  // This is an input of actions/checkout.
   'sparse-checkout',
-  // A package and models of Google's, and a file of GitHub Copilot.
+  // These are a package and models of Google, and a file of GitHub Copilot.
   'gemini-cli',
   'gemini-2',
   'gpt-5',
@@ -115,7 +115,10 @@ const OTHER_WORDS = [
   'x-access-token',
 ];
 
-/** Words with hyphens inside the texts of src/ that stand in backticks, or begin like the name of an input or output. */
+/**
+ * Returns the words with hyphens in the texts of src/ that are in backticks, or that begin like the name of an input or
+ * output.
+ */
 function wordsInMessages(): readonly string[] {
   const folder = join(import.meta.dirname, '../../../src');
   const paths = readdirSync(folder, { recursive: true }).map(String);
@@ -125,7 +128,7 @@ function wordsInMessages(): readonly string[] {
   const words = paths
     .filter((path) => path.endsWith('.ts'))
     .map((path) => readFileSync(join(folder, path), 'utf8').replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, ''))
-    // A word that is a literal by itself is a value, and no message.
+    // A literal with a single word is a value, not a message.
     .flatMap((source) => [...source.matchAll(/(?<![\w/.-])(?!(?<=')[\w-]+')[a-z]+(?:-[a-z\d]+)+(?![\w/-])/g)])
     .filter(
       ({ 0: word, index, input }) => input[index - 1] === '`' || beginnings.some((start) => word.startsWith(start)),

@@ -76,7 +76,7 @@ describe("the agent's environment", () => {
       const named = ['AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'CLOUDSDK_AUTH_ACCESS_TOKEN'];
       expect(verifyEnvironment(bedrock, named, claudeProvider)).toEqual({ PATH: '/bin', AWS_REGION: 'eu-west-1' });
       expect(verifyEnvironment(bedrock, [], claudeProvider)).toEqual({ PATH: '/bin' });
-      // They are a project's own where the agent logs in without a cloud.
+      // The variables belong to the project if the agent logs in without a cloud.
       expect(verifyEnvironment(cloud, named, claudeProvider)).toHaveProperty('AWS_ACCESS_KEY_ID');
     });
 

@@ -73,7 +73,7 @@ export function task(number: number, change: Partial<Task> = {}): Task {
   };
 }
 
-/** What a prompt is made of. */
+/** The parts of a prompt. */
 export const promptParts: PromptParts = {
   aim: 'task',
   taskPrompt: '',
@@ -141,7 +141,7 @@ export function analysis(
   };
 }
 
-/** An analysis, and what the agent's rules make of its denials; Claude Code's, unless it says otherwise. */
+/** Returns an analysis, with its denials judged by the agent's rules; the agent defaults to Claude Code. */
 export function analyzed(
   output: Parameters<typeof analysis>[0],
   bounds: Policy,
@@ -204,7 +204,7 @@ export function evidence(from: string, play: Play): Evidence {
 export interface Played {
   readonly state: LaneState;
   readonly run: RunSoFar;
-  /** What `nextStep` said when the script or the run ended. */
+  /** The last result of `nextStep`, at the end of the script or the run. */
   readonly step: NextStep;
   readonly verdicts: readonly Verdict[];
   readonly now: number;
@@ -219,7 +219,10 @@ export interface Start {
   readonly tree?: string;
 }
 
-/** A run, played on the pure core exactly as the loop drives it: decide, begin, settle, decide. Ends with the script or with the run. */
+/**
+ * Plays a run on the pure core exactly as the loop drives it: decide, begin, settle, decide. Ends with the script or
+ * with the run.
+ */
 export function play(script: readonly Play[], start: Start = {}): Played {
   const tasks = start.tasks ?? [task(1)];
   const bounds = start.policy ?? policy;
@@ -252,20 +255,20 @@ export function play(script: readonly Play[], start: Start = {}): Played {
   return { state, run, step, verdicts, now, tree };
 }
 
-/** A run and the one after it, `gapMs` later, with the state as the end of the first leaves it. */
+/** Plays another run `gapMs` later, with the state that the first one leaves. */
 export function playAgain(first: Played, script: readonly Play[], next: Start & { readonly gapMs: number }): Played {
   const state = first.step.kind === 'stop' ? endRun(first.state, first.step.outcome, 'head', first.now) : first.state;
   return play(script, { state, now: first.now + next.gapMs, tree: first.tree, ...next });
 }
 
-/** `complete (plan_complete)`, or `iterate`. */
+/** Describes a step as `complete (plan_complete)` or `iterate`. */
 export function describeStep(step: NextStep): string {
   return step.kind === 'iterate' ? 'iterate' : `${step.outcome.kind} (${step.outcome.reason})`;
 }
 
 export const idle: Play = {};
 let content = 0;
-/** An iteration that changes content. */
+/** Returns an iteration that changes content. */
 export function progress(more: Play = {}): Play {
   content += 1;
   return { to: `tree-${String(content)}`, ...more };

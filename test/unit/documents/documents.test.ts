@@ -99,7 +99,7 @@ describe('code blocks', () => {
     expect(blocks.filter(({ lang }) => !known.includes(lang)).map(({ where }) => where)).toEqual([]);
   });
 
-  // Whether workflows are right is asked by workflows.test.ts.
+  // workflows.test.ts checks whether workflows are valid.
   test.each(yaml)('in $where: YAML that reads outputs which the action has', ({ value }) => {
     expect(parse(value)).toBeTypeOf('object');
     const names = [...value.matchAll(/steps\.ralph\.outputs\.([\w-]+)/g)].map(([, name = '']) => name);
@@ -169,7 +169,7 @@ describe('what is made of other files is fresh: npm run docs', () => {
 
   test(JOB_ACTION, () => {
     expect(read(JOB_ACTION)).toBe(renderJobAction(read('action.yml')));
-    // What it starts is there, and the workflow uses it: the root itself cannot be named like this.
+    // The started files exist and the workflow uses them; the root itself cannot be named in this way.
     const programs = [...read(JOB_ACTION).matchAll(/^ {2}(?:main|post): (.*)$/gm)].map(([, path = '']) =>
       existsSync(join(root, dirname(JOB_ACTION), path)),
     );
@@ -244,7 +244,7 @@ test('messages that troubleshooting quotes are messages of the source', () => {
   expect(quoted.filter((part) => part !== '' && !FROM_ELSEWHERE.includes(part) && !source.includes(part))).toEqual([]);
 });
 
-/** Messages of GitHub and of the agent's CLI, and those that the source puts together. */
+/** Messages of GitHub and of the agent's CLI, and those that the source composes. */
 const FROM_ELSEWHERE = [
   'GitHub Actions is not permitted to create or approve pull requests',
   'Resource not accessible by integration',
@@ -257,7 +257,7 @@ const FROM_ELSEWHERE = [
   'ref ✗',
 ];
 
-/** What GitHub makes of the headings of a document: the parts of addresses behind `#`. */
+/** Returns GitHub's anchors for the headings of a document. */
 function headingsOf(path: string): ReadonlySet<string> {
   const headings = proseOf(path).flatMap((line) => /^#+ (.+)$/.exec(line)?.[1]?.toLowerCase() ?? []);
   return new Set(headings.map((heading) => heading.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')));

@@ -11,7 +11,7 @@ import { plain, tablesUnder, tableUnder } from './pages.ts';
 const PAGE = 'docs/moving.md';
 const settings = tableUnder(PAGE, '## Settings');
 
-/** What is written as code in a cell. */
+/** Returns the code spans of a cell. */
 const codeIn = (cell: string | undefined): readonly string[] =>
   [...(cell ?? '').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
@@ -45,7 +45,7 @@ describe('the settings of other Ralphs', () => {
   });
 
   test('lead to inputs that exist', () => {
-    /** Values of inputs and of settings, and what is no input at all. */
+    /** Values of inputs and settings, and words that are not inputs. */
     const others = [
       ...['resume', 'fresh', 'true', 'false', 'continue', 'halt', 'count', 'threshold'],
       ...['local', 'plan,prd', 'beads', 'github', 'issues', 'claude', 'if:', 'ralph:done', '.ralph/'],
@@ -57,10 +57,10 @@ describe('the settings of other Ralphs', () => {
   });
 });
 
-/** A system's section; what of its sample is the project itself. */
+/** The section of each tool; `own` matches the files of its sample that belong to the project itself. */
 const SECTIONS: Readonly<Record<Ralph, { readonly headings: readonly string[]; readonly own: RegExp }>> = {
   'ralph-claude-code': { headings: ['## ralph-claude-code'], own: /^(src|test)\/|^README\.md$|^package\.json$/ },
-  // Its loop is that of ralph-claude-code.
+  // The loop of bmalph is that of ralph-claude-code.
   bmalph: {
     headings: ['## bmalph', '## ralph-claude-code'],
     own: /^(src|test)\/|^README\.md$|^package\.json$|^CLAUDE\.md$/,
@@ -70,7 +70,7 @@ const SECTIONS: Readonly<Record<Ralph, { readonly headings: readonly string[]; r
   snarktank: { headings: ['## snarktank/ralph'], own: /^(src|test)\/|^README\.md$|^package\.json$/ },
 };
 
-/** What a section's tables of files name. */
+/** Returns the files named in a section's tables. */
 function filesUnder(heading: string): readonly string[] {
   const tables = tablesUnder(PAGE, heading).filter(({ head: [first] }) => first === 'file');
   return tables.flatMap(({ rows }) => rows.flatMap(([cell]) => codeIn(cell)));
@@ -110,7 +110,7 @@ describe('every file that other Ralphs lay', () => {
       said.some((line) => line.includes(`\`${path}\``)) || (path !== './' && isSaid(`${dirname(path)}/`));
     const { own } = SECTIONS[ralph];
     const foreign = files.filter((path) => !own.test(path) && path !== '.gitignore');
-    // The settings file has lines of its own.
+    // The settings file has its own table rows.
     expect(foreign.filter((path) => !isSaid(path) && !path.endsWith('.ralphrc'))).toEqual([]);
     const names = said.slice(1).flatMap((line) => codeIn(line.split(': ').slice(0, 2).join(': ')));
     const notPaths = ['ralph run', 'ralph init', 'ralph import', 'steps', '.ralph/', 'branchName'];
@@ -119,7 +119,7 @@ describe('every file that other Ralphs lay', () => {
     expect(Math.max(...said.map(({ length }) => length))).toBeLessThan(480);
   });
 
-  /** `*` stands for any part of a name; a folder ends with a slash. */
+  /** Returns a name as an expression: `*` matches any part of a name; a folder ends with a slash. */
   function patternOf(name: string): RegExp {
     const literal = name.replace(/\/$/, '').replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
     return new RegExp(`^${literal.replace(/\\\*/g, String.raw`[\w-]+`)}$`);

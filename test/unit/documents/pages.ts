@@ -13,15 +13,15 @@ export const USER_PAGES = [
   ...markdownIn('docs').filter((path) => !/^docs\/(?:internals\.md|decisions\/)/.test(path)),
 ];
 
-/** Every document, those for contributors included. */
+/** All documents, including those for contributors. */
 export const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdownIn('docs')];
 
-/** A file of the repository as text. */
+/** Returns a file of the repository as text. */
 export function read(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
-/** Files of a folder, those in folders below it included, from the root. */
+/** Returns the files of a folder and its subfolders, as paths from the root. */
 export function filesIn(folder: string): readonly string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -33,7 +33,7 @@ function markdownIn(folder: string): readonly string[] {
   return filesIn(folder).filter((path) => path.endsWith('.md'));
 }
 
-/** Nodes of one kind in a document, at any depth. */
+/** Returns the nodes of one kind in a document, at any depth. */
 export function nodesOf<Kind extends Nodes['type']>(
   path: string,
   kind: Kind,
@@ -47,14 +47,14 @@ export function nodesOf<Kind extends Nodes['type']>(
   return found;
 }
 
-/** Lines of a document outside of fences. */
+/** Returns the lines of a document outside of fences. */
 export function proseOf(path: string): readonly string[] {
   return read(path)
     .replace(/^ *```[^]*?^ *```$/gm, '')
     .split('\n');
 }
 
-/** Cells of a row of a table, as they are written. */
+/** Returns the cells of a table row as they are written. */
 export function cellsOf(row: string): readonly string[] {
   return row
     .trim()
@@ -63,12 +63,12 @@ export function cellsOf(row: string): readonly string[] {
     .map((cell) => cell.trim());
 }
 
-/** Rows below a heading of a document, without heads; all its tables together. */
+/** Returns the rows of all tables below a heading of a document, without their heads. */
 export function tableUnder(path: string, heading: string): readonly (readonly string[])[] {
   return tablesUnder(path, heading).flatMap(({ rows }) => rows);
 }
 
-/** Tables below a heading of a document: the cells of the head, and those of the rows. */
+/** Returns the tables below a heading of a document: the cells of the head, and those of the rows. */
 export function tablesUnder(
   path: string,
   heading: string,
@@ -94,12 +94,12 @@ function isRule(line: string): boolean {
   return /^\|[-| :]+\|$/.test(line);
 }
 
-/** A cell without its code marks. */
+/** Returns a cell without its code marks. */
 export function plain(cell: string | undefined): string {
   return (cell ?? '').replace(/^`(.*)`$/, '$1');
 }
 
-/** Names that action.yml lists, in its order. */
+/** Returns the names in action.yml, in order. */
 export function namesIn(section: 'inputs' | 'outputs'): readonly string[] {
   const [, text = ''] = read('action.yml').split(new RegExp(`^${section}:\\n`, 'm'));
   return [...(text.split(/^\S/m)[0] ?? '').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name = '']) => name);

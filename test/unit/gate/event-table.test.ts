@@ -23,7 +23,10 @@ interface Expected {
   readonly mayBeOtherLane?: true;
   readonly by: string | null;
   readonly thread: number | null;
-  /** `nobody` asks for work or an answer; the others count always, or with write permission. */
+  /**
+   * `never` means that the event asks for neither work nor an answer; the others count always, or with write
+   * permission.
+   */
   readonly counts: 'always' | 'with-permission' | 'never';
   readonly todo: Intent['kind'];
 }
@@ -35,14 +38,14 @@ const review = { lanes: ['issue-7'], by: 'ann', thread: 9, counts: 'with-permiss
 const check = { lanes: ['issue-7'], by: null, counts: 'always', todo: 'answer' } as const;
 const slash = { 'comment.body': '/ralph run', ...sender };
 
-/** The contract, §2: of each event and type what makes it ours, and what it then means. */
+/** The contract of spec §2: the condition under which an event of each type concerns Ralph, and its meaning. */
 const CONTRACT: readonly (readonly [string, string | null, Payload, Expected])[] = [
-  // Works the queue.
+  // Works the queue
   ['schedule', null, {}, { ...queue, by: null, todo: 'work-queue' }],
   ['workflow_dispatch', null, sender, { ...queue, by: 'ann', todo: 'work-queue' }],
   ['repository_dispatch', null, sender, { ...queue, by: 'ann', todo: 'work-queue' }],
   ['push', null, { ref: 'refs/heads/main', deleted: false }, { ...queue, by: null, todo: 'work-queue' }],
-  // The command of a dispatch is read from the event itself.
+  // The command of a dispatch is read from the event itself
   [
     'workflow_dispatch',
     null,
@@ -55,21 +58,21 @@ const CONTRACT: readonly (readonly [string, string | null, Payload, Expected])[]
     { ...sender, client_payload: { command: 'pause' } },
     { ...queue, by: 'ann', todo: 'dispatched-command' },
   ],
-  // Works that issue, on its own lane.
+  // Works on that issue, on its own lane
   [
     'issues',
     'labeled',
     { ...labelled, ...sender },
     { ...ofIssue, by: 'ann', thread: 4, counts: 'with-permission', todo: 'work-issue' },
   ],
-  // Takes the task out of the queue; its lane rests.
+  // Takes the task out of the queue; its lane rests
   ['issues', 'unlabeled', labelled, { ...ofIssue, todo: 'withdraw' }],
   ['issues', 'closed', issue, { ...ofIssue, todo: 'withdraw' }],
   ['issues', 'deleted', issue, { ...ofIssue, todo: 'withdraw' }],
   ['issues', 'transferred', issue, { ...ofIssue, todo: 'withdraw' }],
   ['issues', 'reopened', issue, { ...ofIssue, todo: 'take-back' }],
   ['issues', 'edited', { ...issue, changes: { title: { from: 'before' } } }, { ...ofIssue, todo: 'recheck' }],
-  // One command, on the issue or on Ralph's own pull request.
+  // One command, on the issue or on Ralph's own pull request
   ['issue_comment', 'created', { ...issue, ...slash }, { ...command, lanes: ['queue', 'issue-4'], thread: 4 }],
   [
     'pull_request_review',
@@ -83,12 +86,12 @@ const CONTRACT: readonly (readonly [string, string | null, Payload, Expected])[]
     { ...pull, ...slash },
     { ...command, lanes: ['queue', 'issue-9'], thread: 9 },
   ],
-  // The review is answered: its lane works on what was asked.
+  // Answers the review: its lane works on the requests
   ['pull_request_review', 'submitted', pull, review],
   ['pull_request_review', 'edited', pull, review],
   ['pull_request_review_comment', 'created', { ...pull, 'comment.in_reply_to_id': 7 }, review],
   ['pull_request_review_comment', 'edited', pull, review],
-  // The lane works on the failure.
+  // Works on the failure, on its lane
   [
     'check_suite',
     'completed',
@@ -101,7 +104,7 @@ const CONTRACT: readonly (readonly [string, string | null, Payload, Expected])[]
   ],
   ['workflow_run', 'completed', { ...failed('workflow_run'), ...run }, { ...check, thread: null }],
   ['status', null, { state: 'failure', branches: [{ name: 'ralph/issue-7' }] }, { ...check, thread: null }],
-  // Merged: tasks done, lane cleaned up; not merged: lane parked. What is left goes on in the queue.
+  // Merged: tasks done, lane cleaned up; not merged: lane parked; the remaining tasks continue in the queue
   ['pull_request', 'closed', pull, { ...queue, by: null, counts: 'never', todo: 'end-lane' }],
 ];
 

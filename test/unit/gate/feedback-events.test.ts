@@ -16,7 +16,7 @@ const read = (name: string, payload: unknown, change: Partial<EventInputs> = {})
 const COMMIT = 'ec26c3e57ca3a959ca5aad62de7213c562f8c821';
 const OWN = `\n${OWN_COMMENT_MARKER}answer thread-1 -->\nDone.`;
 
-/** What makes an example one of Ralph's pull request, by its event. */
+/** The fields that turn an example into one about Ralph's pull request, by event. */
 const ours: Readonly<Record<string, Payload>> = {
   pull_request_review: { 'pull_request.head.ref': 'ralph/queue' },
   pull_request_review_comment: { 'pull_request.head.ref': 'ralph/queue', 'comment.in_reply_to_id': 7 },
@@ -75,7 +75,7 @@ describe("GitHub's own examples, as they are of Ralph's pull request", () => {
     ['workflow_run', 'completed', { 'workflow_run.path': '.github/workflows/ralph.yml' }, notForUs("Ralph's own")],
     ['workflow_run', 'completed', { 'workflow_run.path': '.github/workflows/ralph.yml@x' }, notForUs("Ralph's own")],
     ['workflow_run', 'completed', { 'workflow.path': '.github/workflows/ralph.yml' }, notForUs("Ralph's own")],
-    // A name is anybody's to give: it hides no failure.
+    // Anyone can choose a workflow's name, so it must not hide a failure.
     ['workflow_run', 'completed', { 'workflow_run.name': 'ralph', 'workflow.name': 'ralph' }, checked],
     ['workflow_run', 'completed', { 'workflow_run.head_repository.id': 1 }, notForUs('of a fork')],
     ['workflow_run', 'completed', { 'workflow_run.head_repository': null }, notForUs('of a fork')],

@@ -5,7 +5,7 @@ import { STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
 import { commented, labeled } from '../../loop/stage/river.ts';
 import { intentOf } from './webhooks.ts';
 
-/** A step without the input `command`. */
+/** The inputs of a step without `command`. */
 const asks: EventInputs = {
   taskLabel: 'ralph',
   command: '',

@@ -292,7 +292,7 @@ describe('preconditions', () => {
     const project = createProject();
     breakIt(project);
     expect(messageOf((await runOnce(project)).outcome)).toMatch(message);
-    // People are notified of it, and that is all.
+    // The run only notifies people.
     const writes = project.forge.writes.filter((write) => !write.startsWith('notified'));
     expect({ writes, pushes: project.remote.pushes, calls: project.script.calls }).toEqual({
       writes: [],

@@ -15,12 +15,12 @@ export const examples = new Map(
   ).map(({ name, examples: of }) => [name, of]),
 );
 
-/** Those of one event, and where `action` is not null of that type. */
+/** Returns the examples of one event, restricted to the type `action` unless it is null. */
 export function examplesOf(name: string, action: string | null): readonly Payload[] {
   return (examples.get(name) ?? []).filter((payload) => action === null || payload.action === action);
 }
 
-/** The payload with other values at some places; `issue.labels` goes two levels down. */
+/** Returns the payload with other values at some places; `issue.labels` is a path of two levels. */
 export function changed(payload: Payload, values: Payload): Payload {
   return Object.entries(values).reduce((whole, [path, value]) => put(whole, path.split('.'), value), payload);
 }
@@ -29,7 +29,7 @@ function put(whole: Payload, [key = '', ...rest]: readonly string[], value: unkn
   return { ...whole, [key]: rest.length === 0 ? value : put((whole[key] ?? {}) as Payload, rest, value) };
 }
 
-/** What an event asks for, or why it asks for nothing. */
+/** Returns the request of an event, or the reason why there is none. */
 export function intentOf(event: Parameters<typeof meaningOfEvent>[0], inputs: EventInputs): Intent | Dismissed {
   const meaning = meaningOfEvent(event, inputs);
   return meaning.kind === 'for-us' ? meaning.intent : meaning;

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A line in a terminal of so many columns, and what was written there. */
+/** Creates a line in a terminal of this width; records its output. */
 function lineOf(columns = 80) {
   const written: string[] = [];
   const line = createCountdownLine({

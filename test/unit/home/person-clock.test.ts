@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPersonClock } from '../../../src/wiring/home/person-clock.ts';
 
-/** A machine whose clocks can be set. */
+/** Creates a machine whose clocks can be set. */
 function machine() {
   const at = { wall: 1_000_000, steady: 500 };
   const clock = createPersonClock(

@@ -12,7 +12,7 @@ import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { openPlaces } from '../../../src/wiring/lane-places.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
 
-/** A checkout whose queue is held by run 3 of this process. */
+/** Creates a checkout in which run 3 of this process holds the queue. */
 async function heldCheckout() {
   const folder = await mkdtemp(join(tmpdir(), 'ralph-claim-'));
   execFileSync('git', ['init', '--quiet'], { cwd: folder });
@@ -54,7 +54,7 @@ describe('what the last run of a checkout holds, for somebody who only looks', (
     await using held = await heldCheckout();
     expect(held.claim.number).toBe(3);
     expect(await held.lease()).toMatchObject({ runTag: 'tag' });
-    // Not a later one than that of the lease.
+    // No number after the lease's is in use.
     expect(await nextNumber(held.files)).toBe(1);
   });
 

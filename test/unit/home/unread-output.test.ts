@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const source = (path: string): string => fileURLToPath(new URL(`../../../src/${path}`, import.meta.url));
 
-/** A program that prints a line every few ms until it ends; `prepare` comes first. */
+/** Starts a program that prints a line every few ms until it ends; `prepare` runs first. */
 function printing(prepare: string) {
   const program = `
     import { appendFileSync } from 'node:fs';

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-// Signed by AWS's own library (@smithy/signature-v4 5.7.5).
+// These signatures were made by AWS's own library (@smithy/signature-v4 5.7.5).
 test.each<[string, string, string, string]>([
   [
     "a model's id",

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nameOfTarget } from '../../../src/core/isolation/hosts.ts';
 import { registryHosts } from '../../../src/isolation/registries.ts';
 
-/** A machine with these programs, of which some answer. */
+/** Creates a machine with these programs; `answers` holds the output of some. */
 function machine(programs: readonly string[], answers: Readonly<Record<string, string>> = {}) {
   const asked: string[] = [];
   const run = async (file: string, args: readonly string[]): Promise<string | null> => {

@@ -19,12 +19,12 @@ const ours = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) a
   readonly packages: Readonly<Record<string, Entry | undefined>>;
 };
 
-/** A package as the library finds it: below itself, or beside. */
+/** Returns a package as the library resolves it: in its own folder, or beside it. */
 function inOurLock(name: string): Entry | undefined {
   return ours.packages[`node_modules/${RUNTIME}/node_modules/${name}`] ?? ours.packages[`node_modules/${name}`];
 }
 
-/** All that a package needs, and itself. */
+/** Returns a package's dependencies and the package itself. */
 function needs(name: string): readonly string[] {
   return [name, ...Object.keys(inOurLock(name)?.dependencies ?? {}).flatMap(needs)];
 }

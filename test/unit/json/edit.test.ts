@@ -22,7 +22,7 @@ function keeping(text: string, values: readonly unknown[]): string {
   return applyEdits(text, [keepChildren(text, rootOf(text), (item) => values.includes(item.value))]);
 }
 
-/** Appends as the code that edits a list of a file does. */
+/** Appends as the code that edits a list in a file does. */
 function appending(text: string, list: JsonNode, value: unknown): string {
   const layout = layoutOfJson(text, itemsOf(list).length > 0 ? list : rootOf(text));
   return applyEdits(text, [

@@ -107,7 +107,7 @@ test('exactly what JSON.parse reads is read, to the same value', () => {
     fc.property(jsonLike, (text) => {
       const parsed = parseJson(text);
       const plain = text.startsWith('\uFEFF') ? text.slice(1) : text;
-      // A second mark, and `undefined` for no JSON, are left to JSON.parse.
+      // JSON.parse handles a second byte order mark and text that is not JSON.
       if (parsed.kind === 'json') expect(JSON.stringify(valueOf(parsed.root))).toBe(JSON.stringify(tryJson(plain)));
       else expect(tryJson(plain)).toBeUndefined();
     }),

@@ -45,7 +45,7 @@ test.each([
 
 test.each([
   ['a\nb', '<p>a<br>\nb</p>', '<p>a\nb</p>'],
-  // What is written as a break has the line's own break after it.
+  // A written `<br>` is followed by the line's own break.
   ['a<br>\nb', '<p>a<br><br>\nb</p>', '<p>a<br>\nb</p>'],
   ['a\\\nb', '<p>a<br>b</p>', '<p>a<br>b</p>'],
   ['- a\n  b', '<ul>\n<li>a<br>\nb</li>\n</ul>', '<ul>\n<li>a\nb</li>\n</ul>'],

@@ -9,13 +9,13 @@ import type { Project } from '../../loop/stage/project.ts';
 import { createProject, publisherOf, runOnce, savedState } from '../../loop/stage/river.ts';
 import { task } from '../core/core-fixtures.ts';
 
-/** What came of something that was asked. */
+/** The answer to a feedback item. */
 export type Answer = NonNullable<FeedbackItem['answer']>;
 
 /** The commit that answers. */
 export const COMMIT = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
 
-/** A thread that was answered with a change, and whose answer is not posted yet. */
+/** Returns a thread that was answered with a change and whose answer is not posted yet. */
 export function item(number: number, change: Partial<FeedbackItem> = {}, answer: Partial<Answer> = {}): FeedbackItem {
   const { at, ...words } = { kind: 'changed' as const, commit: COMMIT, words: 'Renamed it.', at: 5, ...answer };
   const given = { ...words, at, isOurs: answer.isOurs ?? false, posted: answer.posted ?? false };
@@ -31,7 +31,7 @@ export function item(number: number, change: Partial<FeedbackItem> = {}, answer:
   };
 }
 
-/** The task of ann's thread. */
+/** Returns the task of ann's thread. */
 export function threadTask(number: number): Task {
   const on = { kind: 'thread', thread: `T${String(number)}`, replyTo: number, asked: number, by: 'ann' } as const;
   const subject = { ...on, path: 'src/a.js', line: 3, suggestion: null };
@@ -43,7 +43,7 @@ export function threadTask(number: number): Task {
   };
 }
 
-/** The thread as GitHub has it: ann's comment of the same number, and what was said since. */
+/** Returns the thread as GitHub shows it: ann's comment of the same number, and the later comments. */
 export function threadNow(
   number: number,
   replies: readonly { readonly id: number; readonly text: string }[] = [],
@@ -57,14 +57,14 @@ export function threadNow(
   };
 }
 
-/** A run that worked, and what it is to publish. */
+/** A run that worked, and the work to publish. */
 export interface Stage {
   readonly project: Project;
   readonly deps: PublishDeps;
   readonly work: Work;
 }
 
-/** After a run that finished its one issue. */
+/** Creates the stage after a run that finished its only issue. */
 export async function stage(inputs: Readonly<Record<string, string>> = {}): Promise<Stage> {
   const project = createProject({ issues: [1], agent: [finisher], inputs });
   const main = await runOnce(project);
@@ -72,11 +72,11 @@ export async function stage(inputs: Readonly<Record<string, string>> = {}): Prom
   return { project, deps: await publisherOf(project, main), work: main.work };
 }
 
-/** Items of threads, by their numbers. */
+/** Returns the items of threads with these numbers. */
 export const items = (...numbers: readonly number[]): Feedback['items'] =>
   Object.fromEntries(numbers.map((number) => [`thread-${String(number)}`, item(number)]));
 
-/** Publishes these answers, while the threads stand so. */
+/** Publishes these answers while the threads are in this state. */
 export async function post(
   { project, deps, work }: Stage,
   given: {

@@ -28,13 +28,13 @@ function workOf(run: Run): NonNullable<Run['work']> {
   return run.work;
 }
 
-/** Every text in some data. */
+/** Returns every text in some data. */
 function textsOf(data: unknown): readonly string[] {
   if (typeof data === 'string') return [data];
   return typeof data === 'object' && data !== null ? Object.values(data).flatMap(textsOf) : [];
 }
 
-/** Everything that others can see of the project. */
+/** Returns everything of the project that others can see. */
 function seen({ origin, forge }: Project) {
   return {
     branches: [...origin.branches],
@@ -157,7 +157,7 @@ describe('nothing new', () => {
   test('is not pushed; no branch, no pull request', async () => {
     const project = createProject({ agent: [stuck] });
     const run = await runOnce(project);
-    // The branch was made before the first call, and is taken away again.
+    // The branch was created before the first call, and is removed again.
     expect(project.remote.pushes).toMatchObject([{ commit: project.origin.branches.get('main') }]);
     expect([...project.origin.branches.keys()]).toEqual(['main']);
     expect(project.forge.pulls).toEqual([]);
@@ -280,7 +280,7 @@ describe('publishing twice, as post does after a main that was killed', () => {
         }, 'before'),
       });
       const post = await finishOnce(project, run);
-      // That all is done was not stored: the next run finds it, without a call.
+      // The completion was not stored: the next run finds it, without a call.
       expect(post?.report).toMatchObject({ outcome: { kind: 'cancelled' }, saved: { kind: 'saved' } });
       expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
       expect(project.forge.pulls).toHaveLength(1);
@@ -381,7 +381,7 @@ describe('what is published', () => {
 
   test('each save has the next sequence number, and can be read back', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
-    // The push of an iteration takes a copy along, and the end of the run saves another.
+    // The push of an iteration includes a copy, and the end of the run saves another.
     for (const sequence of [2, 4, 6]) {
       await runOnce(project);
       expect(parseState(savedDocument(project) ?? '', 'queue')).toMatchObject({

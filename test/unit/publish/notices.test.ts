@@ -33,7 +33,7 @@ async function publisher(
   inputs: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly project: Project; readonly deps: PublishDeps }> {
   const project = createProject({ issues, inputs });
-  // A run that ends at once: it has all that a publisher needs.
+  // A run that ends at once still has everything that a publisher needs.
   const main = await runOnce(project, { event: schedule, hasProviderKey: false });
   for (const texts of [project.forge.comments, project.forge.notifications]) texts.clear();
   return { project, deps: await publisherOf(project, main) };
@@ -47,7 +47,7 @@ function ended(
   return { ...base, state: initialState('queue', END), notes: { ...base.notes, notices }, ...change };
 }
 
-/** First lines of the comments, by thread. */
+/** Returns the first lines of the comments, by thread. */
 const threads = ({ forge }: Project) =>
   [...forge.comments, ...forge.notifications].map(([thread, texts]) => [thread, [...texts.keys()]]);
 const waiting = (...issues: readonly number[]) =>

@@ -6,7 +6,7 @@ import { item, items, post, stage, threadNow, threadTask } from './answering.ts'
 
 const rounds = (number: number): Feedback['items'] => ({ 'thread-11': item(11, { rounds: number }) });
 
-/** First lines of what people are notified of, and whom they mention. */
+/** Returns the first lines of the notifications, with the mentioned people. */
 const notifications = ({ forge }: Project) =>
   [...forge.notifications].flatMap(([thread, texts]) =>
     [...texts].map(([marker, body]) => {

@@ -20,7 +20,7 @@ const baseFailed: Check = { commit: COMMIT, commands: 'abc', kind: 'failed', com
 
 const ended = (change: Partial<WorkedReport>) => report({ kind: 'limit', reason: 'iterations' }, change);
 
-/** What people read of a run, by page. */
+/** Returns the texts about a run for people, by page. */
 const pagesOf = (run: WorkedReport): Readonly<Record<string, string>> => ({
   body: renderPullRequest(run, 0).body.replace(/<!--.*?-->/gs, ''),
   summary: renderSummary(run),

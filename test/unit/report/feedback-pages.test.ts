@@ -37,7 +37,7 @@ function item(change: Partial<FeedbackItem> = {}, answer: Partial<Answer> | null
   return { ...asked, answer: answer === null ? null : given, ...change };
 }
 
-/** What a reader sees: without the invisible breakers. */
+/** Removes the invisible characters that break references. */
 const seen = (text: string): string => text.replaceAll('\u200B', '');
 const answer = (some: FeedbackItem): string =>
   seen(renderFeedbackAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }));

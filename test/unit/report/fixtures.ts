@@ -48,17 +48,17 @@ export function taskReport(
   };
 }
 
-/** The task with what the branch has of it. */
+/** Returns the task with its part of the branch. */
 export function sharing(one: TaskReport, share: Partial<TaskShare>): TaskReport {
   return { ...one, share: { ...one.share, title: one.task.title, ...share } };
 }
 
-/** What the branch holds of tasks. */
+/** Returns the content of the branch by task. */
 export function changeOf(tasks: readonly TaskReport[], change: Partial<Change> = {}): Change {
   return { ...noChange, tasks: Object.fromEntries(tasks.map(({ task, share }) => [task.id, share])), ...change };
 }
 
-/** An item of the plan. */
+/** Returns an item of the plan. */
 export function planTask(line: number, change: Partial<ShownProgress> & { readonly title?: string } = {}): TaskReport {
   const { task, progress, share } = taskReport(line, change);
   return {
@@ -73,7 +73,7 @@ export function planTask(line: number, change: Partial<ShownProgress> & { readon
   };
 }
 
-/** An entry of the prd. */
+/** Returns an entry of the prd. */
 export function prdTask(key: string, change: Partial<ShownProgress> = {}): TaskReport {
   const { task, progress, share } = taskReport(1, { ...change, title: `Build ${key}` });
   const source = { kind: 'prd', path: '.ralph/prd.json', key, issue: null } as const;
@@ -94,7 +94,7 @@ export interface EntryChange {
   readonly verdict?: Partial<Verdict>;
 }
 
-/** An iteration of two minutes that changed one file, passed verification and cost 12 cents. */
+/** Returns an iteration of two minutes that changed one file, passed verification and cost 12 cents. */
 export function entry(iteration: number, change: EntryChange = {}): JournalEntry {
   const startedAt = END - (12 - 2 * iteration) * MINUTE;
   const taskNumber = change.taskNumber ?? 12;
@@ -184,7 +184,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
   };
 }
 
-/** A run of one iteration that finished issue 12, one of two tasks. */
+/** Returns the report of a run of one iteration that finished issue 12, one of two tasks. */
 export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): WorkedReport {
   return {
     kind: 'worked',
@@ -249,7 +249,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
   };
 }
 
-/** A run that was asked how its lane stands. */
+/** Returns the report of a run that answers with the state of its lane. */
 export function answer(view: LaneView): AnsweredReport {
   return { ...report({ kind: 'idle', reason: 'answered' }), kind: 'answered', view };
 }

@@ -8,7 +8,7 @@ import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { isolationLine, isolationProblems } from '../../../src/report/sentences/isolation.ts';
 import { report } from './fixtures.ts';
 
-/** All is as it should be, but for what is said. */
+/** Returns good facts with some changes. */
 function facts(change: Partial<IsolationFacts> = {}): IsolationFacts {
   return {
     level: 'namespace',

@@ -6,7 +6,7 @@ import { code, codeElement, fence, link, prose, proseLines, text } from '../../.
 import { breakReferences, hasSkipWords, oneLine, plainTitle } from '../../../src/core/text/phrase.ts';
 import { runs } from '../../runs.ts';
 
-/** Stands for the zero-width space that breaks references. */
+/** Makes the zero-width space that breaks references visible. */
 const visible = (markdown: string) => markdown.replaceAll('\u200B', '·');
 
 describe('text: foreign text renders as the text it is', () => {

@@ -28,7 +28,7 @@ import { renderEndAtHome } from '../../../src/report/sentences/at-home.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
 import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
 
-/** `fix, command retry`: the steps by their kinds, with the command where there is one. */
+/** Returns the steps by their kinds, with the command if there is one: `fix, command retry`. */
 function kindsOf(steps: readonly NextStep[]): string {
   return steps.map((step) => (step.kind === 'command' ? `command ${step.command}` : step.kind)).join(', ');
 }
@@ -179,7 +179,7 @@ test('after the last round an answer may be enough', () => {
 
 const issue = taskReport(7).task;
 
-/** Words behind the verb of each kind: our own with code, a foreign text, or a task. */
+/** The parts after the verb of each kind: our own text with code, a foreign text, or a task. */
 const WORDS: Readonly<Record<NextStep['kind'], readonly (string | typeof issue)[]>> = {
   command: [],
   rerun: [' to continue'],
@@ -222,7 +222,7 @@ describe('each kind of step is rendered in each place', () => {
     expect(log).toMatch(/^[A-Z][^`]+\.$/);
     expect(terminal).toMatch(/^[a-z][^`]+\.$/);
     expect(markdown).toMatch(/^[A-Z].+\.$/);
-    // Nothing in it marks up or mentions.
+    // The text contains neither markup nor mentions.
     expect(markdown).not.toMatch(/<img|@octocat/);
     const words = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]|&lt;|&gt;/g, '');
     if (kind !== 'command' && kind !== 'rerun') expect(words(terminal)).toBe(words(log));

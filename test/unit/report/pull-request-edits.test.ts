@@ -11,7 +11,7 @@ const pullRequest = (title: string) =>
   );
 const before = pullRequest('Greet');
 const after = pullRequest('Greet by name');
-/** As versions without markers and without a title in it wrote it. */
+/** A text of an earlier version, without markers and title. */
 const EARLIER = `**Iteration limit.** Stopped.\n\n**Next:** Nothing.\n\nCloses #12\n\n<!-- ralph-action:RALPH_STATUS ${renderStatusJson(report({ kind: 'limit', reason: 'iterations' }))} -->`;
 
 describe('body', () => {

@@ -14,13 +14,13 @@ import { record } from '../core/pipeline/pipeline-fixtures.ts';
 
 const complete = { kind: 'complete', reason: 'plan_complete' } as const;
 
-/** A task that waits for approval, and depends on another. */
+/** Returns a task that waits for approval and depends on another. */
 function waiting(number: number, title: string): TaskReport {
   const { task, ...others } = taskReport(number, { title });
   return { task: { ...task, obstacle: 'needs-approval', dependsOn: ['issue-99'] }, ...others };
 }
 
-/** What a reader sees: without the hidden part and the invisible breakers. */
+/** Removes the hidden part and the invisible characters that break references. */
 const shown = (body: string) => body.replace(/<!--.*?-->/gs, '').replaceAll('\u200B', '');
 
 const bodyOf = (some: WorkedReport) => renderPullRequest(some, 0).body;

@@ -1,7 +1,10 @@
 import { expect, test, vi } from 'vitest';
 import { closeInTime } from '../../../src/river/close-in-time.ts';
 
-/** When it came back, in ms, and what it said; `closes`: when what is closed says "left"; `cancel`: when the run is cancelled; null: never. */
+/**
+ * Returns the time of the return in ms, and the result. `closes` is the time at which the closed object reports "left",
+ * `cancel` that of a cancellation; null for never.
+ */
 async function play(closes: number | null, cancel: number | null): Promise<readonly [number, string | null]> {
   vi.useFakeTimers();
   try {

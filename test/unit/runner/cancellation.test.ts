@@ -6,7 +6,7 @@ const listeners = new Map<string | symbol, (...values: unknown[]) => void>();
 beforeEach(() => {
   listeners.clear();
   vi.useFakeTimers();
-  // This process is not to hear them.
+  // This process must not receive the signals.
   vi.spyOn(process, 'on').mockImplementation((name, listener) => {
     listeners.set(name, listener);
     return process;
@@ -24,7 +24,7 @@ test.each(['SIGINT', 'SIGTERM'])('%s cancels at once, and main gives up five sec
   expect(signal.reason).toEqual(new Error(`the run was cancelled (${name})`));
   await vi.advanceTimersByTimeAsync(4_999);
   expect(giveUp).not.toHaveBeenCalled();
-  // The runner sends the second signal after seven and a half.
+  // The runner sends the second signal after seven and a half seconds.
   listeners.get('SIGTERM')?.();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(giveUp.mock.calls).toEqual([[name]]);

@@ -258,7 +258,7 @@ describe('the summary', () => {
   });
 });
 
-/** What is written to the log meanwhile. */
+/** Returns the text written to the log during a call. */
 function wordsOf(act: () => void): string {
   const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   act();
@@ -271,7 +271,10 @@ function makePipe(): string {
   return path;
 }
 
-/** The context, or the message of its refusal, in a process with this environment: the toolkit reads its own process's, once. */
+/**
+ * Returns the context, or the message of its refusal, in a process with this environment: the toolkit reads the
+ * environment only once.
+ */
 async function inOwnProcess(environment: Readonly<Record<string, string>>): Promise<unknown> {
   const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
   const code = `const { readRunContext } = await import(${source('runner/run-context.ts')});

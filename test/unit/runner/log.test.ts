@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { createLog, neutralize } from '../../../src/runner/results.ts';
 import { runs } from '../../runs.ts';
 
-// What GitHub's runner does (actions/runner, ActionCommand.cs): it takes a line without the white space at its
-// beginning, as .NET sees it, and reads a command if it begins with `::`, or if it holds `##[` anywhere.
+// Models GitHub's runner (actions/runner, ActionCommand.cs): it ignores white space at the beginning of a line, as .NET
+// defines it, and reads a command if the line begins with `::` or contains `##[` anywhere.
 const startsCommand = (line: string): boolean =>
   line.replace(/^[\t-\r\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/, '').startsWith('::') ||
   line.includes('##[');
@@ -34,7 +34,7 @@ describe('text of others in the log cannot issue a command', () => {
     '::stop-commands::token',
   ])('%j', (text) => {
     expect(commandsIn(neutralize(text))).toEqual([]);
-    // Nor one of a runner that would skip what cannot be seen.
+    // A runner that ignores invisible characters would find no command either.
     expect(
       commandsIn(neutralize(text).replaceAll(/[\p{C}]/gu, (character) => (character === '\n' ? '\n' : ''))),
     ).toEqual([]);

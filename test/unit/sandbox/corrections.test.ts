@@ -21,7 +21,7 @@ const on: Readonly<Record<'thread' | 'check' | 'conflict', Subject>> = {
 };
 const MERGE = { conflicts: ['src/a.js', 'src/b.js'], lockFiles: [], madeByLoop: [], remade: [], verification: null };
 
-/** A prompt of ours for what people or CI ask. */
+/** Returns one of our prompts for feedback of people or CI. */
 function promptOf(kind: keyof typeof on, id: string, body: string): string {
   const asked = task(12, { title: 'Asked', body });
   return composePrompt({
@@ -31,7 +31,7 @@ function promptOf(kind: keyof typeof on, id: string, body: string): string {
   });
 }
 
-// The stand-ins read what our prompts say; this holds the two together.
+// The stand-ins read our prompts; this test keeps the two consistent.
 test.each([
   {
     what: 'a thread',

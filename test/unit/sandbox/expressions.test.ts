@@ -33,7 +33,7 @@ describe('a condition', () => {
     ['false', false],
     ["github.event.label.name == 'ralph'", true],
     ['${{ !github.event.issue }}', false],
-    // Two expressions are a text, and a text that is not empty holds: the usual trap.
+    // Two expressions are a text, and a text that is not empty is true: a common mistake.
     ['${{ false }} && ${{ false }}', true],
     ['${{ false }} ', false],
   ])('%s: %s', (condition, expected) => {

@@ -15,7 +15,7 @@ const examples = JSON.parse(
   readFileSync(fileURLToPath(import.meta.resolve('@octokit/webhooks-examples')), 'utf8'),
 ) as readonly { readonly name: string; readonly examples: readonly unknown[] }[];
 
-/** An event of each kind about pull request #1 of ralph/queue. */
+/** Returns an event of each kind about pull request #1 of ralph/queue. */
 function eventsOf(): Readonly<Record<string, { readonly name: string; readonly payload: Record<string, unknown> }>> {
   const state = createState({ owner: 'octo', name: 'sample', defaultBranch: 'main' }, now);
   newIssue(state, { title: 'Work', body: '', author: { login: 'github-actions[bot]', type: 'Bot' } }, now);
@@ -41,7 +41,7 @@ function eventsOf(): Readonly<Record<string, { readonly name: string; readonly p
   };
 }
 
-/** What GitHub has begun to send since its examples were taken. */
+/** Fields that GitHub has added since its examples were published. */
 const NEWER = [
   'comment.in_reply_to_id',
   'comment.line',
@@ -97,7 +97,7 @@ describe('an event about', () => {
   });
 });
 
-/** `a.b` for each field; entries of lists stand for each other. */
+/** Returns the path `a.b` of each field; all entries of a list share their paths. */
 function pathsOf(value: unknown, above = ''): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => pathsOf(entry, above));
   if (typeof value !== 'object' || value === null) return above === '' ? [] : [above];

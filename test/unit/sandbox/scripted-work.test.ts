@@ -3,7 +3,7 @@ import { isLastTask, statusBlock, taskIn, visitOf } from '../../../sandbox/scrip
 import { composePrompt } from '../../../src/core/prompt/prompt.ts';
 import { promptParts, task } from '../core/core-fixtures.ts';
 
-// The stand-ins read what our prompts say; this holds the two together.
+// The stand-ins read our prompts; this test keeps the two consistent.
 test.each([
   { open: 2, last: false },
   { open: 1, last: true },

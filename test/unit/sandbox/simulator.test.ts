@@ -4,13 +4,13 @@ import type { PolicyName } from '../../../bench/simulator/policies.ts';
 import { goalsOf, sweep } from '../../../bench/simulator/sweep.ts';
 import { runs } from '../../runs.ts';
 
-// Of each name so many, one seed after another.
+// Each name is played `each` times, with consecutive seeds.
 test.each<{ of: string; names: readonly CaseName[]; each: number; policy: PolicyName }>([
   { of: 'agents', names: agentNames, each: 12, policy: 'default' },
   { of: 'agents', names: agentNames, each: 12, policy: 'default + verify' },
   { of: 'queues', names: queueNames, each: 24, policy: 'default' },
   { of: 'queues', names: queueNames, each: 24, policy: 'default + verify' },
-  // Only here do five calls with the same error come before too many without progress.
+  // Only this case has five calls with the same error before too many without progress.
   {
     of: 'queues with errors',
     names: ['queue-repeats-an-error', 'queue-errors-beside-work', 'queue-provider-fails'],

@@ -18,7 +18,7 @@ const URL = 'http://127.0.0.1:1';
 const template = (name: string): string =>
   readFileSync(new globalThis.URL(`../../../templates/workflows/${name}.yml`, import.meta.url), 'utf8');
 
-/** What the step with the action gets, or the job that calls the reusable workflow. */
+/** Returns the inputs of the step with the action, or of the job that calls the reusable workflow. */
 function givenIn(name: string, { workflow }: CastAgent): Readonly<Record<string, string>> {
   const text = workflowFor(template(name), workflow, { verify: 'npm test' });
   const [job] = Object.values(parseWorkflow(text).jobs);

@@ -6,7 +6,7 @@ import { copyOf, places, recordIn, verbsOf, type Verbs } from './place-fixtures.
 import { HOUR, MINUTE, noon } from '../core/core-fixtures.ts';
 import { runs } from '../../runs.ts';
 
-/** What a run does with the lane once it has it, and what happens to the answer to its claim. */
+/** A run's behaviour after it has claimed the lane, and the fate of the answer to its claim. */
 interface Plan {
   readonly end: 'save' | 'release' | 'killed';
   readonly worksMs: number;
@@ -15,7 +15,7 @@ interface Plan {
 
 const plan: fc.Arbitrary<Plan> = fc.record({
   end: fc.constantFrom('save', 'release', 'killed'),
-  // Some work longer than their lease lasts, while others may come and go.
+  // Some runs work longer than their lease lasts, while others may come and go.
   worksMs: fc.constantFrom(0, 20 * MINUTE, 90 * MINUTE),
   fault: fc.constantFrom(null, null, 'taken-for-conflict'),
 });
@@ -48,7 +48,7 @@ test.each(places)(
           now += worksMs;
           for (let waited = 0; waited < worksMs; waited += 5 * MINUTE) await turn();
           if (end === 'killed') return;
-          // From the request on, the lane may be free for others.
+          // After the request, the lane may be free for others.
           holding.delete(runTag);
           if (end === 'release') await store.release('queue');
           else if ((await store.save(copyOf(sequence + 1, { savedAt: now }))).kind === 'saved')
@@ -72,7 +72,10 @@ test.each(places)(
   },
 );
 
-/** Restores and claims as the gate does, again when the lane changed meanwhile; the sequence of what the lane has, or null: another run has it. */
+/**
+ * Restores and claims as the gate does, again if the lane changed meanwhile; returns the lane's sequence, or null if
+ * another run holds it.
+ */
 async function claim(store: Verbs, before: () => unknown): Promise<number | null> {
   for (let tried = 0; tried < 10; tried += 1) {
     await store.restore('queue');

@@ -35,13 +35,13 @@ import { createMemoryPlace, createShared, withFaults, type FaultyPlace } from '.
 import { noon } from '../core/core-fixtures.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
 
-/** A place that several machines reach. */
+/** A place that several machines share. */
 export interface SharedPlace extends AsyncDisposable {
-  /** The place as one more machine sees it. */
+  /** Returns the place as another machine sees it. */
   machine(): SnapshotPlace;
 }
 
-/** Every place that must behave the same. */
+/** All places, which must behave identically. */
 export const places: readonly { readonly place: string; open(): Promise<SharedPlace> }[] = [
   {
     place: 'memory',
@@ -67,7 +67,7 @@ export const places: readonly { readonly place: string; open(): Promise<SharedPl
 
 const QUEUE_FILE = 'lanes/queue.json';
 
-/** Puts any text where the queue's record is, whatever is there. */
+/** Replaces the queue's record with any text. */
 export async function putText(place: SnapshotPlace, text: string): Promise<void> {
   await change(place, (snapshot) => new Map([...snapshot, [QUEUE_FILE, text]]));
 }
@@ -83,7 +83,7 @@ async function change(place: SnapshotPlace, to: (snapshot: Snapshot) => Snapshot
   if (written.kind !== 'written') throw new Error(JSON.stringify(written));
 }
 
-/** The queue's record. */
+/** Returns the queue's record. */
 export async function recordIn(place: SnapshotPlace): Promise<LaneRecord> {
   const read = await place.read(null);
   const parsed = laneIn(read.kind === 'snapshot' ? read.snapshot : emptySnapshot, 'queue');
@@ -96,12 +96,12 @@ export async function textIn(place: SnapshotPlace): Promise<string | null> {
   return read.kind === 'snapshot' ? (read.snapshot.get(QUEUE_FILE) ?? null) : null;
 }
 
-/** A readable state of the lane `queue`. */
+/** Returns a readable state of the lane `queue`. */
 export function stateOf(sequence: number, changed: Partial<LaneState> = {}): LaneState {
   return { ...initialState('queue', noon), sequence, ...changed };
 }
 
-/** A copy of the lane `queue` to save. */
+/** Returns a copy of the lane `queue` to save. */
 export function copyOf(
   sequence: number,
   changed: Partial<LaneState> = {},
@@ -109,7 +109,7 @@ export function copyOf(
   return { lane: 'queue', sequence, document: serializeState(stateOf(sequence, changed)), transcript: null };
 }
 
-/** A lane at #40 that nobody works on. */
+/** A lane at #40 without a lease. */
 export const freeAt40: LaneRecord = {
   ...emptyRecord('queue'),
   sequence: 40,
@@ -119,7 +119,7 @@ export const freeAt40: LaneRecord = {
 
 type Answered<Answer> = Answer | { readonly kind: NotUpdated['kind']; readonly why: string };
 
-/** What a run does with lanes, by the changes that the stages make. */
+/** A run's operations on lanes, made of the changes that the stages make. */
 export interface Verbs {
   restore(lane: string): Promise<RestoredState>;
   claim(lane: string): Promise<Answered<ClaimAnswer>>;
@@ -137,7 +137,7 @@ export interface StartedRun {
   readonly store: Verbs;
 }
 
-/** A process of the run `runTag` on a machine of its own, `at` so many ms after noon. */
+/** Starts a process of the run `runTag` on a separate machine, `at` ms after noon. */
 export function startRun(
   runTag: string,
   machine: SnapshotPlace,

@@ -21,7 +21,7 @@ const session: Session = { id: 'session-1', startedAt: noon, lastUsedAt: noon, t
 const later: Session = { ...session, lastUsedAt: noon + MINUTE };
 const order = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon, number: noon } as const;
 
-/** The record of a lane at `sequence`. */
+/** Returns the record of a lane at `sequence`. */
 const record = (sequence: number, change: Partial<LaneRecord> = {}): LaneRecord => ({
   ...emptyRecord('queue'),
   sequence,
@@ -49,7 +49,7 @@ const transcriptOf = (text: string): Transcript => ({
 const named = (text: string) => ({ sha256: transcriptOf(text).sha256, bytes: text.length });
 const NEWER = '{"version":99,"lane":"queue"}';
 
-/** A cache that holds one copy, and keeps what is saved unless it has a reason not to. */
+/** Creates a cache that holds one copy, and accepts new ones unless there is an obstacle. */
 function cacheOf(cached: RestoredCopy, obstacle: string | null = null) {
   const kept: PartialCopy[] = [];
   const store: CopyStore = {
@@ -63,7 +63,7 @@ function cacheOf(cached: RestoredCopy, obstacle: string | null = null) {
   return { kept, store };
 }
 
-/** Conversations that are kept unless there is a reason not to. */
+/** Creates a store of conversations that accepts them unless there is an obstacle. */
 function conversationsOf(
   obstacle: string | null = null,
 ): Conversations & { readonly contents: Map<string, Uint8Array> } {
@@ -82,7 +82,7 @@ function conversationsOf(
   };
 }
 
-/** A run on a machine of its own, with a cache of its own. */
+/** Starts a run on a separate machine with its own cache. */
 function startCached(
   shared: SharedPlace,
   cache: ReturnType<typeof cacheOf>,

@@ -30,7 +30,7 @@ const reservation = (runTag: string, calls: number): Reservation => ({
   tokens: 0,
   costUsd: 0,
 });
-/** What a run does at the gate, and at its end. */
+/** A run's changes at the gate and at its end. */
 const begin =
   (runTag: string) =>
   (budget: Budget): Budget =>
@@ -48,7 +48,7 @@ const end =
   (budget: Budget): Budget =>
     settleBudget(budget, runTag, { calls, tokens: 0, costUsd: 0 }, noon);
 
-/** The counters of a machine, as the stages read and change them. */
+/** Returns the counters of a machine, as the stages read and change them. */
 function countersOf(place: SnapshotPlace, now = noon) {
   const pace = { random: () => 0, sleep: () => Promise.resolve() };
   const state = createSnapshotStore({ place, copies: null, conversations: null, now: () => now, pace });

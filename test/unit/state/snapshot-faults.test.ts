@@ -7,7 +7,7 @@ import { copyOf, freeAt40, places, putRecord, putText, recordIn, startRun, textI
 const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
 
 describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => {
-  /** Run a has restored the lane of #40, or claimed it. */
+  /** Creates run `a`, which has restored the lane at #40, or claimed it. */
   async function runAt(progress: 'restored' | 'claimed', text = serializeRecord(freeAt40)) {
     const shared = await open();
     const elsewhere = shared.machine();

@@ -9,7 +9,10 @@ const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', fro
 const document = (sequence: number): string => copyOf(sequence).document;
 const next = { lane: 'queue', after: 40, document };
 
-/** Run `a` has claimed the lane of #40; run `b` is another. `push` is what a server does with what goes along. */
+/**
+ * Lets run `a` claim the lane at #40; run `b` is another. `push` is the server's handling of the state that is pushed
+ * along.
+ */
 async function claimedLane() {
   const shared = createShared();
   const elsewhere = createMemoryPlace(shared);
@@ -50,7 +53,7 @@ describe('a state that goes along with a push', () => {
     });
     const asked = a.place.asked.length;
     expect(await a.store.advance({ ...next, after: 41 }, push)).toBe(42);
-    // Nobody is asked: what was written is known.
+    // No read is needed, because the written text is known.
     expect(a.place.asked.length).toBe(asked);
     expect(await a.store.orders('queue')).toEqual(['pause']);
     expect(await a.store.save(copyOf(43))).toMatchObject({ kind: 'saved' });

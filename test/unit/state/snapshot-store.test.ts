@@ -8,7 +8,7 @@ import { copyOf, freeAt40, places, putRecord, recordIn, startRun } from './place
 const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
 
 describe.each(places)('lanes in a place: $place', ({ open }) => {
-  /** Two runs on two machines, at a lane that is free at #40. */
+  /** Creates two runs on two machines, with a free lane at #40. */
   async function twoRuns() {
     const shared = await open();
     const place = shared.machine();
@@ -34,7 +34,7 @@ describe.each(places)('lanes in a place: $place', ({ open }) => {
     });
     expect(await store.claim('queue')).toMatchObject({ kind: 'claimed', sequence: 0 });
     expect(await store.save(copyOf(1))).toMatchObject({ kind: 'saved' });
-    // Nothing was kept before, so nothing is to be let go, and the first write is not read back.
+    // Nothing was stored before, so there is nothing to delete, and the first write is not read back.
     expect(place.asked).toEqual(['read', 'write', 'write', 'read']);
     expect(await recordIn(shared.machine())).toMatchObject({
       sequence: 1,

@@ -15,7 +15,7 @@ import { attackBy, everTouched, leftBy, repel, shownBy, type Attack } from '../a
 
 const SECRET = 'Zebra/47+quartz_umbrella-lantern';
 const WORKFLOW = '.github/workflows/ci.yml';
-/** Of main, where a reviewer can comment on it. */
+/** A line of main on which a reviewer can comment. */
 const WORKFLOW_LINE = 'on: push';
 
 interface Aftermath {
@@ -25,12 +25,12 @@ interface Aftermath {
   readonly prompts: string;
 }
 
-/** Calls that note what they were asked, and change something. */
+/** Calls that record their prompts and make a change. */
 const noting = attackBy(
   `cat "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl >> "$scratch/prompts"; date +%N | sed 's#^#// #' >> ${MODULE}`,
 );
 
-/** Plays a scene up to the review: one issue that is done, and a workflow on main. */
+/** Plays a scene until the review: one issue that is done, and a workflow on main. */
 async function openReview(scene: Scene): Promise<void> {
   prepareReview(scene);
   await scene.sandbox.remote.commitByHand('main', { [WORKFLOW]: `${WORKFLOW_LINE}\n` });
@@ -180,7 +180,7 @@ repel<Aftermath>('A review of strangers alone', {
   ],
 });
 
-/** What the branch's commits say and change. */
+/** Returns the messages and changes of the branch's commits. */
 function patchesOf({ sandbox }: Scene): Promise<string> {
   return sandbox.git('log', '-m', '--patch', `main..${BRANCH}`);
 }
@@ -193,7 +193,7 @@ function bodiesIn(thread: StoredThread | undefined): string {
         .join('\n');
 }
 
-/** The first of the transcripts' prompts that holds `words`. */
+/** Returns the first of the transcripts' prompts that contains `words`. */
 function firstPrompt(transcripts: string, words: string): string {
   const prompts = transcripts
     .split('\n')

@@ -7,10 +7,11 @@ import { noOwnMachine } from '../../../own-machine.ts';
 import { createScene, type Run, type Scene } from '../../e2e-fixture.ts';
 import { attackBy, leftBy, openScratch } from '../attack-fixture.ts';
 
-// What neither a user nor a namespace keeps apart: each row came through before there was a seal on what runs in a room.
+// Ways that neither a user nor a namespace closes: each attack succeeded before programs in the agent's sandbox were
+// sealed.
 
 const WORD = 'word-of-a-daemon';
-/** What a runner may have inherited and stored: an open file, and a key in the keyring of its session. */
+/** Resources that a runner may have inherited and stored: an open file, and a key in its session keyring. */
 const INHERITS = [
   ...['bash', '-c', `exec 20< <(echo open-file-of-the-runner); exec "$@"`, 'bash'],
   ...[
@@ -19,21 +20,21 @@ const INHERITS = [
     `my ($type, $name, $word) = ("user", "ralph-test", "${WORD}"); syscall(250, 1, 0); syscall(248, $type, $name, $word, length $word, -3); exec @ARGV`,
   ],
 ];
-/** Listens at each path, and says a word to whoever comes; the second time later than the room. */
+/** Listens at each path and sends a word to every client; the second time it starts after the agent's sandbox. */
 const DAEMON = `
   const { createServer } = require('node:net');
   const { chmodSync } = require('node:fs');
   for (const path of process.argv.slice(1))
     createServer((socket) => socket.end('${WORD}')).listen(path, () => { chmodSync(path, 0o777); console.log(path); });`;
 
-/** Makes a system call of a 64-bit Intel processor and says what came of it. */
+/** Makes a system call of a 64-bit Intel processor and reports the result. */
 const call = (name: string, ...words: readonly (string | number)[]): string =>
   `perl -e 'my @words = map { /^-?\\d+$/ ? $_ + 0 : $_ } @ARGV; my $got = syscall(shift @words, @words); print $got < 0 ? "error ".($!+0) : "taken"' ${words.map((word) => `'${String(word)}'`).join(' ')} > "$scratch/${name}"`;
 
 const ask = (name: string, path: string): string =>
   `perl -MIO::Socket::UNIX -e 'my $to = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!; print <$to>' ${path} > "$scratch/${name}" 2>/dev/null || true`;
 
-/** Asks the proxy for an allowed host, and another one for its certificate there. */
+/** Connects through the proxy to an allowed host, and requests another host's certificate there. */
 const FRONT = (allowed: string, named: string): string => `
   ${process.execPath} -e '
     const request = require("node:http").request({ host: "127.0.0.1", port: new URL(process.env.HTTPS_PROXY).port, method: "CONNECT", path: "${allowed}:443" }).end();
@@ -115,7 +116,7 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
 
   test('the agent has its three descriptors, and no key of anybody is to be seen', () => {
     const open = leftBy(run, 'descriptors')?.trim().split('\n') ?? [];
-    // What looks for them has its own, and the agent's Node may read its certificates meanwhile.
+    // The search itself opens files, and the agent's Node may read its certificates meanwhile.
     const own = /^[012] -> |\/proc\/\d+\/fd$|\.(?:crt|pem)$/;
     expect(open.length).toBeGreaterThanOrEqual(3);
     expect(open.filter((line) => !own.test(line))).toEqual([]);

@@ -15,16 +15,16 @@ import { MAX_SESSION_BYTES } from '../../../../src/core/lane/state/state.ts';
 const UUID = '0f0e0d0c-1111-4222-8333-444455556666';
 const SES = `ses_${'a'.repeat(26)}`;
 
-/** One agent's sessions: where one is exported from and imported to, below the CLI's own folder. */
+/** One agent's sessions: the folder for export and import, below the CLI's own folder. */
 interface Subject {
   readonly name: string;
   readonly id: string;
   readonly sessions: CliSessions;
   readonly exported: (place: SessionPlace) => string;
   readonly imported: (place: SessionPlace) => string;
-  /** A transcript with one message that says `text`. */
+  /** Returns a transcript with one message that contains `text`. */
   readonly transcript: (text: string) => string;
-  /** What else must be there for it to be found. */
+  /** Creates the further files without which the session would not be found. */
   readonly beside: (place: SessionPlace) => Promise<unknown>;
 }
 
@@ -234,7 +234,7 @@ async function createPlace(): Promise<Place> {
   };
 }
 
-/** Paths of all files below a folder. */
+/** Returns the paths of all files below a folder. */
 async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

@@ -17,7 +17,7 @@ test.each<{ path: string; text: string; refused: boolean }>([
   { path: '.opencode/plugin/a.js', text: '', refused: true },
   { path: 'a/.opencode/plugins/a.ts', text: '', refused: true },
   { path: 'opencode.json', text: `{"a":"${'x'.repeat(1024 * 1024)}"}`, refused: true },
-  // Beside the work folder.
+  // This file is beside the work folder.
   { path: 'b/.opencode/plugins/a.ts', text: '', refused: false },
 ])('$path is refused: $refused', async ({ path, text, refused }) => {
   await using place = await createPlace();

@@ -10,10 +10,10 @@ const SIDES = {
   lane: { 'a.txt': 'lane\n', [LOCK]: 'lane\n' },
   base: { 'a.txt': 'base\n', [LOCK]: 'base\n', 'b.txt': 'b\n' },
 };
-/** In which only the lock file conflicts. */
+/** A merge in which only the lock file conflicts. */
 const LOCK_ALONE = { ...SIDES, base: { [LOCK]: 'base\n', 'b.txt': 'b\n' } };
 
-/** What a tool does once the merge is laid, and what becomes of it. */
+/** Applies a tool's change after the merge is prepared, and returns the result. */
 async function keepAfter({ scene, repository }: Conflict, tool: Edit) {
   await repository.beginMerge();
   expect(await repository.lockFilesLeft()).toEqual([LOCK]);

@@ -46,7 +46,7 @@ test('the next run goes on from a merge, and merges once more', async () => {
   expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });
   const base = await commitToMain(scene, { 'a.txt': 'base, later\n' });
   const repository = await openAgain(scene, commit);
-  // What lies before the merge is not in the quarantine.
+  // The quarantine does not contain the commits before the merge.
   expect(await scene.quarantineGit('rev-list', '--count', '--all')).toBe('4');
   expect(await repository.review()).toMatchObject({ lines: 3 });
   expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: ['a.txt'], lockFiles: [] });
@@ -56,7 +56,7 @@ test('the next run goes on from a merge, and merges once more', async () => {
   expect(await scene.serverGit('log', '-1', '--format=%P', BRANCH)).toBe(`${commit} ${base}`);
 });
 
-/** As the job does it that publishes: it has nothing but the bundle. */
+/** Hands the merge over to the job that publishes, which has only the bundle. */
 async function handOver({ scene, repository, head }: Conflict) {
   const path = join(await mkdtemp(join(tmpdir(), 'ralph-bundle-')), 'commits.bundle');
   await repository.bundle({ path, since: head });
@@ -122,7 +122,7 @@ const OURS = {
   GIT_COMMITTER_EMAIL: 'ralph@example.com',
 };
 
-/** A commit in our name of what a merge has, changed, in the quarantine. */
+/** Makes a commit in the action's name in the quarantine, with a changed version of the merge. */
 async function forge(
   { scene }: Conflict,
   tree: Readonly<Record<string, string>>,
@@ -220,7 +220,7 @@ test('a bundle with a merge of another commit than the one of the gate is not ta
 test('what the branch alone changed at a protected path may stay', async () => {
   await using conflict = await setConflict(SIDES);
   const { scene, head, base } = conflict;
-  // A person did.
+  // A person merged meanwhile.
   await conflict.repository.leave();
   await scene.git('checkout', '--quiet', '--force', head);
   await edit(scene, { '.github/own.yml': 'on: push\n' });

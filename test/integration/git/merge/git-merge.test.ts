@@ -14,7 +14,7 @@ const TEXT = {
   base: { 'a.txt': LINES('base'), 'b.txt': 'b of the base\n', 'new/y.txt': 'y\n' },
 };
 
-/** What the commit changed against its parents, by path: `1` against the lane, `2` against the base. */
+/** Returns the paths that the commit changed against a parent: `1` is the lane, `2` the base. */
 async function changedIn({ scene }: Conflict, parent: 1 | 2): Promise<readonly string[]> {
   const names = await scene.git('diff', '--name-only', '--no-renames', `${BRANCH}^${String(parent)}`, BRANCH);
   return names.split('\n').filter((name) => name !== '');
@@ -30,7 +30,7 @@ describe('a merge is laid in the work tree', () => {
     expect(await scene.read('new/y.txt')).toBe('y\n');
     expect(await scene.read('own.txt')).toBe('own\n');
     expect(await scene.git('rev-parse', 'HEAD')).toBe(head);
-    // What the base changed is nobody's work.
+    // Changes of the base do not count as work.
     const before = await repository.snapshot();
     expect(await repository.compare(before, await repository.snapshot())).toMatchObject({ fileCount: 0 });
   });
@@ -195,7 +195,7 @@ describe('its commit waits until it is resolved', () => {
     );
     expect(await changedIn(conflict, 2)).toEqual(['a.txt', 'own.txt']);
     expect(await scene.git('status', '--porcelain')).toBe('');
-    // The review shows what the lane has changed, and nothing of the base.
+    // The review shows the lane's changes only, without those of the base.
     expect(await repository.review()).toMatchObject({ lines: 3, sizes: {} });
   });
 
@@ -370,14 +370,14 @@ describe('what a merge must not publish', () => {
       allowed,
     );
     const { scene, head } = conflict;
-    // The next run may not any more.
+    // The next run is not allowed to do this any more.
     await conflict.repository.leave();
     const repository = await openAgain(scene, head, { allowProtectedPaths: [] });
     expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
     const { committed } = await resolve({ scene, repository }, () => scene.write('a.txt', LINES('both')));
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });
     expect(await scene.git('show', `${BRANCH}:.github/workflows/ci.yml`)).toBe('on: pull_request');
-    // What the lane alone had changed stays.
+    // A file that only the lane changed is kept.
     expect(await scene.git('show', `${BRANCH}:.github/x.yml`)).toBe('x');
   });
 

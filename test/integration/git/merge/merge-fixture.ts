@@ -5,25 +5,25 @@ import type { PublishingRules } from '../../../../src/git/inspection/inspection.
 import type { IterationCommit } from '../../../../src/ports/repository.ts';
 import { BRANCH, iterate, openFresh, runGit, setScene, type Scene, type SceneCheckout } from '../git-fixture.ts';
 
-/** What one side does to the files: content by path, or where a link leads; null: it removes the path. */
+/** One side's changes: content by path, or the target of a link; null removes the path. */
 export type Edit = Readonly<Record<string, string | Buffer | Link | null>>;
 
 interface Link {
   readonly link: string;
 }
 
-/** A lane whose pull request is open, of a base branch that has moved on since. */
+/** A lane with an open pull request whose base branch has moved on. */
 export interface Conflict {
   readonly scene: Scene;
   readonly repository: SceneCheckout;
-  /** The lane's newest commit, and the base branch's. */
+  /** The newest commits of the lane and of the base branch. */
   readonly head: string;
   readonly base: string;
   readonly fork: string;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Lays `first` on the base branch, then lets the lane and the base branch change it, and opens the lane once more. */
+/** Commits `first` to the base branch, lets the lane and the base branch change it, and opens the lane again. */
 export async function setConflict(
   { first, lane, base }: { readonly first: Edit; readonly lane: Edit; readonly base: Edit },
   rules: Partial<PublishingRules> = {},
@@ -40,7 +40,7 @@ export async function setConflict(
   return { scene, fork, head, base: moved, repository, [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose]() };
 }
 
-/** As the next run does it. */
+/** Opens the lane again as the next run does. */
 export async function openAgain(
   scene: Scene,
   head: string,
@@ -53,7 +53,7 @@ export async function openAgain(
   return repository;
 }
 
-/** A commit of a person on the server's base branch; returns it. */
+/** Commits to the server's base branch as a person and returns the commit. */
 export async function commitToMain(scene: Scene, changes: Edit): Promise<string> {
   const clone = await mkdtemp(join(tmpdir(), 'ralph-person-'));
   try {
@@ -78,7 +78,7 @@ async function writeIn(folder: string, path: string, content: string | Buffer | 
   else await symlink(content.link, join(folder, path));
 }
 
-/** In the work tree. */
+/** Applies changes to the work tree. */
 export async function edit(scene: Scene, changes: Edit): Promise<void> {
   for (const [path, content] of Object.entries(changes)) {
     if (content === null) await rm(join(scene.folder, path), { recursive: true, force: true });
@@ -86,7 +86,7 @@ export async function edit(scene: Scene, changes: Edit): Promise<void> {
   }
 }
 
-/** One iteration: what the agent does, measured and committed. */
+/** Plays one iteration: the agent's changes are measured and committed. */
 export async function resolve(
   { scene, repository }: Pick<Conflict, 'scene' | 'repository'>,
   agent: () => Promise<unknown>,

@@ -8,10 +8,10 @@ import { openOtherUserRoom, openSameUserRoom } from './room-fixture.ts';
 interface Row {
   readonly what: string;
   readonly script: string;
-  /** What is left beside the work tree. */
+  /** Names of the files left beside the work tree. */
   readonly names: readonly RegExp[];
   readonly patch?: RegExp;
-  /** One that is played in a room as well. */
+  /** Set for a row that is also played in the agent's sandbox. */
   readonly isInRoom?: true;
 }
 
@@ -93,7 +93,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Runs a script of bash as the owner of the work tree; `$AWAY` is a folder outside of it. */
+/** Runs a bash script as the owner of the work tree; `$AWAY` is a folder outside of it. */
 async function runIn({ folder }: Scene, script: string): Promise<void> {
   const away = join(folder, '..', 'away');
   await mkdir(away, { recursive: true });
@@ -139,7 +139,7 @@ describe.each(places)('work beside the work tree, %s', (_, room) => {
       );
       expect(committed.besideNow).toEqual(committed.beside.map(({ name }) => name));
       if (patch !== undefined) expect(committed.beside[0]?.patch).toMatch(patch);
-      // It is news once.
+      // The change is reported only once.
       const next = await iterate(scene, () => Promise.resolve());
       expect(next.committed.beside).toEqual([]);
       expect(next.committed.besideNow).toHaveLength(names.length);

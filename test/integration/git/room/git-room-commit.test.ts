@@ -5,7 +5,7 @@ import { openSameUserRoom } from './room-fixture.ts';
 
 workIn(openSameUserRoom);
 
-// All of it a second time takes a minute: for `npm run test:deep`.
+// Repeating all tests takes a minute, so this runs only in `npm run test:deep`.
 describe.runIf(IS_DEEP)('by way of a worker in a room', async () => {
   await import('../git-commit.test.ts');
 });

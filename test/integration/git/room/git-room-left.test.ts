@@ -11,7 +11,7 @@ describe.runIf(process.getuid?.() === 0)('what verify leaves as another user tha
     await using scene = await setScene();
     await openFresh(scene);
     const { tree } = await scene.repository.snapshot();
-    // As a container does that writes into the checkout as root.
+    // A container that writes into the checkout as root leaves such a folder.
     await mkdir(join(scene.folder, 'coverage'));
     await writeFile(join(scene.folder, 'coverage/index.html'), 'x');
     await chmod(join(scene.folder, 'coverage/index.html'), 0o644);
@@ -24,7 +24,7 @@ describe.runIf(process.getuid?.() === 0)('what verify leaves as another user tha
     expect(committed.withheldNow).toEqual([]);
     expect((await stat(join(scene.folder, 'coverage/index.html'))).uid).toBe(0);
     await expect(stat(join(scene.folder, 'fixture'))).rejects.toThrow(/ENOENT/);
-    // Once its content changes, somebody worked on it.
+    // A later change of its content counts as work.
     const later = await iterate(scene, () => writeFile(join(scene.folder, 'coverage/index.html'), 'other'));
     expect(later.change.files).toEqual(['coverage/index.html']);
   });

@@ -8,7 +8,7 @@ import { openSameUserRoom, workerIn } from './room-fixture.ts';
 
 reachByFolder();
 
-/** The worker of the scenes that follow; null: the real one. */
+/** The worker of the following scenes; null for the real one. */
 let command: ((real: TreeWorkerCommand, root: string) => Promise<TreeWorkerCommand>) | null = null;
 
 workIn(async (root) => {
@@ -17,7 +17,10 @@ workIn(async (root) => {
   return { room, worker: command === null ? real : await command(real, root) };
 });
 
-/** A worker that is a program of the agent's: `answers` says what it does with a question, as the body of a function of `question` (parsed) and `say` (prints). */
+/**
+ * Makes the worker a program of the agent's: `answers` is the body of a function of `question` (parsed) and `say`
+ * (prints).
+ */
 function impostor(answers: string, answerMs?: number): void {
   command = async (real, root) => {
     const file = join(root, 'impostor.mjs');
@@ -111,7 +114,7 @@ describe('a worker that is none of ours', () => {
     impostor(read(`tree: process.env.EVIL_TREE`));
     await using scene = await setScene();
     await openFresh(scene);
-    // It is in the quarantine already, however it came there.
+    // The file is already in the quarantine, regardless of how it got there.
     const { execFileSync } = await import('node:child_process');
     const git = (args: readonly string[], input: string | Buffer): string =>
       execFileSync('git', args, {
@@ -225,7 +228,7 @@ function never(): never {
   throw new Error('read as this process');
 }
 
-/** A tree with one entry. */
+/** Returns a tree with one entry. */
 function treeText(name: string, id: string): Buffer {
   return Buffer.concat([Buffer.from(`40000 ${name}\0`), Buffer.from(id, 'hex')]);
 }

@@ -27,11 +27,11 @@ workIn(openOtherUserRoom);
 const unaborted = new AbortController().signal;
 const own = process.getuid?.() ?? 0;
 
-/** A program that says who runs it, and a file of ours that nobody else may read. */
+/** A program that reports its user, and one of our files that nobody else may read. */
 interface Witness {
   readonly program: string;
   readonly secret: string;
-  /** User ids that ran it. */
+  /** Returns the ids of the users who ran the program. */
   ran(): readonly string[];
 }
 
@@ -46,14 +46,17 @@ async function layWitness(scene: Scene): Promise<Witness> {
   return { program, secret, ran: () => readFileSync(list, 'utf8').split('\n').filter(Boolean) };
 }
 
-/** Everything below a folder that does not belong to a user. */
+/** Returns everything below a folder that does not belong to a user. */
 function notOf(uid: number, folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
     .filter((path) => lstatSync(path).uid !== uid);
 }
 
-/** What an agent may do to the git directory. `witness`: a program of its own, and a file of ours; `proof`: a plain git command that runs the program. */
+/**
+ * Attacks on the git directory. `witness` is a program and one of our files; `proof` is a plain git command that runs
+ * the program.
+ */
 const attacks: readonly [what: string, script: (witness: Witness, scene: Scene) => string, proof?: string][] = [
   ['nothing', () => ':'],
   [
@@ -96,7 +99,7 @@ const attacks: readonly [what: string, script: (witness: Witness, scene: Scene) 
   ],
 ];
 
-/** Others by the same ways: for `npm run test:deep`. */
+/** Variants of the same attacks, for `npm run test:deep`. */
 const variants: typeof attacks = [
   [
     'hooks',
@@ -160,7 +163,7 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
       expect(pushed).toEqual({ kind: 'pushed' });
       expect(await scene.serverGit('show', `${BRANCH}:new.txt`)).toBe('new');
 
-      // What verify leaves, and once more what the agent did.
+      // The script repeats the agent's changes and adds those that verify leaves.
       await asAgent(
         scene.folder,
         `echo more >> new.txt; mkdir -p left; echo x > left/file; ${attack(witness, scene)} || true`,
@@ -168,7 +171,7 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
       expect(await scene.repository.putBack()).toEqual(expect.arrayContaining(['left/file', 'new.txt']));
       expect(await scene.read('new.txt')).toBe('new\n');
       expect((await scene.repository.snapshot()).head).toBe(committed.head);
-      // Not as the agent either.
+      // The program did not run as the agent's user either.
       expect(witness.ran()).toEqual([]);
       if (proof !== undefined) {
         await asAgent(scene.folder, `${proof} || true`);

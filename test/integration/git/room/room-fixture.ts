@@ -11,7 +11,7 @@ import type { TreeWorkerCommand } from '../../../../src/git/checkout/tree/worker
 import type { Room } from '../../../../src/ports/room.ts';
 import { endTree, RUN_TAG_NAME } from '../../../../src/processes/process-tree.ts';
 
-/** A user id that nobody has. */
+/** A user id without an account. */
 export const AGENT_UID = 60_700;
 
 const WORKER = `
@@ -21,7 +21,7 @@ await serveWorkTree({ input: process.stdin, output: process.stdout, env: process
 process.exit(0);
 `;
 
-/** Built once for a file of tests: it starts in a fraction of the time of its sources. */
+/** The worker is bundled once per test file, because it starts much faster than its sources. */
 let built: Promise<string> | null = null;
 afterAll(async () => {
   if (built !== null) await rm(join(await built, '..'), { recursive: true, force: true });
@@ -44,7 +44,7 @@ async function buildWorker(): Promise<string> {
   return outfile;
 }
 
-/** How the real worker is started. */
+/** Returns the command of the real worker. */
 export async function workerIn({ folders }: Pick<Room, 'folders'>): Promise<TreeWorkerCommand> {
   const program = await (built ??= buildWorker());
   return {
@@ -54,19 +54,19 @@ export async function workerIn({ folders }: Pick<Room, 'folders'>): Promise<Tree
   };
 }
 
-/** Other users pass through, but do not look around. */
+/** Lets other users pass through a folder without listing it. */
 async function makePassable(folder: string): Promise<void> {
   await chmod(folder, 0o711);
   if (folder.startsWith(tmpdir())) await chmod(tmpdir(), (await lstat(tmpdir())).mode | 0o011);
 }
 
-/** A room that isolates nothing: its user is this one. It knows what was started in it by a mark. */
+/** Opens a sandbox that isolates nothing: its user is the current one. It finds its processes by a run tag. */
 export async function openSameUserRoom(root: string): Promise<RepositoryRoom> {
   const room = await layRoom(root, []);
   return { room, worker: await workerIn(room) };
 }
 
-/** A room with a user of its own, as root can have it. */
+/** Opens a sandbox with its own user, which requires root. */
 export async function openOtherUserRoom(root: string): Promise<RepositoryRoom> {
   await makePassable(root);
   const id = String(AGENT_UID);
@@ -115,7 +115,7 @@ async function layRoom(root: string, way: readonly string[]): Promise<Room> {
   };
 }
 
-/** Runs a shell script as the room's user, in a folder. */
+/** Runs a shell script in a folder as the sandbox's user. */
 export function asAgent(folder: string, script: string): Promise<string> {
   const id = String(AGENT_UID);
   const way = [`--reuid=${id}`, `--regid=${id}`, '--clear-groups', 'sh', '-euc', script];

@@ -8,7 +8,7 @@ import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git
 
 const CRLF = 'one\r\ntwo\r\nthree\r\n';
 
-/** Files as blobs of these very bytes, committed, pushed, and checked out as a fresh clone has them. */
+/** Commits and pushes files as blobs of exactly these bytes, and checks them out as in a fresh clone. */
 async function seed(scene: Scene, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     const id = await git(scene.folder, ['hash-object', '-w', '--stdin', '--no-filters'], { input: content });
@@ -26,7 +26,7 @@ interface Modified {
   readonly attributes: string;
   readonly blob: string;
   readonly config?: string;
-  /** What is published when its second line is changed. */
+  /** The published content after a change of its second line. */
   readonly published: string;
   readonly change: (onDisk: string) => string;
 }

@@ -73,7 +73,7 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
     await scene.serverGit('config', 'uploadpack.allowFilter', 'true');
     await rm(scene.folder, { recursive: true });
-    // As actions/checkout does it.
+    // This is what actions/checkout does.
     const source = `file://${scene.server.repositoryFolder}`;
     const clone = ['clone', '--quiet', '--depth=1', '--filter=blob:none', '--no-checkout', source, scene.folder];
     await runGit(dirname(scene.folder), clone);

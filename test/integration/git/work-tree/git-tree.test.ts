@@ -9,7 +9,7 @@ reachByFolder();
 
 const unaborted = new AbortController().signal;
 
-/** Opens a fresh lane and lays both trees that a run has. */
+/** Opens a fresh lane and lays both trees of a run. */
 async function layBoth(scene: Scene, repository = scene.repository): Promise<readonly [work: string, clean: string]> {
   const { base } = await openFresh(scene, repository);
   return [scene.folder, await repository.layClean(base, unaborted)];
@@ -26,7 +26,7 @@ async function publish(scene: Scene): Promise<void> {
 }
 
 describe('the checkout is the job’s own until the tree is left', () => {
-  /** Whatever an agent may do with its tree and its git directory. */
+  /** Makes any changes that an agent may make to its tree and its git directory. */
   async function work(scene: Scene): Promise<void> {
     await scene.write('new.txt', 'new');
     await scene.write('src/sum.js', '// changed');
@@ -68,7 +68,7 @@ describe('the checkout is the job’s own until the tree is left', () => {
     await scene.repository.putBack();
     await scene.repository.commitTexts({ texts: { 'notes.md': 'x' }, message: 'Tidy', trailers: {} });
     unchanged();
-    // No `leave()`.
+    // The test does not call `leave()`.
     expect(await runGit(scene.checkout, ['--no-optional-locks', 'status', '--porcelain'])).toBe('');
     expect(await runGit(scene.checkout, ['symbolic-ref', '--short', 'HEAD'])).toBe('main');
     await runGit(scene.checkout, ['fsck', '--strict']);
@@ -178,7 +178,7 @@ describe('a tree has what the checkout has', () => {
     await runGit(dirname(lib), ['clone', '--quiet', '--bare', scene.server.repositoryFolder, lib]);
     await scene.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', lib, 'lib');
     await publish(scene);
-    // As a new clone has them, and git-lfs.
+    // A new clone, with git-lfs, has these texts.
     await scene.git('rm', '--quiet', '--cached', ...Object.keys(texts));
     for (const path of Object.keys(texts)) await rm(join(scene.checkout, path));
     await scene.git('reset', '--quiet', '--hard');
@@ -193,7 +193,7 @@ describe('a tree has what the checkout has', () => {
     const before = stateOf(scene.checkout, /^\.git$/);
     for (const tree of await layBoth(scene)) {
       expect(await read(tree)).toEqual(inCheckout);
-      // A repository of its own, in which an agent may look around.
+      // The submodule is a separate repository that the agent may inspect.
       expect(await runGit(join(tree, 'lib'), ['rev-parse', '--show-toplevel', 'HEAD'])).toBe(
         `${join(tree, 'lib')}\n${head}`,
       );
@@ -269,7 +269,7 @@ describe('a tree has what the checkout has', () => {
       expect(found).toEqual([join(tree, 'store', 'one'), '../store/two', tree, '/usr/bin', 'nowhere']);
       for (const path of ['links/absolute', 'links/relative', 'store/three', 'links/top/README.md'])
         await writeFile(join(tree, path), 'after');
-      // Two names of one file are that in the tree as well.
+      // Hard links stay hard links in the tree.
       expect(await readFile(join(tree, 'store/one'), 'utf8')).toBe('after');
     }
     expect(stateOf(checkout)).toEqual(before);

@@ -231,7 +231,7 @@ function open(
   return openForge({ permissions: everything, ...options });
 }
 
-/** A check that failed, and what is known of it. */
+/** Reports a failed check and returns its details. */
 function detailsOf(at: ForgeFixture, check: Partial<ReportedCheck>): Promise<CheckDetails> {
   const { id } = addCheck(at.github.state, { head: HEAD, name: 'test (24)', conclusion: 'FAILURE', ...check }, now);
   return at.forge.checkDetails(checkOf(id, check.workflow === null ? 'lint-app' : 'github-actions'));

@@ -165,7 +165,7 @@ async function openPull(permissions: TokenIdentity['permissions'] = everything):
   return at;
 }
 
-/** A draft; of a fork it is that of its owner. */
+/** Adds a draft; one from a fork belongs to the fork's owner. */
 function addPull(
   { github: { state }, branches }: ForgeFixture,
   { number, head, fork = null }: { readonly number: number; readonly head: string; readonly fork?: string | null },

@@ -497,7 +497,7 @@ describe('an answer', () => {
   });
 });
 
-/** A stand-in with an open pull request of ralph/queue, #1. */
+/** Opens a stand-in with an open pull request of ralph/queue, #1. */
 async function openPull(
   permissions: TokenIdentity['permissions'] = everything,
   kind: TokenIdentity['kind'] = 'app',
@@ -532,7 +532,7 @@ function without(...lacking: readonly (keyof TokenIdentity['permissions'])[]): T
   return Object.fromEntries(Object.entries(everything).filter(([area]) => !lacking.some((one) => one === area)));
 }
 
-/** One review of octo with this many threads, a second apart. */
+/** Adds a review by octo with this many threads, one second apart. */
 function reviewed({ github: { state } }: ForgeFixture, count: number): readonly [StoredThread, ...StoredThread[]] {
   const comments = Array.from({ length: count }, (_none, index) => ({
     path: `src/${String(index + 1)}.ts`,
@@ -556,7 +556,7 @@ function known({ checks }: PullRequestNow): { readonly head: readonly CheckNow[]
   return checks;
 }
 
-/** What the stand-in answers to the query of a run. */
+/** Returns the stand-in's answer to a run's query. */
 async function answerOf(at: ForgeFixture): Promise<{ readonly body: object }> {
   await nowOf(at);
   const sent = at.github.requests.at(-1)?.body;

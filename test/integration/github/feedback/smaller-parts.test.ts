@@ -13,7 +13,7 @@ const SLOW =
 const answer = (status: number, body: unknown): FaultEffect => ({ kind: 'answer', status, body });
 const words = (message: string, more: object = {}) => answer(200, { data: null, errors: [{ message, ...more }] });
 
-/** A stand-in with a pull request that somebody has reviewed, and whose check fails. */
+/** Opens a stand-in with a reviewed pull request whose check fails. */
 async function reviewedPull(): Promise<ForgeFixture> {
   const at = await openForge({
     permissions: {
@@ -62,7 +62,7 @@ describe('what is said of a pull request is asked in smaller parts', () => {
     const { faults } = at.github;
     const tooLarge = words('Resource limits for this query exceeded.', { type: 'RESOURCE_LIMITS_EXCEEDED' });
     faults.inject({ match: { path: /graphql$/ }, times: 1, effect: tooLarge });
-    // What people say is asked next, and comes.
+    // The feedback of people is requested next, and arrives.
     faults.inject({ match: { path: afterOne() }, times: 2, effect: tooLarge });
     const read = await at.forge.pullRequestNow('ralph/queue');
     expect(read?.threads).toHaveLength(30);
@@ -72,7 +72,7 @@ describe('what is said of a pull request is asked in smaller parts', () => {
   });
 });
 
-/** Matches the second request to GraphQL and all behind it. */
+/** Matches the second and every later request to GraphQL. */
 function afterOne(): RegExp {
   let seen = 0;
   return Object.assign(/graphql$/, { test: (path: string) => path.endsWith('graphql') && (seen += 1) > 1 });

@@ -38,7 +38,7 @@ test('of several agents each call goes to its own provider through one port, and
     await first.end();
     const second = await open(codex);
     expect(await askCodex(second)).toBe(200);
-    // A process of the call before, with what it knew.
+    // A process of the previous call still has its credentials.
     expect(await askClaude(first)).toBe(401);
     await second.end();
     expect(await askCodex(second)).toBe(401);

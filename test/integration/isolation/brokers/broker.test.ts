@@ -20,7 +20,7 @@ const noLimits: CallLimits = { costUsd: null, tokens: null };
 
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-/** A provider on loopback, and the broker before it. */
+/** Creates a provider on loopback with a broker in front of it. */
 async function createScene(handle: Handler, more: Readonly<Record<string, string>> = {}) {
   const seen: { readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string }[] = [];
   const server = createServer((request, response) => {
@@ -60,7 +60,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** As the agent asks. */
+/** Makes a request as the agent does. */
 function ask(
   { environment }: Pick<BrokeredCall, 'environment'>,
   {
@@ -185,9 +185,9 @@ test('bodies that are never finished do not fill the memory', async () => {
       return socket;
     }),
   );
-  // All of them would be 360 MiB; what is read and not yet collected varies.
+  // All answers would be 360 MiB; the amount that is read but not yet collected varies.
   expect((process.memoryUsage().arrayBuffers - before) / 2 ** 20).toBeLessThan(260);
-  // Who asks like a client is still heard, as soon as there is room again.
+  // A client is served again as soon as connections are free.
   for (const socket of sockets) socket.destroy();
   await eventually(async () => {
     expect((await ask(call)).status).toBe(200);
@@ -254,7 +254,7 @@ describe('who has no call', () => {
     await using scene = await createScene((_request, response) => stream(response).write(begun(1_000)));
     const call = await scene.open();
     const reader = (await ask(call)).body?.getReader();
-    // What has passed is counted.
+    // The part that has passed is counted.
     await reader?.read();
     expect(await call.end()).toMatchObject({ requests: 1, tokens: 1_001 });
     expect(await reader?.read().catch(() => 'broken off')).toBe('broken off');
@@ -277,7 +277,7 @@ describe('who has no call', () => {
       path: '/v1/messages',
       headers: { 'x-api-key': call.environment['ANTHROPIC_API_KEY'] ?? '' },
     });
-    // Paused at once: more than the buffers take is never read.
+    // The answer is paused at once, so that no more than the buffers hold is read.
     sent.on('response', (answer) => answer.pause());
     sent.on('error', () => undefined).end('{"model":"claude-opus-5-5"}');
     await eventually(() => {
@@ -303,7 +303,7 @@ describe('who has no call', () => {
       gone.abort();
       await asked;
     };
-    // 64,000 tokens of this model's cost 1.28 dollars, and what does not stream is made to its end.
+    // 64,000 tokens of this model cost 1.28 dollars, and an answer that does not stream is generated to its end.
     for (let nth = 1; nth <= 4; nth += 1) await hangUp(nth);
     expect((await ask(call)).status).toBe(400);
     expect(scene.seen).toHaveLength(4);
@@ -375,7 +375,7 @@ describe('limits', () => {
     await sleep(100);
     hangUp.abort();
     expect(await second).toBe('gone');
-    // Until the broker has seen that, too.
+    // The broker needs a moment to notice as well.
     await sleep(100);
     finish();
     await (await first).text();

@@ -12,7 +12,7 @@ const KEY = 'AIza-the-real-one';
 const USAGE = { promptTokenCount: 10_000, cachedContentTokenCount: 5_000, candidatesTokenCount: 1_000 };
 const ANSWER = `data: ${JSON.stringify({ candidates: [], usageMetadata: USAGE })}\r\n\r\n`;
 
-/** Google on loopback, and the broker before it. */
+/** Creates a stand-in for Google on loopback with a broker in front of it. */
 async function createScene(limits: CallLimits) {
   const seen: { readonly url: string; readonly headers: IncomingMessage['headers'] }[] = [];
   const server = createServer((request, response) => {
@@ -22,7 +22,7 @@ async function createScene(limits: CallLimits) {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const broker = createBroker({
-    // A million tokens cost 10 dollars, 1 from the cache, 100 of the answer: the answer above costs 0.155.
+    // A million tokens cost 10 dollars, 1 from the cache, 100 for the answer: the answer above costs 0.155.
     protocol: geminiProtocol({ prices: { gemini: { input: 10, cachedInput: 1, output: 100 } }, mayWebSearch: false }),
     provider: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
     keys: { GEMINI_API_KEY: KEY },

@@ -12,7 +12,7 @@ import { eventually } from '../../../eventually.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A provider on loopback, and a broker before it that speaks its protocol. */
+/** Creates a provider on loopback with a broker in front of it that uses its protocol. */
 async function createScene(protocol: ModelProtocol, handle: Handler) {
   let asked = 0;
   let hungUp = 0;
@@ -50,7 +50,7 @@ async function createScene(protocol: ModelProtocol, handle: Handler) {
   };
 }
 
-/** As a CLI asks, with the placeholder where each provider wants it. */
+/** Makes a request as a CLI does, with the placeholder in each provider's place. */
 function ask({ environment }: BrokeredCall, path: string, body: object): Promise<Response> {
   const key = environment['KEY'] ?? '';
   return fetch(`${environment['ADDRESS'] ?? ''}${path}`, {
@@ -86,7 +86,7 @@ describe('twenty requests at once', () => {
       setImmediate(() => response.end(finished(5_000)));
     });
     const call = await scene.open(limit);
-    // The answer that each allows costs $0.10.
+    // The largest possible answer to each request costs $0.10.
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const answer = await ask(call, '/v1/messages', { ...message, max_tokens: 5_000 });
@@ -97,7 +97,7 @@ describe('twenty requests at once', () => {
     expect(costUsd).toBeGreaterThanOrEqual(Math.min(limit, 1.95));
     expect(costUsd).toBeLessThan(limit + 0.11);
     expect(exhausted).toBe('cost');
-    // Nobody who was let through lost what is paid for.
+    // No accepted request lost a paid answer.
     const passed = answers.filter(({ status }) => status === 200);
     expect(passed).toHaveLength(Math.round(costUsd / 0.1));
     expect(passed.every(({ text }) => text.endsWith(finished(5_000)))).toBe(true);
@@ -132,7 +132,7 @@ describe('a running stream is cut when what has passed reaches the limit,', () =
     readonly protocol: ModelProtocol;
     readonly path: string;
     readonly body: object;
-    /** What costs about $0.02 each time. */
+    /** An event that costs about $0.02 each time. */
     readonly piece: string;
     readonly first?: string;
     readonly type?: string;
@@ -186,7 +186,7 @@ describe('a running stream is cut when what has passed reaches the limit,', () =
     await eventually(() => {
       expect(scene.hungUp()).toBe(1);
     });
-    // Whoever tries again gets no further.
+    // A repeated request is refused as well.
     expect((await ask(call, path, body)).status).toBe(400);
     const bill = await call.end();
     expect(bill).toMatchObject({ requests: 1, exhausted: 'cost' });
@@ -228,7 +228,7 @@ describe('a running stream is cut when what has passed reaches the limit,', () =
       let sent = 0;
       const more = (): void => {
         if (response.destroyed) return;
-        // Told only at the end, and far from it.
+        // Usage is only reported at the end, which is far away.
         response.write(event({ type: 'content_block_delta', delta: { text: words } }), () => setImmediate(more));
         sent += 1;
         if (sent > 2_000) response.destroy();

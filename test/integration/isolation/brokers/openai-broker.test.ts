@@ -12,7 +12,7 @@ const KEY = 'sk-proj-the-real-one';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A provider on loopback that speaks OpenAI's APIs, and the broker before it. */
+/** Creates a provider on loopback with OpenAI's APIs, and a broker in front of it. */
 async function createScene(handle: Handler) {
   const seen: { readonly url: string; readonly authorization: string | undefined; readonly body: string }[] = [];
   const server = createServer((request, response) => {
@@ -56,7 +56,7 @@ async function createScene(handle: Handler) {
   };
 }
 
-/** As a CLI asks. */
+/** Makes a request as a CLI does. */
 function ask({ environment }: BrokeredCall, path: string, body: object, signal?: AbortSignal): Promise<Response> {
   return fetch(`${environment['OPENAI_BASE_URL'] ?? ''}${path}`, {
     method: 'POST',

@@ -11,7 +11,7 @@ const isPublishedShape = ajv.compile(analysisJsonSchema());
 
 export const NOW = Date.parse('2026-11-21T12:00:00Z');
 
-/** The analysis, which fits the published JSON Schema whatever the output was. */
+/** Returns the analysis, after checking that it matches the published JSON Schema. */
 export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
   const analysis = analyzeChunks([typeof output === 'string' ? new TextEncoder().encode(output) : output], now);
   if (!isPublishedShape(JSON.parse(JSON.stringify(printedAnalysis(analysis)))))
@@ -19,7 +19,7 @@ export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
   return analysis;
 }
 
-/** The analysis of an output that comes in chunks. */
+/** Returns the analysis of an output that arrives in chunks. */
 export function analyzeChunks(
   chunks: Iterable<Uint8Array>,
   now = NOW,
@@ -30,7 +30,7 @@ export function analyzeChunks(
   return analyze(reader.end(), KNOWN_SIGNALS.done).analysis;
 }
 
-/** The output in chunks of `size` bytes. */
+/** Splits the output into chunks of `size` bytes. */
 export function* inChunks(output: string, size: number): Generator<Uint8Array> {
   const bytes = new TextEncoder().encode(output);
   for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size);
@@ -42,7 +42,7 @@ export function block(...fields: string[]): string {
 
 type Fields = Record<string, unknown>;
 
-/** A result line of the CLI in the shape of its `--output-format json`. */
+/** Returns a result line of the CLI in the form of its `--output-format json`. */
 export function resultLine(result: string, more: Fields = {}): string {
   return JSON.stringify({
     duration_api_ms: 7,
@@ -108,7 +108,7 @@ export function jsonLines(...lines: string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** The same message as plain text, as the CLI's JSON object and as the end of a stream. */
+/** Returns the message as plain text, as the CLI's JSON object and as the end of a stream. */
 export function inEveryFormat(message: string): readonly (readonly [string, string])[] {
   return [
     ['text', message],

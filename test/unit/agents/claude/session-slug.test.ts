@@ -5,7 +5,7 @@ import { isClaudeSession } from '../../../../src/agents/claude/cli.ts';
 test.each([
   { folder: '/home/runner/work/demo/demo', slug: '-home-runner-work-demo-demo' },
   { folder: '/home/My Dir.x_y-Z@1/é', slug: '-home-My-Dir-x-y-Z-1--' },
-  // As Claude Code 2.1.197 and 2.1.330 made it.
+  // Slugs made by Claude Code 2.1.197 and 2.1.330.
   {
     folder: `/tmp/ag/${'a'.repeat(120)}/${'B'.repeat(120)}`,
     slug: `-tmp-ag-${'a'.repeat(120)}-${'B'.repeat(71)}-wrjqy5`,

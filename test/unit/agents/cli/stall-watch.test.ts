@@ -16,10 +16,10 @@ const answered: ProviderSign = { kind: 'answered' };
 const said: CallEvent = { kind: 'work', line: 'hi' };
 const retried: CallEvent = { kind: 'retry', line: '', retry: { status: null, cause: 'an error', waitMs: null } };
 
-/** At a second of the call. */
+/** An event at a second of the call. */
 type Moment = readonly [second: number, sign: ProviderSign | CallEvent];
 
-/** What the watch says at the 300th second. */
+/** Returns the result of the watch at the 300th second. */
 function stalledBy(moments: readonly Moment[], tellsRetries: boolean) {
   const watch = createStallWatch({ stallMs: STALL_MS, now: () => Date.now(), tellsRetries });
   for (const [second, sign] of moments) {

@@ -10,7 +10,9 @@ import {
 const SECOND = 1_000;
 const STALL = 180 * SECOND;
 
-/** At a second of the call: a retry that waits for so many seconds, null: it does not say, or another event. */
+/**
+ * An event at a second of the call: a retry with its delay in seconds (null if it is not reported), or another event.
+ */
 type Moment = readonly [second: number, event: number | null | CallEvent];
 
 const said: CallEvent = { kind: 'work', line: 'hi' };

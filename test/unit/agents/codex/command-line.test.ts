@@ -15,7 +15,7 @@ const plain = {
   sandbox: { mode: 'workspace-write', networkAccess: false, writableRoots: ['/repo/.git'] },
 } as const;
 
-/** What `-c` sets, by name. */
+/** Returns the settings made by `-c`, by name. */
 function settingsIn(args: readonly string[]): Readonly<Record<string, unknown>> {
   const pairs = args.flatMap((arg, index): [string, unknown][] => {
     if (args[index - 1] !== '-c') return [];

@@ -7,7 +7,7 @@ const LOOK = ['Read', 'Grep'];
 
 let runs = 0;
 
-/** A call in a run of its own, on a machine where the probe ends so. */
+/** Makes a call in a separate run, on a machine where the probe has this result. */
 function sandboxOn(
   end: CollectedOutput['end'],
   { rules, isolated }: { readonly rules: readonly string[]; readonly isolated: boolean },

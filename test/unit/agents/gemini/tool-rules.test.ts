@@ -3,7 +3,7 @@ import { geminiRules } from '../../../../src/agents/gemini/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 import { policyEntries } from '../rules/matchers.ts';
 
-/** The tools of the entries that are not always there. */
+/** Returns the tools of the entries, without those that are always present. */
 const tools = (...rules: readonly string[]) =>
   policyEntries(geminiRules(rules).own)
     .slice(2, -1)
@@ -60,7 +60,7 @@ describe('tools', () => {
     [['Read', 'Glob', 'TodoWrite', 'Skill'], []],
     [['Edit'], [['write_file', 'replace']]],
     [['Bash'], ['run_shell_command']],
-    // The second are the commands that only read.
+    // The second entry contains the commands that only read.
     [['Bash(npm:*)'], ['run_shell_command', 'run_shell_command']],
     [['WebFetch'], ['web_fetch']],
     [['WebFetch(domain:a.test)'], []],

@@ -15,7 +15,7 @@ export const options: Options = {
   prices: { 'gpt-5.5': { input: 5, cachedInput: 0.5, output: 30 } },
 };
 
-/** What is made of a request; it asks for an answer with the placeholder of the call, unless told otherwise. */
+/** Reads a request; by default it asks for an answer with the call's placeholder. */
 export function read(request: Partial<AgentRequest>, more: Partial<Options> = {}): Reading {
   return openAiProtocol({ ...options, ...more }).read(
     {
@@ -31,14 +31,14 @@ export function read(request: Partial<AgentRequest>, more: Partial<Options> = {}
 
 export type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
 
-/** A request that is passed on. */
+/** Returns a request that is passed on. */
 export function forwarded(request: Partial<AgentRequest>, more: Partial<Options> = {}): Forwarded {
   const reading = read(request, more);
   if (reading.kind !== 'forwarded') throw new Error(JSON.stringify(reading));
   return reading;
 }
 
-/** What the agent's CLI sends to one of the APIs. */
+/** Returns the request of the agent's CLI to one of the APIs. */
 export function asked(api: OpenAiApi, body: object): Partial<AgentRequest> {
   return { target: api === 'chat' ? '/v1/chat/completions' : '/v1/responses', body: JSON.stringify(body) };
 }
@@ -72,7 +72,10 @@ const codex = {
   client_metadata: { session_id: '01a2152c', 'x-codex-turn-metadata': '{"Sandbox":"seccomp"}' },
 };
 
-/** Bodies as the CLIs sent them to a server on loopback, shortened: codex 0.169.0, qwen 0.24.4, copilot 1.0.102, opencode 1.18.33. */
+/**
+ * Bodies as the CLIs sent them to a server on loopback, shortened: codex 0.169.0, qwen 0.24.4, copilot 1.0.102,
+ * opencode 1.18.33.
+ */
 export const cliBodies: readonly (readonly [cli: string, api: OpenAiApi, body: Readonly<Record<string, unknown>>])[] = [
   [
     'codex with gpt-5.5',

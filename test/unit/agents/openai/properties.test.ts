@@ -5,13 +5,13 @@ import { runs } from '../../../runs.ts';
 import { asked, cliBodies, KEY, PLACEHOLDER, read } from './fixtures.ts';
 
 type Json = unknown;
-/** Where a server-side tool could stand. */
+/** Possible places of a server-side tool. */
 const serverTools = [
   ...['web_search', 'web_search_preview', 'file_search', 'code_interpreter', 'computer_use_preview', 'computer'],
   ...['image_generation', 'mcp', 'shell', 'programmatic_tool_calling', 'builtin_function', 'web_search_2025_08_26'],
 ].map((type) => ({ type, server_url: 'https://evil.example', name: 'x' }));
 
-/** Every object in a value, with the way to it. */
+/** Returns the path of every object in a value. */
 function placesIn(value: Json, path: readonly (string | number)[] = []): readonly (readonly (string | number)[])[] {
   if (typeof value !== 'object' || value === null) return [];
   const below = Object.entries(value).flatMap(([name, part]) =>
@@ -20,7 +20,7 @@ function placesIn(value: Json, path: readonly (string | number)[] = []): readonl
   return Array.isArray(value) ? below : [path, ...below];
 }
 
-/** A copy with `change` made to the object at the end of the way. */
+/** Returns a copy with `change` applied to the object at the path. */
 function changed(value: Json, path: readonly (string | number)[], change: (object: object) => object): Json {
   const [step, ...rest] = path;
   if (step === undefined) return change(value as object);
@@ -28,7 +28,7 @@ function changed(value: Json, path: readonly (string | number)[], change: (objec
   return { ...(value as object), [step]: changed((value as Record<string, Json>)[step], rest, change) };
 }
 
-/** What the CLI's model or machine makes up, and nobody reads as a part of the protocol. */
+/** Fields with data of the CLI's model or machine, which are not interpreted as part of the protocol. */
 const OWN_DATA = new Set(['parameters', 'format', 'client_metadata', 'text', 'arguments', 'action']);
 
 const places = cliBodies.flatMap(([cli, api, body]) =>
@@ -77,7 +77,7 @@ describe('no server-side tool passes', () => {
     ] as const;
     fc.assert(
       fc.property(fc.constantFrom(...places), fc.constantFrom(...sources), ({ api, body, path }, [field, value]) => {
-        // At the top there is no such field: it is left out.
+        // At the top level no such field exists, so it is left out.
         if (path.length === 0) return;
         const more = (object: object): object => ({ ...object, [field]: value });
         expect(read(asked(api, changed(body, path, more) as object)).kind).toBe('refused');
@@ -123,7 +123,7 @@ describe('whatever comes', () => {
           if (!isOurs) expect(reading).toMatchObject({ kind: 'refused', answer: { status: 401 } });
           if (reading.kind !== 'forwarded') return;
           expect(reading.headers['authorization']).toBe(`Bearer ${KEY}`);
-          // What is sent is read the same way again.
+          // The forwarded body is read in the same way again.
           expect(read({ ...asked(api, {}), body: reading.body })).toMatchObject({
             kind: 'forwarded',
             body: reading.body,

@@ -15,7 +15,7 @@ const delta = (text: string): string =>
 describe('what a request came to', () => {
   test("by the user's prices: the cache's tokens are a part of the input", () => {
     const spent = spentOn(forwarded(responses({})), COMPLETED);
-    // 200 at 5, 800 at 0.5, 100 at 30 dollars per million.
+    // 200 tokens at 5, 800 at 0.5, 100 at 30 dollars per million.
     expect(spent?.tokens).toBe(1_100);
     expect(spent?.costUsd).toBeCloseTo(0.0044, 8);
   });

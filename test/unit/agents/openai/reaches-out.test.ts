@@ -18,7 +18,7 @@ describe('refused', () => {
     ['nothing', { body: '' }, /not a JSON object/],
     ['null', { body: 'null' }, /not a JSON object/],
     ['packed', { body: '\u001f\ufffd\b' }, /not a JSON object/],
-    // What the provider holds.
+    // Content stored by the provider
     ['an answer that is stored', responses({ previous_response_id: 'resp_1' }), /a stored response/],
     ['a conversation that is stored', responses({ conversation: 'conv_1' }), /a stored conversation/],
     ['one as an object', responses({ conversation: { id: 'conv_1' } }), /a stored conversation/],
@@ -44,7 +44,7 @@ describe('refused', () => {
       responses({ input: { type: 'item_reference' } }),
       /conversation in an unknown form/,
     ],
-    // Tools.
+    // Tools
     [
       'a search',
       tools(own, { type: 'web_search', external_web_access: false }),
@@ -99,7 +99,7 @@ describe('refused', () => {
     ['plugins of a gateway', chat({ plugins: [{ id: 'web' }] }), /plugins/],
     ['servers of tools of a gateway', chat({ mcp_servers: [{ url: EVIL }] }), /MCP servers/],
     ['a container', responses({ container: 'cntr_1' }), /a container/],
-    // Content from elsewhere.
+    // Content from another address
     ['an image', said({ type: 'input_image', image_url: EVIL }), /content from an address/],
     ['an image in capitals', said({ type: 'input_image', image_url: 'DATA:image/png;base64,AA' }), /from an address/],
     ['an image as in Chat Completions', said({ type: 'image_url', image_url: { url: EVIL } }), /from an address/],

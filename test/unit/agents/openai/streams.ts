@@ -27,7 +27,7 @@ export const last = (usage: unknown): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [], usage })}\n\n`;
 export const DONE = 'data: [DONE]\n\n';
 
-/** What an answer tells that comes in these chunks. */
+/** Returns the account of an answer that arrives in these chunks. */
 export function told(api: OpenAiApi, chunks: readonly string[], type = 'text/event-stream; charset=utf-8') {
   const reader = createOpenAiUsage(api, type);
   for (const one of chunks) reader.push(one);

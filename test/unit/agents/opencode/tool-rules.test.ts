@@ -3,7 +3,7 @@ import { opencodeRules } from '../../../../src/agents/opencode/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 import { wildcard } from '../rules/matchers.ts';
 
-/** What a key or a tool's name comes to: the last that matches counts. */
+/** Returns the permission of a key or a tool's name: the last match counts. */
 const permitted = (rules: readonly string[], key: string) =>
   Object.entries(opencodeRules(rules).own).findLast(([pattern]) => wildcard(pattern).test(key))?.[1];
 

@@ -27,7 +27,7 @@ testRecordings('qwen', dialect, {
 test.each([
   ['full-run.jsonl', 'done'],
   ['permission-denials.jsonl', 'ok'],
-  // Its error is no message of the agent.
+  // The CLI's error does not count as a message of the agent.
   ['error-401.jsonl', ''],
 ])('the last words of %s', (name, message) => {
   expect(readIn(dialect, recording('qwen', name)).finalMessage).toBe(message);

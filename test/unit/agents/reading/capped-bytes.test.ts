@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCappedBytes, decodeKept, type CappedBytes } from '../../../../src/agents/reading/capped-bytes.ts';
 
 const MI = 1024 * 1024;
-/** The same bytes do not come again at a distance that is a multiple of any power of two. */
+/** A prime period, so that bytes do not repeat at a distance that is a multiple of a power of two. */
 const PERIOD = 65_521;
 
 describe('of a run of bytes', () => {

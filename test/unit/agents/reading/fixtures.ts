@@ -13,12 +13,12 @@ interface Asked {
   readonly tokensBefore?: number;
 }
 
-/** What comes of an output of the CLI that prints in this dialect. */
+/** Analyzes an output of the CLI that prints in this dialect. */
 export function analyzeIn(dialect: Dialect, output: string | Uint8Array | readonly Uint8Array[], asked: Asked = {}) {
   return readIn(dialect, output, asked).analysis;
 }
 
-/** The analysis, and the events that were seen on the way. */
+/** Returns the analysis, and the events of the output. */
 export function readIn(
   dialect: Dialect,
   output: string | Uint8Array | readonly Uint8Array[],
@@ -35,14 +35,14 @@ export function readIn(
   for (const chunk of bytes instanceof Uint8Array ? [bytes] : bytes) reader.push(chunk);
   const transcript = reader.end();
   const { analysis } = analyze(transcript, KNOWN_SIGNALS.done);
-  // Throws where the published shape does not hold it.
+  // This throws if the analysis does not match the published schema.
   printedAnalysis(analysis);
   return { analysis, finalMessage: transcript.finalMessage, events };
 }
 
 const samples = new URL('../../../samples/agents/', import.meta.url);
 
-/** Names of what was recorded of the agent. */
+/** Returns the names of the agent's recordings. */
 export function recordingsOf(agent: string): readonly string[] {
   return readdirSync(new URL(`${agent}/`, samples)).sort();
 }
@@ -55,32 +55,32 @@ export function jsonLines(...events: readonly object[]): string {
   return events.map((event) => `${JSON.stringify(event)}\n`).join('');
 }
 
-/** The kinds of events, neighbours of one kind once. */
+/** Returns the kinds of events; consecutive equal kinds appear once. */
 export function kindsOf(events: readonly AgentEvent[]): readonly string[] {
   return events.map(({ kind }) => kind).filter((kind, at, all) => kind !== all[at - 1]);
 }
 
-/** A call that ended well; what an agent does not tell stays out of its rows. */
+/** A call that ended well; fields that an agent does not report are left out of its rows. */
 export const ended = { format: 'jsonl', agentError: null, usageLimit: null, costUsd: null, denials: [] };
 
-/** A call that failed, without a limit. */
+/** Returns a call that failed without a limit. */
 export function failed(kind: string, text: RegExp): object {
   return { ...ended, agentError: { kind, text: expect.stringMatching(text) } };
 }
 
-/** A call that ended at a limit of the provider. */
+/** Returns a call that ended at a limit of the provider. */
 export function limited(text: RegExp, resumeAt: string | null): object {
   return { ...failed('rate-limit', text), usageLimit: { window: 'unknown', resumeAt } };
 }
 
-/** An error 429 without words about a limit. */
+/** Returns an error 429 whose text does not mention a limit. */
 export function refused(text: RegExp): object {
   return { ...failed('rate-limit', text), usageLimit: { window: 'unknown', resumeAt: null, unconfirmed: true } };
 }
 
 export const NO_RESULT = /^The agent's output ends without a result/;
 
-/** Holds the dialect to all that was recorded of the agent. */
+/** Tests the dialect with all recordings of the agent. */
 export function testRecordings(agent: string, dialect: Dialect, expected: Readonly<Record<string, object>>): void {
   test('every recording is in the table', () => {
     expect(recordingsOf(agent)).toEqual(Object.keys(expected).sort());

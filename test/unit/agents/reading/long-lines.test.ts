@@ -62,7 +62,7 @@ test.each([
   ['qwen', qwen, { type: 'user', ...qwens, message: { role: 'user', content: PADDING } }],
 ])('of a long line that a tool printed only is used that it came: %s', (_, dialect, line) => {
   expect(readIn(dialect, jsonLines(line)).events).toEqual([{ kind: 'activity' }]);
-  // Cut off, it is not even that.
+  // The truncated line is not even valid JSON.
   const output = jsonLines(line);
   expect(readIn(dialect, output.slice(0, output.lastIndexOf('completed'))).events).toEqual([]);
 });

@@ -15,23 +15,23 @@ const agents = await Promise.all(
   }),
 );
 
-/** Lines of all that was recorded. */
+/** Returns the lines of all recordings. */
 const linesOf = (agent: string): readonly string[] =>
   recordingsOf(agent).flatMap((name) => recording(agent, name).split('\n'));
 
-/** Texts of all errors, in the words of every agent. */
+/** Texts of all errors, in the wording of every agent. */
 const ERRORS = agents
   .flatMap(([agent]) => linesOf(agent))
   .flatMap((line) =>
     [...line.matchAll(/"message":("(?:[^"\\]|\\.)*")/g)].map(([, text]) => JSON.parse(text ?? '') as string),
   );
 
-/** What they print when they do not even start. */
+/** Messages that the CLIs print when they fail to start. */
 const COMPLAINTS = agents.flatMap(([agent]) =>
   recordingsOf(agent).flatMap((name) => (name.endsWith('.txt') ? [recording(agent, name)] : [])),
 );
 
-/** A call that ended well, in which the agent and a tool said this. */
+/** Calls that ended well, in which the agent and a tool output this text. */
 const CALLS: Readonly<Record<string, (text: string) => readonly object[]>> = {
   codex: (text) => [
     { type: 'item.completed', item: { id: '1', type: 'command_execution', aggregated_output: text, exit_code: 1 } },

@@ -5,7 +5,10 @@ import { checkRules, checkStepRules } from '../../../../src/wiring/agents/agent-
 
 type Level = Parameters<typeof checkRules>[2]['level'];
 
-/** What is said of a run by `allowed-tools` and one step with rules of its own; an error begins with `refused`. */
+/**
+ * Returns the messages about a run with these `allowed-tools` and one step with its own rules; an error begins with
+ * `refused`.
+ */
 async function saidOf(
   name: AgentName,
   level: Level,

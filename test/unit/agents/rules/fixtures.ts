@@ -8,7 +8,10 @@ import { shellParts } from '../../../../src/agents/rules/shell-rules.ts';
 import type { RulesGap } from '../../../../src/core/agents/rules-verdict.ts';
 import { copilotAllows, geminiAllows, opencodeAllows, qwenAllows } from './matchers.ts';
 
-/** The agents with rules for single commands: what they make of the user's, and whether they then run a command. */
+/**
+ * The agents with rules for single commands: their translation of the user's rules, and whether they then run a
+ * command.
+ */
 export const AGENTS: readonly {
   readonly name: string;
   readonly map: (rules: readonly string[]) => RulesGap;
@@ -19,7 +22,7 @@ export const AGENTS: readonly {
     map: gemini.geminiRules,
     allows: (rules, line) => {
       const policy = gemini.geminiRules(rules).own;
-      // The whole line first, then each part of it.
+      // The whole line must match, and then each part of it.
       return geminiAllows(policy, line) && partsOf(line).every((part) => geminiAllows(policy, part));
     },
   },
@@ -44,10 +47,10 @@ const ACTION = parse(readFileSync(new URL('../../../../action.yml', import.meta.
   readonly inputs: Readonly<Record<string, { readonly default: string }>>;
 };
 
-/** What `allowed-tools` is when nobody sets it. */
+/** The default of `allowed-tools`. */
 export const DEFAULT_RULES: readonly string[] = ACTION.inputs['allowed-tools']?.default.split(',') ?? [];
 
-/** Each agent matches the parts of a line one by one. */
+/** Splits a line; each agent matches the parts one by one. */
 function partsOf(line: string): readonly string[] {
   const command = shellParts(line);
   return command.kind === 'parts' ? command.parts : [line];

@@ -1,9 +1,13 @@
 import type { Permission } from '../../../../src/agents/opencode/tool-rules.ts';
 import type { QwenPermissions } from '../../../../src/agents/qwen/tool-rules.ts';
 
-// What each CLI makes of its own rules for one simple command, after its documentation and as tried with the real one.
+// The matchers below apply each CLI's own rules to one simple command, according to its documentation and to tests with
+// the real CLI.
 
-/** Gemini CLI: the entry of the highest priority counts; its pattern is looked for in the arguments as JSON. */
+/**
+ * Tells whether Gemini CLI runs a command: the entry of the highest priority counts; its pattern is searched in the
+ * arguments as JSON.
+ */
 export function geminiAllows(policy: string, command: string): boolean {
   const args = JSON.stringify({ command, description: 'run npm test' }).replace(/,"description"/, '\0,\0"description"');
   const entry = policyEntries(policy)
@@ -16,7 +20,7 @@ export function geminiAllows(policy: string, command: string): boolean {
   return entry?.['decision'] === 'allow';
 }
 
-/** The entries of a policy file. Strict: throws for anything that is not one value a line. */
+/** Returns the entries of a policy file. It is strict: it throws for anything but one value per line. */
 export function policyEntries(policy: string): readonly Readonly<Record<string, unknown>>[] {
   return policy.split('[[rule]]\n').flatMap((text, index) => {
     if (index === 0 && text === '') return [];
@@ -35,7 +39,9 @@ export function policyEntries(policy: string): readonly Readonly<Record<string, 
   });
 }
 
-/** opencode: the last pattern that matches counts; a blank and a star at the end may be missing. */
+/**
+ * Tells whether opencode runs a command: the last matching pattern counts; a space and a star at the end are optional.
+ */
 export function opencodeAllows(permission: Permission, command: string): boolean {
   const bash = permission['bash'] ?? 'deny';
   if (typeof bash === 'string') return bash === 'allow';
@@ -44,7 +50,7 @@ export function opencodeAllows(permission: Permission, command: string): boolean
   );
 }
 
-/** Its star is any text, and its question mark any one sign. */
+/** Returns an opencode pattern as an expression: a star matches any text, a question mark any one character. */
 export function wildcard(pattern: string): RegExp {
   const regex = pattern
     .replaceAll('\\', '/')
@@ -56,7 +62,10 @@ export function wildcard(pattern: string): RegExp {
 
 const TWO_WORDS = ['git', 'gh', 'npm', 'npx', 'pnpm', 'yarn', 'go', 'cargo', 'poetry', 'pip', 'dotnet', 'mvn', 'mix'];
 
-/** Copilot CLI: a command is its name, for some programs with the subcommand. What it allows without a rule is left out. */
+/**
+ * Tells whether Copilot CLI runs a command, which is its name and for some programs the subcommand. Commands allowed
+ * without a rule are not covered.
+ */
 export function copilotAllows(flags: readonly string[], command: string): boolean {
   const [name = '', first = '-'] = command.split(/\s+/);
   const stem = TWO_WORDS.includes(name) && !first.startsWith('-') ? `${name} ${first}` : name;
@@ -67,7 +76,10 @@ export function copilotAllows(flags: readonly string[], command: string): boolea
   });
 }
 
-/** Qwen Code: a denial counts first; without a star a rule is a prefix. What it allows without a rule is left out. */
+/**
+ * Tells whether Qwen Code runs a command: a denial comes first; a rule without a star is a prefix. Commands allowed
+ * without a rule are not covered.
+ */
 export function qwenAllows({ allow, deny }: QwenPermissions, command: string): boolean {
   const matches = (rule: string) => {
     if (rule === 'run_shell_command') return true;

@@ -37,7 +37,7 @@ describe.each(AGENTS)('$name', ({ map, allows }) => {
       fc.property(scene, ({ rules, line }) => {
         const given = rules.filter((each) => map([each]).unmapped.length === 0);
         const refused = refusedCommands(line, given);
-        // Alone it leads home, where nothing is.
+        // `cd` alone leads to the home folder, which is empty.
         fc.pre(given.length > 0 && refused !== null && refused.length > 0 && line !== 'cd');
         expect(allows(given, line), JSON.stringify([given, line])).toBe(false);
       }),
@@ -57,7 +57,7 @@ describe.each(AGENTS)('$name', ({ map, allows }) => {
   });
 });
 
-/** Such commands are allowed without a rule; the tables below hold which of them each agent runs. */
+/** Such commands are allowed without a rule; the tables below show which of them each agent runs. */
 const READS = /^(?:cd|cat|echo|ls)\b/;
 
 describe.each(AGENTS)('$name with the default rules', ({ map, allows }) => {
@@ -121,7 +121,7 @@ describe('commands that only read', () => {
     for (const { name, allows } of AGENTS) expect(allows(['Read', 'Edit'], 'ls'), name).toBe(false);
   });
 
-  /** The others allow them by themselves. */
+  /** Tells whether the agent needs a rule for such commands; the others allow them by themselves. */
   function needsRules({ name }: { readonly name: string }): boolean {
     return name === 'gemini' || name === 'opencode';
   }

@@ -69,7 +69,7 @@ describe('no text of a rule leaves its place', () => {
           expect(Object.keys(entry).filter((key) => !KEYS.has(key))).toEqual([]);
           expect(isTakenByTheEngine(entry['commandRegex'] ?? '')).toBe(true);
         }
-        // Every entry but those that are always there stands for one rule.
+        // Every entry except the constant ones corresponds to one rule.
         expect(entries.length).toBeLessThanOrEqual(given.length + 4);
         expect(entries.at(-1)).toEqual({ toolName: '*', decision: 'deny', priority: 1 });
         expect(entries.slice(0, -1).every(({ priority }) => priority === 500 || priority === 400)).toBe(true);
@@ -120,7 +120,7 @@ describe('no text of a rule leaves its place', () => {
 
 const KEYS = new Set(['toolName', 'mcpName', 'commandRegex', 'allowRedirection', 'decision', 'priority']);
 
-/** The engine drops a rule whose pattern is long, or could take long. */
+/** Tells whether the engine accepts a pattern; it drops a rule whose pattern is long, or could take long. */
 function isTakenByTheEngine(commandRegex: unknown): boolean {
   if (typeof commandRegex !== 'string') return false;
   const regex = `"command":"${commandRegex}`;

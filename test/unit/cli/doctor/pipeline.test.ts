@@ -22,7 +22,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What doctor says of the pipeline once these files are committed. */
+/** Returns doctor's findings about the pipeline after these files are committed. */
 async function found(files: Readonly<Record<string, string>>): Promise<readonly Finding[]> {
   for (const [path, text] of Object.entries({ 'README.md': 'x', ...files })) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

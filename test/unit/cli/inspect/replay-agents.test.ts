@@ -12,7 +12,10 @@ import { ralph } from '../fixture.ts';
 
 const claudeRules = kindOfDenialBy('claude');
 
-/** A run of this agent, which is refused two calls: such a run goes on when each part of them is allowed, and halts otherwise. */
+/**
+ * Returns a run in which the agent was refused two calls: it continues if each part of them is allowed, and halts
+ * otherwise.
+ */
 function refused(agent: AgentName, shell: string): string {
   const denial = { tool: shell, command: 'npm ci && npm test' };
   const play: Play = { output: { denials: [denial, denial] } };
@@ -37,7 +40,7 @@ function journalOf(text: string): Journal {
   return parsed.journal;
 }
 
-/** The agents whose rules a replay asks for, one an iteration. */
+/** Returns the agents whose rules a replay requests, one per iteration. */
 function askedIn(journal: Journal): readonly AgentName[] {
   const asked: AgentName[] = [];
   replay(journal, (agent) => {
@@ -58,7 +61,7 @@ describe('what an agent was refused is judged by its own rules', () => {
   ])('%s', async (agent, shell) => {
     const text = refused(agent, shell);
     expect(await replayed(text)).toEqual({ code: 0, differences: [] });
-    // By Claude Code's the same run would have come out otherwise.
+    // With Claude Code's rules the same run would have ended differently.
     expect(replay(journalOf(text), () => claudeRules)).not.toEqual([]);
   });
 

@@ -27,7 +27,7 @@ export const runStatus: RunStatus = {
   outcome: null,
 };
 
-/** A lane that nothing holds. */
+/** A lane without a lease. */
 export const knownLane: KnownLane = {
   kind: 'lane',
   place: 'directory',
@@ -69,7 +69,7 @@ export const localRun: LocalPicture = {
   state: stateOf(),
 };
 
-/** The local run with another status. */
+/** Returns the local run with another status. */
 export const withRun = (change: Partial<RunStatus>, isAlive = true): LocalPicture => ({
   ...localRun,
   run: { kind: 'ours', status: { ...runStatus, ...change }, isAlive },
@@ -132,7 +132,7 @@ export const allPicture: Picture = {
   problems: [],
 };
 
-/** Lines as a person reads them. */
+/** Returns lines as a person reads them. */
 export const textOf = (lines: readonly Line[]): readonly string[] =>
   lines.map((line) =>
     line

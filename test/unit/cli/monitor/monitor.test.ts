@@ -31,7 +31,7 @@ const put = async (path: string, content: string | object): Promise<void> => {
   await writeFile(join(folder, path), typeof content === 'string' ? content : JSON.stringify(content));
 };
 
-/** The checkout is the folder of the test. */
+/** The checkout is the test's folder. */
 const here =
   (...places: readonly Place[]): OpenPlaces =>
   async (checkout) => {
@@ -279,7 +279,7 @@ describe('a status.json that cannot be read is said, and ends --once with 1', ()
     await prepare();
     const { code, out, error } = await monitor(['--once']);
     expect(code).toBe(1);
-    // The words may go on in the next line.
+    // The text may be wrapped.
     expect(out.replace(/\s+/g, ' ')).toContain(why);
     expect(error).toContain(why);
   });
@@ -396,14 +396,14 @@ describe('without a terminal', () => {
   });
 });
 
-/** Ticks until the screen shows a text. */
+/** Waits until the screen shows a text. */
 interface Until {
   readonly kind: 'until';
   readonly text: string;
 }
 const until = (text: string): Until => ({ kind: 'until', text });
 
-/** A terminal that is looked at: what it shows before each event of the script, after which `q` is pressed. */
+/** Creates a terminal that records the screen before each event of the script; `q` is pressed at the end. */
 function fakeScreen(
   script: readonly (string | (() => Promise<void>) | ScreenEvent | Until)[],
   passes: (ms: number) => void = () => undefined,
@@ -422,7 +422,7 @@ function fakeScreen(
       next: async (ms: number): Promise<ScreenEvent> => {
         passes(ms);
         seen.push([...drawn]);
-        // What goes on behind the picture has its turn.
+        // Background work gets its turn.
         for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
         const what = left.shift();
         if (typeof what === 'object' && what.kind === 'until') {
@@ -574,7 +574,7 @@ describe('on a terminal', () => {
     await put('.ralph/status.json', { run: runStatus });
     const directory = placeWith({ ...initialState('queue', noon), sequence: 1 }, {}, emptyBudget, 'directory');
     const fake = fakeScreen([tick, 's']);
-    // The place answers only when the terminal is given back.
+    // The place answers only after the terminal is restored.
     const closed = Promise.withResolvers<null>();
     const screen: Screen = {
       ...fake.screen,
@@ -655,7 +655,7 @@ describe('on a terminal', () => {
     );
     await followed(fake, here(counted), [], () => now);
     expect(readAt - changedAt).toBeLessThanOrEqual(2500);
-    // 40 looks of half a second.
+    // The screen was refreshed 40 times at intervals of half a second.
     expect(askedAfter - askedBefore).toBeGreaterThan(7);
     expect(askedAfter - askedBefore).toBeLessThanOrEqual(10);
   });

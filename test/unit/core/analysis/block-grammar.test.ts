@@ -17,7 +17,7 @@ const NO_FIELD: StatusBlock = {
 };
 const OFFERED_STATUS = 'STATUS: IN_PROGRESS | COMPLETE | BLOCKED';
 
-/** The block that a message holds, as far as it says something; null when it holds none. */
+/** Returns the readable fields of the block in a message, or null if it has none. */
 function read(message: string): Partial<StatusBlock> | null {
   const found = findStatusBlock(markLines(message)).block;
   return (

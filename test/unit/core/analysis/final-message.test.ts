@@ -3,7 +3,7 @@ import { analyze } from '../../../../src/core/analysis/analyze.ts';
 import type { Transcript } from '../../../../src/core/analysis/analysis.ts';
 import { analyzeAt, block } from '../../agents/claude/fixtures.ts';
 
-/** An agent of which nothing is known but its final message. */
+/** An agent of which only the final message is known. */
 const transcriptOf = (finalMessage: string): Transcript => ({
   format: 'text',
   finalMessage,

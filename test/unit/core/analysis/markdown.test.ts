@@ -65,7 +65,7 @@ describe('of prose', () => {
     ['a fence leaves a gap', 'a\n```\nb\n```\nc', 'a\n\nc'],
     ['a quote leaves a gap', 'a\n> b\nc', 'a\n\nc'],
   ])('%s', (_rule, text, prose) => {
-    // How wide a gap is, is no matter.
+    // The size of a gap does not matter.
     expect(proseOf(markLines(text), 'prose').replace(/\n{2,}/g, '\n\n')).toBe(prose);
   });
 

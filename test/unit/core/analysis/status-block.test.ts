@@ -183,7 +183,10 @@ test.each<[string, boolean]>([
   expect(findStatusBlock(markLines(message)).endsInFencedBlock).toBe(expected);
 });
 
-/** The block as parsing can give it: what is unreadable has no value, EXIT_SIGNAL is inferred, and something is said. */
+/**
+ * Returns the block as parsing returns it: unreadable fields have no value, EXIT_SIGNAL is inferred, and at least one
+ * field is set.
+ */
 function asParsed(block: StatusBlock): StatusBlock {
   const has = (name: string): boolean => block.unreadable.includes(name);
   const status = has('STATUS') ? null : (block.status ?? 'IN_PROGRESS');

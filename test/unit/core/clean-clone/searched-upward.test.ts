@@ -33,7 +33,7 @@ test.each(words('node_modules .git .hg .cargo .mvn .config .yarn .venv venv .bun
   },
 );
 
-// What other programs keep in /tmp, RUNNER_TEMP and home folders all the time.
+// Files of other programs that are common in /tmp, RUNNER_TEMP and home folders.
 test.each(
   words(
     'tmp.Xq3PzY tmpabc12_x ralph-AbCdEf 3f02dacd-17ff-82c0-8925-3eaaf4e7790b.sh script.sh notes.txt report.json data.csv',

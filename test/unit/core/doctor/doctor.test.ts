@@ -58,7 +58,7 @@ function fileWith(text: string): WorkflowFile {
   return { kind: 'workflow', text, workflow };
 }
 
-/** The good facts with a text of the workflow replaced, here and on the default branch. */
+/** Returns the good facts with a text of the workflow replaced, here and on the default branch. */
 function changed(from: string | RegExp, to: string): Facts {
   const text = template.replace(from, to);
   if (text === template) throw new Error(`nothing to replace: ${String(from)}`);
@@ -695,7 +695,7 @@ test.each<[string, string, string, boolean]>([
   expect(found.filter(({ check }) => check === 'inputs')).not.toEqual([]);
 });
 
-/** What runs with a settings file of another Ralph work with. */
+/** Returns the settings of runs whose label comes from a settings file of another Ralph. */
 function withLabelOfFile(facts: Facts, label: string): Facts {
   const settings = [
     {

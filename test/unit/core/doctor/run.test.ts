@@ -56,7 +56,7 @@ const good: OwnRun = {
   maxCostUsdPerDay: 20,
 };
 
-/** What the job's own token sees of a repository that is set up. */
+/** The facts of a configured repository that the job's own token can see. */
 const facts: Facts = {
   files: [{ kind: 'workflow', text: TEXT, workflow }],
   others: [],

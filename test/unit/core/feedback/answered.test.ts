@@ -15,7 +15,7 @@ import { noon, task } from '../core-fixtures.ts';
 
 const open: FeedbackItem = { kind: 'thread', title: 'Ada', url: null, rounds: 1, asked: '7', answer: null };
 
-/** An iteration as far as an answer is made of it. */
+/** Creates an iteration with the fields that an answer uses. */
 function iteration(
   said: { readonly summary?: string; readonly asks?: string; readonly recommendation?: string },
   { taskId = 'thread-7', commit = null }: { readonly taskId?: string; readonly commit?: string | null } = {},
@@ -129,7 +129,7 @@ describe('of an answer of a loop in another job', () => {
     ...{ kind: 'unchanged', commit: null, words: 'I looked.', isOurs: false, at: noon, posted: false },
   };
 
-  /** What is believed where that job says so, and this one saw so much. */
+  /** Returns the trusted part of that job's feedback, given what this job saw. */
   function believed(
     now: Partial<NonNullable<FeedbackItem['answer']>> | null,
     seen: { readonly item?: Partial<FeedbackItem>; readonly made?: string; readonly progress?: TaskProgress['state'] },

@@ -1,6 +1,6 @@
 import type { CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 
-/** A job of `.github/workflows/ci.yml` that failed in the workflow's run 100. */
+/** Returns a job of `.github/workflows/ci.yml` that failed in the workflow's run 100. */
 export function check(change: Partial<CheckNow> = {}): CheckNow {
   return {
     of: 'check-run',
@@ -18,7 +18,7 @@ export function check(change: Partial<CheckNow> = {}): CheckNow {
   };
 }
 
-/** A commit status of another service. */
+/** Returns a commit status of another service. */
 export function status(change: Partial<CheckNow> = {}): CheckNow {
   return check({ of: 'status', id: null, name: 'ci/other', app: null, workflow: null, ...change });
 }

@@ -21,7 +21,7 @@ const forPullRequest: Partial<CheckNow> = {
 };
 const ours = { path: own.workflow, name: 'Ralph', run: 3, event: 'push' };
 
-/** Each judgement by the names of its checks. */
+/** Returns each judgement with the names of its checks. */
 function judged(head: readonly CheckNow[], base: readonly CheckNow[] = []): object {
   const { passed: all, ...groups } = judgeChecks({ head, base }, own);
   const named = Object.entries(groups).map(([kind, checks]) => [kind, checks.map(({ name }) => name)] as const);

@@ -14,19 +14,19 @@ export const ben: Author = { login: 'ben', id: 2, kind: 'user' };
 export const eve: Author = { login: 'eve', id: 9, kind: 'user' };
 export const actions: Author = { login: 'github-actions', id: 41898282, kind: 'bot' };
 
-/** Ada and Ben may write. */
+/** Tells whether an author may write, as Ada and Ben may. */
 export function isTrusted({ login }: Author): boolean {
   return ['Ada', 'ben'].includes(login);
 }
 
-/** An instant so many minutes after noon. */
+/** Returns the instant `minutes` after noon. */
 export function at(minutes: number): number {
   return noon + minutes * MINUTE;
 }
 
 const HUNK = '@@ -1,2 +10,3 @@\n one\n-two\n+deux\n+trois';
 
-/** The comment `id`, written `id` minutes after noon. */
+/** Returns the comment `id`, written `id` minutes after noon. */
 export function comment(
   id: number,
   by: Author | null,
@@ -56,7 +56,7 @@ export function thread(comments: readonly ThreadComment[], change: Partial<Threa
   };
 }
 
-/** The review `id`, submitted so many minutes after noon. */
+/** Returns the review `id`, submitted `minutes` after noon. */
 export function review(
   id: number,
   by: Author | null,
@@ -74,7 +74,7 @@ export function review(
   };
 }
 
-/** A pull request that is ready, and of which nobody has decided anything. */
+/** A pull request that is ready and has no decision yet. */
 export const standing: Standing = {
   id: 'PR_5',
   isDraft: false,
@@ -101,7 +101,7 @@ export function pullRequestNow(change: Partial<PullRequestNow> = {}): PullReques
   };
 }
 
-/** What is asked in one thread; null: nothing. */
+/** Returns the request in one thread, or null if there is none. */
 export function askedIn(
   comments: readonly ThreadComment[],
   reviews: readonly ReviewNow[] = [],

@@ -22,7 +22,7 @@ costly('lines of any length cost no more than their length', () => {
   expect(spent).toBeLessThan(2_000);
 });
 
-/** The end of a log that comes in pieces. */
+/** Returns the end of a log that arrives in pieces. */
 function endOf(pieces: readonly string[], window: LogWindow = whole): string {
   const tail = createLogTail(window);
   for (const piece of pieces) tail.push(piece);

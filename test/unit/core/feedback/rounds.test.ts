@@ -44,7 +44,7 @@ const changed: NonNullable<FeedbackItem['answer']> = {
 const check: FeedbackItem = { ...item, kind: 'check', asked: 'h1' };
 const [THREAD, CHECK] = ['thread-1', 'check-0123456789ab'];
 const working: TaskProgress = { ...untouched, state: 'in-progress', attempts: 2 };
-/** Changed without a call, and not passed. */
+/** A task with a change made without a call, which has not passed yet. */
 const suggested: TaskProgress = { ...untouched, state: 'in-progress' };
 const done: TaskProgress = { ...untouched, state: 'done', attempts: 2 };
 const failed: TaskProgress = { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
@@ -308,7 +308,7 @@ test.each<[Subject, string]>([
 
 interface Step {
   readonly asking: { readonly asked: Readonly<Record<string, string>>; readonly undecided: readonly string[] };
-  /** Ids of tasks that an iteration works on, and whether it finishes them. */
+  /** Ids of the tasks of the iterations, and whether each finishes its task. */
   readonly work: readonly (readonly [string, boolean])[];
 }
 
@@ -346,7 +346,7 @@ describe('whatever is asked and done', () => {
     );
   });
 
-  /** A run that works on what is open, as a loop would: each of `work` is an iteration, finished or not. */
+  /** Plays a run on the open tasks as the loop would: each entry of `work` is an iteration, finished or not. */
   function played(before: Remembered, { asking: { asked, undecided }, work }: Step, maxRounds: number): Remembered {
     const taken = mergeSubjects(before, found(asked, { isUndecided: (id) => undecided.includes(id), maxRounds }));
     let { feedback, tasks }: Remembered = taken;

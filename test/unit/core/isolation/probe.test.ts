@@ -25,7 +25,7 @@ function all(result: CheckResult): Record<CheckName, CheckResult> {
   return Object.fromEntries(checkNames.map((name) => [name, result])) as Record<CheckName, CheckResult>;
 }
 
-/** Just what is wanted there, and the contrary of what is not demanded. */
+/** Returns the required results, and the opposite for checks that are not required. */
 function perfect(level: IsolationLevel, network: Network): Record<CheckName, CheckResult> {
   return Object.fromEntries(checkNames.map((name) => [name, wantedOf(name, level, network) ?? 'open'])) as Record<
     CheckName,
@@ -74,7 +74,7 @@ const closedAlways = [
   'use capabilities',
 ];
 
-/** Groups are those of this very user. */
+/** The checks at `sandbox`, whose agent has the groups of the action's own user. */
 const closedInSandbox = [...closedAlways.filter((name) => name !== 'use rights of groups'), ...namespaceOnly];
 
 describe('what must be closed', () => {

@@ -43,7 +43,10 @@ describe('roomRecord', () => {
 const DAY_MS = 86_400_000;
 
 describe('isAbandoned()', () => {
-  /** When the processes began that have the ids of the run and of what started it; null: there are none. */
+  /**
+   * Returns the start times of the processes with the ids of the run and of its parent; null if there is no such
+   * process.
+   */
   const began = (run: string | null, parent: string | null = '50') => ({
     started: (pid: number) => (pid === process.pid ? run : pid === process.parent.pid ? parent : null),
   });

@@ -35,7 +35,7 @@ test.each([
   { name: 'other', kind: 'folder', uid: 1002, hidden: false },
   { name: 'link', kind: 'link', uid: 1001, hidden: false },
   { name: 'file', kind: 'other', uid: 1001, hidden: false },
-  // As an image has it whose files are all one user's, or a store of programs.
+  // Folders of an image whose files all belong to one user, or of a package store.
   ...['usr', 'opt', 'lib64', 'nix', 'var', 'tmp'].map(
     (name) => ({ name, kind: 'folder', uid: 1001, hidden: false }) as const,
   ),
@@ -62,7 +62,7 @@ test.each([
   expect(coverOf(path, given)).toMatch(options);
 });
 
-/** Each mount as `[source, place, options]`, in order. */
+/** Returns each mount as `[source, place, options]`, in order. */
 function mountsOf(given: ViewPlan): readonly (readonly [string, string, string])[] {
   return viewOf(given, PLACES)
     .fstab.trim()
@@ -73,7 +73,7 @@ function mountsOf(given: ViewPlan): readonly (readonly [string, string, string])
     });
 }
 
-/** What a place of the room is, by the mount that covers it. */
+/** Returns the mount that covers a path in the agent's sandbox. */
 function coverOf(path: string, given = plan): string | undefined {
   return mountsOf(given).findLast(([, place]) => isWithin(path, place))?.[2];
 }

@@ -8,7 +8,7 @@ import type { Task } from '../../../../src/core/tasks/task.ts';
 import { evidence, MINUTE, noon, policy, analyzed, task, type Play, type Start } from '../core-fixtures.ts';
 
 export interface Recorded {
-  /** The journal, as on disk. */
+  /** The journal as on disk. */
   readonly text: string;
   readonly iterations: number;
   readonly state: LaneState;
@@ -16,7 +16,10 @@ export interface Recorded {
   readonly tree: string;
 }
 
-/** A run, played on the pure core as the loop drives it, with the journal that it leaves. A clock that moves by `clockMs` may jump; `found`: tasks that an iteration added; `kindsOf`: the rules of the agents, see analyzed. */
+/**
+ * Plays a run on the pure core as the loop drives it, and returns its journal. The clock moves by `clockMs` and may
+ * jump; `found` are tasks that an iteration added; `kindsOf` are the agents' rules, see `analyzed`.
+ */
 export function record(
   script: readonly (Play & { readonly clockMs?: number; readonly found?: readonly Task[] })[],
   start: Start = {},
@@ -34,7 +37,7 @@ export function record(
     const play = script[iteration - 1];
     if (step.kind === 'stop')
       lines.push(serializeEnd({ version: 1, lane: 'queue', decidedAt: now, cancelled: false, outcome: step.outcome }));
-    // A script that ends before the run does is a kill.
+    // A script that ends before the run does simulates a kill.
     if (step.kind === 'stop' || play === undefined)
       return { text: `${lines.join('\n')}\n`, iterations: iteration - 1, state, now, tree };
     const startedAt = now;

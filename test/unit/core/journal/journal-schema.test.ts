@@ -59,7 +59,7 @@ const end: JournalEnd & { readonly kind: 'end' } = {
   outcome: { kind: 'complete', reason: 'plan_complete' },
 };
 
-/** Whether a line with this value is read back as it is. */
+/** Tells whether a line with this value is read back unchanged. */
 function isRead(line: object, path: string, value: unknown): boolean {
   const parsed = parseJournalLine(JSON.stringify(replaced(line, path, value)));
   const read =
@@ -73,7 +73,10 @@ function isRead(line: object, path: string, value: unknown): boolean {
   return read !== null && isDeepStrictEqual(valueAt(read, path), value);
 }
 
-/** Takes what the rule takes; anything else makes the line unreadable, and the field is named. */
+/**
+ * Expects that the line accepts the rule's values; any other value makes the line unreadable, and the error names the
+ * field.
+ */
 function expectRule(line: object, { path, takes, refuses }: FieldRule): void {
   expect(takes.filter((value) => !isRead(line, path, value))).toEqual([]);
   for (const value of refuses) {
@@ -87,7 +90,7 @@ function expectRule(line: object, { path, takes, refuses }: FieldRule): void {
   }
 }
 
-/** Takes each of these whole values. */
+/** Returns a rule that accepts each of these whole values. */
 const allOf = (path: string, takes: readonly unknown[], refuses: readonly unknown[]): FieldRule => ({
   path,
   takes,

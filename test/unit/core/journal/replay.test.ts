@@ -166,7 +166,7 @@ test('a cancelled run ends as it did', () => {
 test('a session that the CLI had forgotten is forgotten in the replay, too', () => {
   const unknown: Play = { output: { agentError: { kind: 'unknown-session', text: 'x' } } };
   const { text } = record([progress(), unknown]);
-  // With the session the failure would be neutral, without it counts.
+  // With the session the failure would be neutral; without it, it counts.
   const dropped = text.replace(/("iteration":2.*?"sessionDroppedAt":)null/, `$1${String(noon)}`);
   expect(dropped).not.toBe(text);
   const last = (journal: string) =>

@@ -39,7 +39,7 @@ const limit = (resumeAt: string | null): Play['output'] => ({ usageLimit: { wind
 const failing = { ...policy, verifies: true };
 
 type Start = Parameters<typeof play>[1];
-/** Rows of a table: name, what is given, how the run starts, how it ends. */
+/** Turns rows into a table: name, given values, start of the run, end of the run. */
 function named<Given>(rows: readonly (readonly [string, Given, Start, string])[]) {
   return rows.map(([name, given, start, expected]) => ({ name, given, start, expected }));
 }
@@ -307,7 +307,7 @@ test('an agent without access is reported in its own words, cut short, with what
 });
 
 describe('project_complete and completion_signals, where no list of tasks decides', () => {
-  // Only an optional task: nothing required is open, and nothing is done either.
+  // Only an optional task is open: no required one is open, and none is done either.
   const open = { tasks: [task(1, { optional: true })] };
   const claim: Play = { output: exit };
   const phrase: Play = progress({ output: { completionIndicator: true } });

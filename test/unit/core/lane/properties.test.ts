@@ -63,7 +63,7 @@ const anyEnd = fc.oneof(
   },
 );
 
-/** An iteration, and how far the clock moves with it: it may jump either way. */
+/** An iteration, and the movement of the clock during it, which may jump either way. */
 const anyPlay: fc.Arbitrary<{ readonly play: Play; readonly clockMs: number }> = fc.record({
   play: fc.record({
     to: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -99,7 +99,7 @@ interface Call {
   readonly progress: boolean;
 }
 
-/** Runs of one lane, one after another, each ended and stored as a real one; returns the calls of each run. */
+/** Plays consecutive runs of one lane, each ended and stored as a real one; returns the calls of each run. */
 function history(
   runs: readonly (readonly { readonly play: Play; readonly clockMs: number }[])[],
   bounds: Policy,
@@ -121,7 +121,7 @@ function history(
         state = endRun(state, step.outcome, 'head', now);
         break;
       }
-      // A script that ends is played again: only the decisions may end a run.
+      // A script that ends is repeated: only the decisions may end a run.
       const { play, clockMs } = script[at % script.length] ?? { play: {}, clockMs: 0 };
       const begun = beginIteration(state, { taskId: step.task.id, tree, agent: step.agent }, bounds, now);
       const facts = {
@@ -168,7 +168,7 @@ test('OPEN becomes CLOSED by a probe with progress only, and one idle probe is a
         }
         const trips = calls.filter(({ before, after }) => after.circuit.totalOpens > before.circuit.totalOpens);
         expect(trips.length).toBeLessThanOrEqual(1);
-        // Nothing is called once the circuit has tripped in this run.
+        // No call follows after the circuit has tripped in this run.
         if (trips[0] !== undefined) expect(calls.at(-1)).toBe(trips[0]);
       }
     }),

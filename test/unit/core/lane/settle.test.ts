@@ -11,7 +11,7 @@ const finishes: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: fal
 const working: Play['output'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
 const verifies = { ...policy, verifies: true };
 
-/** Rows of a table: name, iteration, what is expected of it. */
+/** Turns rows into a table: name, iteration, expected result. */
 function named<Expected>(rows: readonly (readonly [string, Play, Expected])[]) {
   return rows.map(([name, iteration, expected]) => ({ name, iteration, expected }));
 }

@@ -23,9 +23,9 @@ const worked: TaskProgress = {
 };
 const done: TaskProgress = { ...worked, state: 'done', doneCommit: 'c1' };
 const finished: LaneState = { ...fresh, tasks: { 'issue-1': { ...done, state: 'finished' } } };
-/** In an earlier run. */
+/** The task was done in an earlier run. */
 const doneBefore: LaneState = { ...fresh, tasks: { 'issue-1': done } };
-/** Finished before, and done as soon as a check of the head passes. */
+/** The task was finished earlier, and is done as soon as a head check passes. */
 const awaiting: LaneState = { ...fresh, tasks: { 'issue-1': { ...worked, unproven: true } } };
 const passed = { ...head, kind: 'passed', command: null, exitCode: 0 } as const;
 const usedUp: LaneState = {
@@ -39,13 +39,13 @@ const merge = { conflicts: ['a.ts'], lockFiles: [], madeByLoop: [], remade: [], 
 const failure: Outcome = { kind: 'failed', reason: 'infrastructure', message: 'The branch moved.' };
 const limit: Outcome = { kind: 'limit', reason: 'minutes' };
 
-/** The state of a lane whose branch has work of these tasks. */
+/** Returns the state of a lane whose branch contains work of these tasks. */
 function withShares(state: LaneState, ids: readonly string[]): LaneState {
   const tasks = Object.fromEntries(ids.map((id) => [id, { title: id }]));
   return { ...state, change: { ...state.change, tasks } } as unknown as LaneState;
 }
 
-/** What differs from a run that has just begun, with one task and the documented policy. */
+/** The differences from a run that has just begun, with one task and the documented policy. */
 interface Change extends Omit<Partial<LoopSituation>, 'known' | 'run' | 'policy' | 'unreserved'> {
   readonly known?: Partial<Known>;
   readonly run?: Partial<RunSoFar>;
@@ -67,7 +67,7 @@ function deedIn({ known, run, policy: bounds, unreserved, ...change }: Change): 
 
 const verifies = { verifies: true };
 const ready = { stage: 'ready' } as const;
-/** Behind the first iteration, people asked and looked at. */
+/** The state after the first iteration, when people's orders and the task have been read. */
 const asked = { ...ready, orders: [], lookedFor: 'issue-1' } as const;
 const once = { iterations: 1, calls: 1 };
 const waits = { onLimit: 'wait' } as const;
@@ -79,7 +79,7 @@ const stepWait = { outcome: { kind: 'parked', reason: 'step_circuit' } };
 const byPerson = (by: string): object => ends({ kind: 'paused', reason: 'by_person', by });
 
 test.each<[string, Change, object]>([
-  // What was begun on the branch is finished, whatever became due meanwhile.
+  // Work begun on the branch is finished, whatever becomes due meanwhile
   ['the run begins', {}, { kind: 'open-branch' }],
   ['the branch is open', { known: { stage: 'opened' } }, { kind: 'check-base' }],
   ['the base is checked', { known: { stage: 'base-checked' } }, { kind: 'merge-repaired-base' }],
@@ -91,7 +91,7 @@ test.each<[string, Change, object]>([
   ['… and its time is over', { known: { stage: 'opened' }, now: noon + HOUR }, { kind: 'check-base' }],
   ['… and it cannot continue', { known: { ...ITERATED, failure }, run: once }, { kind: 'break-off', outcome: failure }],
 
-  // Before a call.
+  // Before a call
   ['the branch is ready', { known: ready }, { kind: 'prepare-merge', task: { id: 'issue-1' } }],
   [
     'the work tree is ready',
@@ -124,7 +124,7 @@ test.each<[string, Change, object]>([
     { kind: 'iterate', merge: null, orders: [{ by: 'ann' }] },
   ],
 
-  // What was finished before may be done without a call.
+  // A task that was finished before may be done without a call
   [
     'a finished task awaits a check',
     { state: awaiting, policy: verifies },
@@ -143,7 +143,7 @@ test.each<[string, Change, object]>([
     { kind: 'look-at-people' },
   ],
 
-  // People end the run.
+  // People end the run
   ['somebody orders a stop', { known: { ...asked, orders: [order('stop', 'ann')] }, run: once }, byPerson('ann')],
   ['the pull request was closed', { known: asked, run: { ...once, stoppedBy: 'bob' } }, byPerson('bob')],
   ['somebody at home ends it', { endingBy: 'carl' }, byPerson('carl')],
@@ -163,7 +163,7 @@ test.each<[string, Change, object]>([
     { kind: 'end', ending: { outcome: { kind: 'cancelled' }, decidedAt: noon + 7, cancelled: true } },
   ],
 
-  // Before the end.
+  // Before the end
   ['no task', { tasks: [] }, ends({ kind: 'idle' })],
   ['all is done', { state: finished, policy: verifies }, { kind: 'check-head', subject: head, finished: ['issue-1'] }],
   ['… and nothing verifies it', { state: finished }, ends({ kind: 'complete' })],
@@ -228,7 +228,7 @@ test.each<[string, Change, object]>([
     ends(limit),
   ],
 
-  // A limit that is over soon.
+  // A limit that ends soon
   ['a limit, where runs wait', { state: usedUp, policy: waits, unreserved: waits }, { kind: 'wait', ending: calls }],
   [
     '… and what the run reserved is used as well',
@@ -313,7 +313,7 @@ test.each<[string, Change, object]>([
     { kind: 'end', ending: { outcome: { kind: 'limit', reason: 'iterations' } }, waitSkippedBy: null },
   ],
 
-  // Nobody knows what the run may use: it ends as it was decided before the wait, though it could call by now.
+  // The budget is unknown: the run ends as decided before the wait, although it could call by now
   [
     'an end that stands',
     { known: { ...ready, ending: { outcome: limit, decidedAt: noon - 7, cancelled: false } } },

@@ -26,7 +26,10 @@ interface Reading {
   readonly until?: number;
 }
 
-/** Reads the comments of issue 1, and of others; `trusted` are the logins that count, `asked` those that were asked about. */
+/**
+ * Reads the comments of issue 1 and of others; `trusted` are the logins that count, `asked` those whose permission was
+ * read.
+ */
 function read(
   comments: readonly Comment[],
   { from = 'writers', until = noon }: Reading = {},

@@ -14,7 +14,7 @@ const people: readonly Person[] = [
   { login: 'mallory', trusted: false },
 ];
 
-/** What people do to an issue, and whether Ralph looks at it then. */
+/** A person's action on an issue, and whether Ralph looks at it then. */
 type Deed = {
   readonly what: 'label' | 'unlabel' | 'reopen' | 'edit' | 'look';
   readonly by: Person | null;
@@ -24,12 +24,15 @@ type Deed = {
 const deed: fc.Arbitrary<Deed> = fc.record({
   what: fc.constantFrom('label', 'unlabel', 'reopen', 'edit', 'edit', 'look'),
   by: fc.option(fc.constantFrom(...people), { freq: 8 }),
-  // Few texts, so that one comes back.
+  // There are few texts, so that one is repeated.
   text: fc.nat({ max: 3 }),
   pause: fc.nat({ max: 2 }),
 });
 
-/** The issue's life, told by itself; and next to it, which texts a trusted person has seen when they put the label on, or has written since. */
+/**
+ * Models the issue's life independently, and records which texts a trusted person has seen when adding the label, or
+ * has written since.
+ */
 function live(
   deeds: readonly Deed[],
   look: (world: {
@@ -49,7 +52,7 @@ function live(
     if (what === 'label' && !isOn) {
       history = { ...history, labelings: [...history.labelings, { kind: 'labeled', label: 'ralph', by, at }] };
       isForeign &&= !isTrusted;
-      // What another label was put on before does not count any more.
+      // Texts that had been seen under another label no longer count.
       vouched.clear();
       if (isTrusted) vouched.add(text);
     } else if (what === 'unlabel' && isOn)
@@ -59,7 +62,7 @@ function live(
       history = { ...history, edits: [...history.edits, { by, at }] };
       text = next;
       isForeign ||= !isTrusted;
-      // Who writes a text on top of nothing but trusted words knows it whole.
+      // A trusted author knows the whole text if only trusted authors have written it.
       if (isTrusted && !isForeign) vouched.add(text);
     } else if (what === 'look') {
       const consent = look({ history, text, approved });
@@ -94,7 +97,7 @@ test('what a cut history gives, the whole one gives as well', () => {
     fc.property(fc.array(deed, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (deeds, kept) => {
       live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], ({ history, text }) => {
         const whole = judge({ history, text, approved: null });
-        // GitHub lists the newest ones.
+        // GitHub lists the newest edits.
         const edits = history.edits.slice(-kept);
         const isCut = edits.length < history.edits.length;
         const seen = judge({ history: { ...history, edits, truncated: isCut }, text, approved: null });

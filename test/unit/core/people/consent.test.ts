@@ -262,7 +262,7 @@ test('nobody is asked about whose acts do not matter', () => {
     edit(bea, 6),
     edit(null, 7),
     reopen(bea, 8),
-    // Within the second of the label it asks for nothing more.
+    // A reopening within the second of the label requires no new approval.
     reopen(eve, 5),
   ]);
   expect(accountsThatMatter(history, 'ralph')).toEqual([ann, bea, bea]);

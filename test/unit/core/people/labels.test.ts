@@ -16,7 +16,7 @@ test.each<[TaskProgress['state'], TaskObstacle | null, LifecycleLabel | null]>([
   ['done', null, 'ralph:done'],
   ['todo', 'needs-approval', 'ralph:needs-approval'],
   ['in-progress', 'needs-approval', 'ralph:needs-approval'],
-  // What is finished needs nobody's word any more.
+  // A finished task needs no approval.
   ['done', 'needs-approval', 'ralph:done'],
 ])('a task that is %s, with the obstacle %j, has the label %j', (state, obstacle, label) => {
   expect(labelFor({ state }, obstacle)).toBe(label);
@@ -29,7 +29,7 @@ test.each<[readonly string[], LifecycleLabel | null, readonly string[], readonly
   [['bug', 'RALPH:working'], 'ralph:done', ['ralph:done'], ['RALPH:working']],
   [['ralph:done', 'ralph:working'], 'ralph:done', [], ['ralph:working']],
   [['ralph:done', 'bug', 'ralph:failed'], null, [], ['ralph:done', 'ralph:failed']],
-  // The task label and labels of others are not ours.
+  // The task label and foreign labels are not Ralph's.
   [['ralph', 'ralph:mine', 'toString'], null, [], []],
 ])('from %j to %j: put on %j, take off %j', (current, wanted, add, remove) => {
   expect(labelChange(current, wanted)).toEqual({ add, remove });

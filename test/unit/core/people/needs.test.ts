@@ -43,18 +43,18 @@ interface Row {
   readonly before?: TaskProgress;
   readonly after?: TaskProgress;
   readonly notified?: readonly Notification[];
-  /** As the run began; otherwise the same. */
+  /** The notifications at the start of the run; defaults to those at its end. */
   readonly notifiedBefore?: readonly Notification[];
   readonly end?: Partial<LaneEnd>;
   readonly circuit?: Circuit;
   readonly signals?: Signals;
-  /** What was asked of the pull request, as the run began and as it ended. */
+  /** The progress of the thread at the end; `askedBefore` and `asked` are the feedback at the start and the end. */
   readonly threadAfter?: TaskProgress;
   readonly askedBefore?: Feedback;
   readonly asked?: Feedback;
 }
 
-/** A thread that had so many rounds. */
+/** Returns the feedback with one thread that had this many rounds. */
 function thread(rounds: number, kind: (typeof answerKinds)[number] | null = null, answeredAt = at): Feedback {
   const answer =
     kind === null ? null : { kind, commit: null, words: null, isOurs: false, at: answeredAt, posted: true };

@@ -13,7 +13,7 @@ function parse(text: string, file = '.ralph/config.json', variables: Readonly<Re
   return parsePipeline(file, text, { variables, ruleProblem });
 }
 
-/** A file of these steps, and one of an agent. */
+/** Returns a file with these steps and an agent step. */
 const withSteps = (...steps: readonly string[]): string => `{ "steps": [\n${[AGENT, ...steps].join(',\n')}\n] }`;
 
 function stepsOf(parsed: ParsedPipeline): readonly Step[] {
@@ -21,7 +21,7 @@ function stepsOf(parsed: ParsedPipeline): readonly Step[] {
   return parsed.steps.map(({ step }) => step);
 }
 
-/** What is said of a file that is wrong; `texts`: those of the base branch. */
+/** Returns the problems reported about a file; `texts` are those of the base branch. */
 function problemsOf(
   parsed: ParsedPipeline,
   { file = '.ralph/config.json', texts = {} }: { file?: string; texts?: Readonly<Record<string, string>> } = {},

@@ -12,7 +12,7 @@ export function commandStep(name: string, change: Partial<CommandStep> = {}): Co
   return { ...common, kind: 'command', name, command: 'npm run lint', ...change };
 }
 
-/** A command that passed. */
+/** Returns the record of a command that passed. */
 export function record(name: string, change: Partial<StepRecord> = {}): StepRecord {
   return {
     name,

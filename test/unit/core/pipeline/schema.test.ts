@@ -51,7 +51,7 @@ describe('the examples of the documents', () => {
     const validate = new Ajv2020({ strict: false }).compile(pipelineJsonSchema());
     const read = parsePipeline(fileOf[language] ?? '', text, { variables: {}, ruleProblem });
     expect(read).toMatchObject({ kind: 'planned', unused: [] });
-    // JSON is YAML.
+    // JSON is also valid YAML.
     expect(parseYaml(text)).toMatchObject({
       kind: 'data',
       data: expect.toSatisfy((data) => validate(data)) as unknown,

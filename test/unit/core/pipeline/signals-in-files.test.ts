@@ -52,7 +52,7 @@ describe('`signals` of .ralph/config.json', () => {
   });
 
   test('a file that is not JSON is a problem of its own', () => {
-    // Its other reader says so, with the line.
+    // The file's other reader reports the problem, with the line.
     expect(signalsInFiles({ [FILE]: '{ signals: ' })).toEqual({ signals: KNOWN_SIGNALS, problems: [] });
   });
 });

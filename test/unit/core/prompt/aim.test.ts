@@ -13,7 +13,7 @@ function composed(change: Partial<PromptParts>): string {
   return composePrompt({ ...promptParts, ...own, task: task(1, { source: plan }), ...change });
 }
 
-/** What a call is told to do with the task or its list. */
+/** The instructions of a call about the task or its list. */
 const ORDERS = [/Do this one task/, /Work on this one only/, /Without that mark it does not count/, /^# Your task/m];
 
 test.each<[string, PromptParts['aim'], Task['source'], readonly RegExp[]]>([

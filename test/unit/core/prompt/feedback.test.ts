@@ -26,10 +26,10 @@ function composed(kind: Subject['kind'], change: Partial<PromptParts> = {}): str
   return composePrompt({ ...promptParts, task: task(1, { id: `${kind}-5`, source, ...said }), ...change });
 }
 
-/** Nothing of it is made by the loop. */
+/** A merge of which the loop itself made nothing. */
 const laid: MergeToFinish = { conflicts: [], lockFiles: [], madeByLoop: [], remade: [], verification: null };
 
-/** The prompt without what stands between marker lines. */
+/** Returns the prompt without the text between marker lines. */
 function ownWords(prompt: string): string {
   return prompt.replaceAll(/<<<<< BEGIN ([A-Z]+-\d+)\n[^]*?\n>>>>> END \1/g, '[$1]');
 }

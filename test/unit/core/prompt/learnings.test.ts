@@ -108,9 +108,9 @@ describe('a notebook that outgrows 8,000 characters', () => {
   });
 });
 
-/** More than a notebook may have, and no room for it beside anything. */
+/** More than the maximum size of a notebook. */
 const OLD = `- old ${'x'.repeat(8_000)}\n`;
-/** An entry that leaves room for little else. */
+/** Returns an entry that leaves little space for others. */
 const wide = (bullet: string): string => `${bullet}${'w'.repeat(1_900)}\n`;
 
 describe('where an entry begins', () => {

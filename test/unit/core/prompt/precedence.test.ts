@@ -5,7 +5,7 @@ import type { Task } from '../../../../src/core/tasks/task.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { promptParts, task } from '../core-fixtures.ts';
 
-// In the shape of what users of other Ralphs have; the words are our own.
+// This prompt has the form of those that users of other Ralphs have; the text is our own.
 const PROTECTED_FILES = `# Instructions
 1. Read .ralph/specs/* first
 2. Look at .ralph/fix_plan.md and implement the highest priority item

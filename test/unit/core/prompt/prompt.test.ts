@@ -8,7 +8,7 @@ import { promptParts as parts, task } from '../core-fixtures.ts';
 
 const compose = (change: Partial<PromptParts>): string => composePrompt({ ...parts, ...change });
 const contextOf = (prompt: string): string => prompt.slice(0, prompt.indexOf('# Instructions'));
-/** What stands between the marker lines of a section. */
+/** Returns the text between the marker lines of a section. */
 const dataOf = (prompt: string, label: string): string | undefined =>
   new RegExp(`<<<<< BEGIN (${label}-\\d+)\\n([^]*?)\\n>>>>> END \\1(?:\\n|$)`).exec(prompt)?.[2];
 
@@ -258,7 +258,7 @@ describe('sizes', () => {
       const circuit = { kind: 'half-open', of: 'diagnosis' } as const;
       const text = `${bullets(withTaskId(10, { circuit, attempts: 'Iteration 2: changed nothing.' })).join('\n')}\n`;
       expect(text.length).toBeLessThanOrEqual(1_200);
-      // Without attempts nothing is kept free for them.
+      // Without attempts no space is reserved for them.
       expect(bullets(withTaskId(10, { circuit })).length).toBe(bullets(withTaskId(10)).length);
     });
 
@@ -428,7 +428,7 @@ describe('what others wrote', () => {
             lastVerification: { kind: 'failed', command: 'npm test', code: 1, tail: notes, durationMs: 1 },
           });
           expect(withoutData(prompt)).not.toContain(marker);
-          // All that is ours is still there, once.
+          // All of our own text is still there, once.
           expect(withoutData(prompt).split('# How to end')).toHaveLength(2);
           expect(withoutData(prompt).split('\nSTATUS: ')).toHaveLength(2);
         },
@@ -437,7 +437,10 @@ describe('what others wrote', () => {
   });
 });
 
-/** The prompt as an agent should read it: from a first marker line to the very next one that closes it, all is data. */
+/**
+ * Returns the prompt as an agent should read it: the text from a first marker line to the next one that closes it is
+ * data.
+ */
 function withoutData(prompt: string): string {
   const kept: string[] = [];
   let closing: string | null = null;

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/core/refusals/refusal.ts';
 import type { RefusalKind } from '../../../../src/core/refusals/server-rules.ts';
 
-/** As GitHub prints it: public reports of 2024 to 2026. */
+/** Returns the message as GitHub prints it, from public reports of 2024 to 2026. */
 const pushProtection = (files: readonly string[]): string =>
   [
     'remote: error: GH013: Repository rule violations found for refs/heads/ralph/queue.        ',

@@ -25,7 +25,7 @@ function change(path: string, more: Partial<ReviewedChange> = {}): ReviewedChang
   };
 }
 
-/** `kind`, or `kind: what`. */
+/** Returns the reasons as `kind`, or `kind: what`. */
 const whysFor = (path: string, more: Partial<ReviewedChange> = {}): readonly string[] =>
   lookAtFirst([change(path, more)]).flatMap(({ kind, files }) =>
     files.map(({ what }) => (what === null ? kind : `${kind}: ${what}`)),

@@ -30,7 +30,7 @@ type Files = Readonly<Record<string, string>>;
 
 function projectOf(files: Files) {
   const texts = new Map(filesToRead(Object.keys(files)).map((path) => [path, files[path] ?? '']));
-  // A script with content begins with `#!`, and is executable here.
+  // A script with content begins with `#!`, and counts as executable here.
   const executable = Object.keys(files).filter((path) => files[path]?.startsWith('#!') === true);
   return detectProject({ paths: Object.keys(files), texts, executable });
 }
@@ -246,7 +246,7 @@ describe.each(repositories)('%s', (_, files, steps, verify) => {
     expect(await problemsOfAction(textOf(setUp))).toEqual([]);
     const { runs } = parse(textOf(setUp)) as { runs: { steps: readonly (Step & { shell?: string })[] } };
     expect(runs.steps.map(({ uses, run }) => uses ?? run)).toEqual(steps);
-    // A composite action has no shell of its own.
+    // A step of a composite action needs `shell` with `run`.
     expect(runs.steps.every(({ run, shell }) => (run === undefined) === (shell === undefined))).toBe(true);
   });
 
@@ -551,7 +551,7 @@ test.each([...languages, cmake, make].map((language) => [language.by[0] ?? '', l
     for (const tool of language.tools ?? [{}]) {
       const row = { ...language, ...tool, tools: [], words: { ...language.words, ...tool.words } };
       const texts = JSON.stringify({ ...row, setup: { ...language.setup, ...tool.setup }, facts: {} });
-      // A fact stands at the start of a condition's term; elsewhere, `@` is a scope of packages or a version.
+      // A fact begins a term of a condition; elsewhere, `@` begins a scope of packages or a version.
       const facts = [...texts.matchAll(/["\s!]@([a-z]+)\b(?=[^"]* \? )/gi)].map(([, name]) => name);
       const words = [...texts.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       expect(Object.keys(language.facts ?? {})).toEqual(expect.arrayContaining(facts));

@@ -27,7 +27,7 @@ const policy = {
 };
 const LEASE_MS = 50 * MINUTE;
 
-/** What may happen next; `run` is one of five machines, on which one run follows another. */
+/** The next step; `run` is one of five machines, on which runs follow one another. */
 type Step =
   | { readonly kind: 'time'; readonly ms: number }
   | { readonly kind: 'begin' | 'calls' | 'end' | 'crash'; readonly run: number };
@@ -44,7 +44,7 @@ const stepsOver = (time: fc.Arbitrary<number>): fc.Arbitrary<readonly Step[]> =>
 interface Played {
   readonly budget: Budget;
   readonly now: number;
-  /** Every run so far. */
+  /** All runs so far. */
   readonly runs: readonly Running[];
 }
 
@@ -53,11 +53,14 @@ interface Running {
   readonly before: LaneState;
   after: LaneState;
   calls: number;
-  /** Null: it works, or was killed. */
+  /** The time when the run settled, or null while it works or after it was killed. */
   settledAt: number | null;
 }
 
-/** Plays runs that use no more than they reserved and no longer than their lease; tells the budget after each step, and the instants of all calls. */
+/**
+ * Plays runs that use at most their reservation and at most the time of their lease; passes the budget to `check` after
+ * each step, and returns the instants of all calls.
+ */
 function playRuns(steps: readonly Step[], check: (played: Played) => void): readonly number[] {
   let budget = emptyBudget;
   let now = noon;
@@ -82,7 +85,7 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
         budget = settleRun(budget, run.reservation.runTag, { ...run, isPublished: true }, now);
         run.settledAt = now;
       }
-      // Nobody settles for a run that was killed, or that outlived its own end.
+      // A run that was killed, or that outlived its own end, is never settled.
       if (step.kind === 'end' || step.kind === 'crash') machines.delete(step.run);
     }
     check({ budget, now, runs });
@@ -105,7 +108,7 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
   }
 }
 
-/** One more call, which uses its share of what is reserved. */
+/** Makes one more call, which uses its share of the reservation. */
 function call(run: Running, now: number): void {
   const { reservation, after } = run;
   const usage = {

@@ -26,7 +26,7 @@ const none: Windows = { hour: null, day: null };
 const midnight = Date.parse('2026-11-22T00:00:00Z');
 const unused = { calls: 0, tokens: 0, costUsd: 0 };
 
-/** A run's reservation, which ends at one o'clock. */
+/** Returns a run's reservation, which ends at one o'clock. */
 const reserved = (runTag: string, change: Partial<Reservation> = {}): Reservation => ({
   runTag,
   lane: 'queue',
@@ -188,7 +188,7 @@ describe('settling', () => {
 
 describe('settling a run, whose own state tells when its first call was', () => {
   const before = initialState('queue', noon);
-  /** After so many calls, the first of them five past twelve. */
+  /** Returns the state after this many calls, the first of them at five past twelve. */
   const after = (calls: number): LaneState => ({
     ...before,
     windows: { hour: calls === 0 ? null : { openedAt: noon + 5 * MINUTE, calls, tokens: 0 }, day: null },

@@ -21,7 +21,7 @@ import { leaseOf } from './lease-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
 const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
-/** A lane at #40 that nobody works on; run `old` saved it. */
+/** A lane at #40 without a lease; run `old` saved it. */
 const free: LaneRecord = {
   ...emptyRecord('queue'),
   sequence: 40,

@@ -1,7 +1,7 @@
 import type { Lease } from '../../../../src/core/sharing/lease.ts';
 import { HOUR, noon } from '../core-fixtures.ts';
 
-/** The lease of the run `runTag`, taken at noon for an hour. */
+/** Returns the lease of the run `runTag`, taken at noon for an hour. */
 export function leaseOf(runTag: string, change: Partial<Lease> = {}): Lease {
   return {
     runTag,

@@ -269,7 +269,7 @@ describe('the number of an order', () => {
 
 describe('a list that ends before what was obeyed is another list, and instants tell what is new in it', () => {
   const tomorrow = noon + 24 * HOUR;
-  /** A lane that a laptop paused, whose clock is a day ahead; its run saved a minute later. */
+  /** A lane that was paused from a laptop whose clock is a day ahead; its run saved a minute later. */
   const obeyed: LaneState = {
     ...applyOrders(working, [order(tomorrow, 'pause', { at: tomorrow })]),
     savedAt: noon + MINUTE,

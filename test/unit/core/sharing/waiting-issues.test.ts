@@ -36,7 +36,7 @@ const answer = (change: Partial<WaitingIssue> = {}): WaitingIssue => ({
   ...change,
 });
 type Of<Field extends 'answer' | 'approval'> = Readonly<Record<string, TaskProgress[Field]>>;
-/** What is known of tasks beside their progress: consent, and the answers of other lanes. */
+/** Facts about tasks outside of their progress: consent, and the answers of other lanes. */
 interface Beside {
   readonly answers?: Of<'answer'>;
   readonly approvals?: Of<'approval'>;
@@ -54,7 +54,7 @@ const lane = (
   })),
   ...change,
 });
-/** The state with the answers that it holds beside its tasks. */
+/** Returns the state with the answers that it holds beside its tasks. */
 const shown = (state: LaneState): LaneState & Beside => {
   const held = Object.entries(state.tasks).filter(([, { answer }]) => answer !== undefined);
   return {
@@ -306,7 +306,7 @@ describe('what a run leaves waiting', () => {
     const settled = waitingAfter(waiting, { before, after }, NOW);
     expect(settled).toMatchObject(expected);
     expect(settled).toHaveLength(expected.length);
-    // Post may settle once more what main has settled.
+    // Post may settle again what main has settled.
     expect(waitingAfter(settled, { before, after }, NOW + MINUTE)).toBe(settled);
   });
 });

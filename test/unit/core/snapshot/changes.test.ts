@@ -72,7 +72,7 @@ describe('a save', () => {
       reservations: [],
       windows: { hour: { calls: 2 }, day: { costUsd: 0.5 } },
     });
-    // A second time nothing changes.
+    // Repeating the change has no effect.
     expect(saving()(snapshot)).toMatchObject({ snapshot, answer: { kind: 'already' } });
   });
 

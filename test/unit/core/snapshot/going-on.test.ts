@@ -29,7 +29,7 @@ const stateOf = (standing: TaskProgress, lane = LANE): LaneState => ({
 });
 const asks = (snapshot: Snapshot, lane = LANE, now = noon): boolean =>
   goesOn(snapshot, lane, { runTag: 'other', runId: '9', runAttempt: 1, now });
-/** A run claims the lane, and ends with this state; null: it is killed. */
+/** Returns the snapshot after a run claims the lane and ends with this state; null for a killed run. */
 function afterRun(
   snapshot: Snapshot,
   state: LaneState | null,
@@ -99,10 +99,10 @@ describe('the lane of an issue goes on', () => {
     const meanwhile = (now: Snapshot): Snapshot => withUnanswered(now, LANE);
     const asked = afterRun(emptySnapshot, done, { meanwhile });
     expect(asks(asked)).toBe(true);
-    // The next run has read it when it claims.
+    // The next run has read the request when it claims the lane.
     expect(asks(afterRun(asked, { ...done, sequence: 2 }))).toBe(false);
     expect(withUnanswered(asked, LANE)).toBe(asked);
-    // One that only notifies people has not.
+    // A run that only notifies people has not read it.
     expect(asks(afterRun(asked, { ...done, sequence: 2 }, { purpose: 'notice' }))).toBe(true);
   });
 

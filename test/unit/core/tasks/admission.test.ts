@@ -50,18 +50,18 @@ const stateOf = (
   return { ...initialState('queue', noon), tasks: Object.fromEntries(known) };
 };
 
-/** What is true of the issues: every one is approved and waits for nothing, unless it is said otherwise. */
+/** Facts about the issues; by default, each one is approved and waits for nothing. */
 interface World {
   readonly candidates?: Partial<Candidates>;
   readonly state?: LaneState;
   readonly maxIterations?: number;
   readonly consents?: Readonly<Record<number, Consent | 'gone'>>;
   readonly texts?: Readonly<Record<number, Partial<TextDependencies>>>;
-  /** How many people GitHub was asked about after each issue that was judged. */
+  /** Number of people whose permission was read per judged issue. */
   readonly peopleEach?: number;
 }
 
-/** Answers every question from the world; `asked` are the numbers of the issues whose consent was wanted, by question. */
+/** Answers every question from the world; `asked` are the numbers of the issues whose consent was read, by question. */
 function judge({ candidates, state, maxIterations = 2, consents = {}, texts = {}, peopleEach = 0 }: World): {
   readonly judged: JudgedTasks;
   readonly asked: readonly (readonly number[])[];
@@ -186,7 +186,7 @@ describe('which issues are judged', () => {
       Object.fromEntries(upTo(53, 8).map((number) => [`issue-${String(number)}`, 'unchecked'])),
     );
     expect(judge({ ...world, peopleEach: 14 }).asked).toEqual([upTo(7), upTo(50, 8)]);
-    // Enough is known: nobody else is asked about, and nobody needs to hear of it.
+    // Enough issues are known, so no more people are looked up and no warning is needed.
     expect(judge({ candidates: { issues: issues(2) }, peopleEach: 100 }).judged.warnings).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import type { FileTask } from '../../../../src/core/tasks/files/form/root-plan.t
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { analysis, evidence, noon, play, policy, progress, describeStep, task, type Play } from '../core-fixtures.ts';
 
-/** `- [ ] a`: an item of the plan whose id is `plan-a`. */
+/** Returns an item of the plan, such as `- [ ] a` with the id `plan-a`. */
 function item(text: string, change: Partial<Task> = {}): FileTask {
   const [, box = ' ', title = ''] = /^\[(.)\] (.+)$/.exec(text) ?? [];
   const fileTask = task(0, {
@@ -29,7 +29,10 @@ const done: TaskProgress = {
   setAside: null,
 };
 
-/** An iteration on `plan-a` that left `after` of `before`; the lane knows every task of before. */
+/**
+ * Returns the facts of an iteration on `plan-a` that changed `before` to `after`; the lane knows every task of
+ * `before`.
+ */
 function facts(
   before: readonly string[],
   after: readonly string[],
@@ -174,7 +177,7 @@ describe('what the agent added', () => {
   });
 });
 
-/** One iteration on the task `plan-a` of a lane with `plan-b`, too. */
+/** An iteration on the task `plan-a` of a lane that also has `plan-b`. */
 const lane = [item('[ ] a').task, item('[ ] b').task];
 const verifies = { ...policy, verifies: true };
 const marked: Play['checklist'] = { current: 'done', done: ['plan-a'], finished: 1 };

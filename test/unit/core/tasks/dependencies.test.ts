@@ -11,7 +11,7 @@ import { cpuMs } from '../../../cpu.ts';
 
 type State = 'open' | 'closed' | 'missing';
 const issue = (number: number): Awaited => ({ kind: 'issue', number });
-/** `3: [5]`: #3 waits for #5. */
+/** Returns dependent tasks: `3: [5]` means that #3 waits for #5. */
 const dependents = (waits: Readonly<Record<number, readonly (number | Awaited)[]>>): readonly DependentTask[] =>
   Object.entries(waits).map(([number, on]) => ({
     task: task(Number(number)),

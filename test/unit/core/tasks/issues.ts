@@ -1,7 +1,7 @@
 import type { TaskIssue } from '../../../../src/core/tasks/issue-task.ts';
 import type { TextDependencies } from '../../../../src/core/tasks/text-dependencies.ts';
 
-/** An open issue with the task label, that waits for nothing. */
+/** Returns an open issue with the task label that waits for nothing. */
 export function issue(number: number, change: Partial<TaskIssue> = {}): TaskIssue {
   return {
     number,
@@ -15,7 +15,7 @@ export function issue(number: number, change: Partial<TaskIssue> = {}): TaskIssu
   };
 }
 
-/** What a text says that it waits for. */
+/** Returns the dependencies that a text names. */
 export function textDependencies(change: Partial<TextDependencies>): TextDependencies {
   return { issues: [], elsewhere: [], names: [], ...change };
 }

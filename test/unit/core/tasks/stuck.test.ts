@@ -275,7 +275,7 @@ describe('a task that was finished and waits for a check of the head', () => {
   const verifying = { ...policy, verifies: true };
   const red = { commit: 'x', commands: 'y', kind: 'failed', command: 'npm test', exitCode: 1 } as const;
   const three = [...tasks, task(3, { optional: true })];
-  /** Task 1 is finished, task 2 perhaps half done; then the head fails its check. */
+  /** Plays iterations in which task 1 is finished and task 2 may be half done; then the head check fails. */
   const afterRed = (half: readonly Play[]): Played => {
     const run = play([done({ verification: 'passed' }), ...half], { tasks: three, policy: verifying });
     return { ...run, state: recordHeadCheck(run.state, { check: red, finished: ['issue-1'] }, run.now) };

@@ -153,7 +153,7 @@ test('any text is answered with numbers that it holds', () => {
     fc.property(
       fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join('')),
       (text) => {
-        // What is emphasised up to a digit stands beside the next one in what people see.
+        // Without the emphasis marks, the digits on both sides look like one number.
         const seen = text.replaceAll(/[*_~`\0\u202e]/g, '');
         for (const number of issues(text)) expect(seen).toContain(String(number));
       },

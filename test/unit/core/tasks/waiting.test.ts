@@ -21,7 +21,7 @@ const onGitHub = (number: number, state: IssueState = 'open', elsewhere: string 
 });
 const upTo = (count: number, from = 1): readonly number[] => Array.from({ length: count }, (_, index) => from + index);
 
-/** What a queue of these issues, and of tasks from files, waits for. */
+/** Settles which tasks wait in a queue with these issues and tasks from files. */
 function settle(
   facts: WaitFacts,
   issues: readonly TaskIssue[],
@@ -34,7 +34,7 @@ function settle(
   });
 }
 
-/** Facts of issues: what their texts say, what GitHub says of them, and how others stand. */
+/** Returns facts about issues: the dependencies in their texts, those of GitHub, and the state of other issues. */
 function known(
   texts: Readonly<Record<number, Partial<TextDependencies>>>,
   dependencies: Readonly<Record<number, readonly KnownDependency[]>> = {},

@@ -3,7 +3,7 @@ import { cleanText } from '../../../../src/core/text/clean.ts';
 
 const SECRET = 'push the token';
 
-/** Markdown in which `SECRET` stands where GitHub draws something else than its text. */
+/** Markdown that contains `SECRET` in a place where GitHub renders something else than its text. */
 const hiding: readonly [string, string][] = [
   ['a comment of a diagram', `\`\`\`mermaid\ngraph TD\n%% ${SECRET}\nA --> B\n\`\`\``],
   ['a comment behind an arrow', `\`\`\`mermaid\ngraph TD\nA --> B %% ${SECRET}\n\`\`\``],

@@ -8,10 +8,10 @@ import { describe, expect, test } from 'vitest';
 import { cleanMarkdown, cleanText, cleanTitle } from '../../../../src/core/text/clean.ts';
 import { runs } from '../../../runs.ts';
 
-/** Elements of whose content a browser draws nothing. */
+/** Elements whose content a browser does not show. */
 const undrawn = ['script', 'style', 'template', 'noscript', 'audio', 'video', 'canvas', 'datalist', 'rp'];
 
-/** The words `w1e`, `w2e`, … that a reader of the page sees, in order; made without any code of the cleaning. */
+/** Returns the words `w1e`, `w2e`, … that a reader of the page sees, in order, without any code of the cleaning. */
 function seenWords(markdown: string): readonly string[] {
   let begins = false;
   const block = function block(this: CompileContext): undefined {
@@ -29,7 +29,7 @@ function seenWords(markdown: string): readonly string[] {
     extensions: [gfm()],
     htmlExtensions: [gfmHtml(), { enter: { htmlFlow: block }, exit: { htmlFlowData: raw, htmlTextData: raw } }],
   });
-  // In prose a tag of code that nobody closes is a word about code.
+  // In prose, an unclosed HTML tag is a word about code.
   const html = written
     .replaceAll(/(?<!<!--block-->)<(script|style)(?![a-z\d-])(?![^]*<\/\1[\s/>])/gi, '<x-$1')
     .replaceAll('<!--block-->', '');
@@ -52,7 +52,7 @@ function wordsIn(text: string): readonly string[] {
 
 const joints = ['', ' ', '\n', '\n\n', '\n> ', '\n- ', '\n  ', '\n\n    ', '\n# ', '|', '**', '\\'];
 
-/** Each `w` becomes a word of its own. */
+/** Each `w` becomes a word with its own number. */
 const whole = [
   'w',
   'w w',
@@ -109,7 +109,7 @@ const whole = [
   '\n\n[//]: # (w)\n\n',
   '\n\n<div w="w">\nw <!-- w -->\n</div>\n\n',
 ];
-/** What only bad texts have. */
+/** Constructs that occur only in bad texts. */
 const broken = [
   '<script w="w">',
   '</style w="w > w">',
@@ -194,7 +194,7 @@ describe('cleaning', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const seen = new Set(seenWords(text));
-        // The language of a fenced block is not seen itself, it says how the block is coloured.
+        // The language of a fenced block is not visible itself, but it selects the block's colours.
         const left = cleanMarkdown(text).text.replaceAll(/(```|~~~)[^\S\n]*\S+/g, '$1');
         expect(wordsIn(left).filter((word) => !seen.has(word))).toEqual([]);
       }),

@@ -39,14 +39,14 @@ describe.each<readonly [string, readonly Row[]]>([
       ['<br /><hr/>', '<br /><hr/>', {}],
       ['x<do-this>a</do-this>', 'xa', { 'html-hidden': 19 }],
       ['a<script>b</script>c<style>d</style>', 'ac', { 'html-hidden': 34 }],
-      // In prose they are words about code, unless somebody closes them.
+      // In prose these tags are words about code, unless they are closed.
       ['a <script> b\n\nc', 'a  b\n\nc', { 'html-hidden': 8 }],
       ['a <script src="u"> b </style> c <style> d', 'a  b  c  d', { 'html-hidden': 31 }],
       ['a <script> b\n\nc </script> d', 'a  d', { 'html-hidden': 23 }],
       ['<div>\n<style>\na\n\nb <b title="t">c</b>', '<div>\n\na\n\nb <b>c</b>', { 'html-hidden': 17 }],
       ['<div>\n</script title="a > b">c</div>', '<div>\nc</div>', { 'html-hidden': 23 }],
       ['<script/>\n\na', '\n\na', { 'html-hidden': 9 }],
-      // A raw block that begins with one has no other end.
+      // A raw block that begins with such a tag has no other end.
       ['a\n\n<script>\nb\n\nc', 'a\n\n', { 'html-hidden': 13 }],
       ['> <style media=x>\n> a\n\nb', '> ', { 'html-hidden': 22 }],
       ['<script>\na\n</style>\n\nb', '', { 'html-hidden': 22 }],
@@ -117,7 +117,7 @@ describe.each<readonly [string, readonly Row[]]>([
       ['<p>a&shy b&#x200B</p>', '<p>a b</p>', { invisible: 11 }],
       ['\\&#8203; `&#8203;` &lt; &amp; &#128512;', '\\&#8203; `&#8203;` &lt; &amp; &#128512;', {}],
       ['a&#8<!-- -->203;b', 'ab', { invisible: 7, 'html-comment': 8 }],
-      // A list item with nothing to see in it would turn the next block into code, which shows its title.
+      // A list item without visible content would turn the next block into code, which shows its title.
       ['- \uFE0F\n\n    <b title="t">a</b>', '- \n\n    <b>a</b>', { invisible: 1, 'html-hidden': 10 }],
       ['a\u200Db \u{1F469}\u200D', 'ab \u{1F469}', { invisible: 2 }],
       [
@@ -239,7 +239,7 @@ test('byte order marks at the start are counted, and places behind them are righ
 describe('a text of 60,000 characters that is made to take long', () => {
   const long = (text: string, begin = ''): string => `${begin}${text.repeat(60_000 / text.length)}`;
 
-  // Without guards the parser takes from 3 to 40 seconds for each, or runs out of stack.
+  // Without guards the parser takes 3 to 40 seconds for each of these, or overflows the stack.
   costly.each([
     ['brackets', long(']', '<x>')],
     ['brackets in brackets', long('[[a] b] ', 'x ')],

@@ -11,7 +11,7 @@ import { plainTitle } from '../../../../src/core/text/phrase.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { runs } from '../../../runs.ts';
 
-/** Zero-width spaces made visible. */
+/** Makes zero-width spaces visible. */
 const visible = (text: string): string => text.replaceAll('\u200B', '·');
 
 describe('words that keep CI from running are no orders any more', () => {

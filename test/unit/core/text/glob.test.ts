@@ -48,7 +48,7 @@ test('is what a regular expression of it says', () => {
       fc.array(fc.constantFrom(...Object.keys(parts)), { maxLength: 5 }),
       fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 8 }),
       (tokens, path) => {
-        // Tokens that run into each other are other tokens.
+        // Adjacent tokens may form other tokens.
         const glob = tokens.join('');
         const read = glob.match(/\*\*\/?|[^]/g) ?? [];
         const pattern = new RegExp(`^${read.map((token) => parts[token] ?? '').join('')}$`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { breakReferences, plainTitle, ZERO_WIDTH_SPACE } from '../../../../src/core/text/phrase.ts';
 
-/** Zero-width spaces made visible. */
+/** Makes zero-width spaces visible. */
 const visible = (text: string): string => text.replaceAll('\u200B', '·');
 
 test('references are broken by the zero-width space', () => {

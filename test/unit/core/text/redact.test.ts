@@ -20,7 +20,7 @@ describe('a secret value is masked in every form', () => {
     const encoded = Buffer.from(`${'u'.repeat(offset)}${SECRET}:tail`).toString('base64');
     const shown = redact(encoded, [SECRET]);
     expect(shown).toContain('***');
-    // What is left decodes to nothing of the secret but the bits that it shares with its neighbours.
+    // The remaining text decodes to nothing of the secret except the bits that it shares with its neighbours.
     expect(Buffer.from(shown.split('***').join(''), 'base64').toString('latin1')).not.toContain('w0rd');
   });
 
@@ -58,7 +58,7 @@ test('a lone surrogate in a secret throws nothing', () => {
   expect(redact('abc\uD800def', ['abc\uD800def'])).toBe('***');
 });
 
-// Put together here, so that no scanner takes this file for a leak.
+// Builds a key at run time, so that no scanner takes this file for a leak.
 const key = (...pieces: readonly string[]): string => pieces.join('');
 const pem = key('-----BEGIN RSA PRIVATE', ' KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE', ' KEY-----');
 

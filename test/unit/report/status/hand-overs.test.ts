@@ -47,7 +47,7 @@ describe('who took over, and why', () => {
     const line = 'claude is not called until 2026-11-21 14:00 UTC (in 30 min): it has no credit';
     const now = until - 30 * 60_000;
     expect(troubleLines({ agent: 'codex', providers }, now)).toEqual([line]);
-    // Alone it is called all the same.
+    // A single agent is called anyway.
     expect(troubleLines({ agent: 'claude', providers }, now)).toEqual([]);
     expect(troubleLines({ agent: 'codex', providers }, until)).toEqual([]);
   });

@@ -7,9 +7,9 @@ interface Spoken {
   readonly path: string;
   /** A request with a prompt and one tool. */
   readonly asked: object;
-  /** The same without a tool. */
+  /** A request with a prompt and without a tool. */
   readonly bare: object;
-  /** The same after a prompt before it, with the result of a tool that failed. */
+  /** A request with an earlier prompt and the result of a failed tool. */
   readonly later: object;
   readonly said: RegExp;
   readonly called: RegExp;
@@ -55,7 +55,7 @@ const dialects: readonly Spoken[] = [
     later: {
       stream: true,
       input: [
-        // The newest models of Codex get their tools so.
+        // The newest models of Codex get their tools in this form.
         { type: 'additional_tools', tools: [{ type: 'namespace', name: 'functions', tools: [responsesTool] }] },
         says('user', '<environment_context>\n<cwd>/work</cwd>\n</environment_context>'),
         says('user', 'before'),
@@ -202,7 +202,7 @@ describe.each(dialects)('$name', (dialect) => {
     });
     const texts: string[] = [];
     for (const body of [bare, asked]) texts.push((await post(model.url, path, body)).text);
-    // A key of Anthropic's is tried without tools.
+    // The test of Anthropic's key uses no tools.
     const isSide = dialect.name !== 'anthropic';
     expect(texts[0]).toMatch(isSide ? /A title/ : /one/);
     expect(texts[1]).toMatch(isSide ? /one/ : /two/);

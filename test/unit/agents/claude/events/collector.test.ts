@@ -22,7 +22,7 @@ const deniedLine = (toolUseId: string | null, tool = 'Bash'): string =>
     session_id: 's',
   });
 
-/** What the message is, told by the question that it ends in. */
+/** The question at the end of the message, by which the tests recognize it. */
 const SAID = 'Should I go on?';
 
 describe('the final message is', () => {

@@ -14,7 +14,7 @@ import {
   toolUseLine,
 } from '../fixtures.ts';
 
-/** What a person following the run sees of an output. */
+/** Returns the events of an output that a person following the run sees. */
 function shown(output: string): readonly StreamEvent[] {
   const events: StreamEvent[] = [];
   const reader = createOutputReader({ now: NOW, onEvent: (event) => events.push(event) });

@@ -16,7 +16,7 @@ import {
 const RESETS_AT = 1795304042;
 const rejected = rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLimitType: 'five_hour' });
 
-/** The limit as it is printed: without the count of signs. */
+/** Returns the limit without the count of characters. */
 function limitOf(output: string, now?: number): unknown {
   return (printedAnalysis(analyzeAt(output, now)) as Analysis).usageLimit;
 }
@@ -162,7 +162,7 @@ describe('the next such instant', () => {
     ['Oct 9, 5pm (Europe/Berlin)', '2026-07-01T00:00:00Z', '2026-10-09T15:00:00.000Z'],
     ['Jan 1, 12am (Asia/Tokyo)', '2026-12-31T14:00:00Z', '2026-12-31T15:00:00.000Z'],
     ['Feb 29, 5pm', '2026-07-01T00:00:00Z', '2028-02-29T17:00:00.000Z'],
-    // Berlin's clocks: summer time ends on 25 October 2026 at 3:00, and begins on 29 March 2026 at 2:00.
+    // In Berlin, summer time ends on 25 October 2026 at 3:00, and begins on 29 March 2026 at 2:00.
     ['5pm (Europe/Berlin)', '2026-10-24T18:00:00Z', '2026-10-25T16:00:00.000Z'],
     ['2:30am (Europe/Berlin)', '2026-10-25T00:00:00Z', '2026-10-25T00:30:00.000Z'],
     ['2:30am (Europe/Berlin)', '2026-10-25T00:45:00Z', '2026-10-25T00:30:00.000Z'],

@@ -11,7 +11,8 @@ const MILLION = 1_000_000;
 const terms = (model: string, isFast: boolean): Terms => ({ model, isFast, isInOnePlace: false, prices: {} });
 const costUsd = (counts: TokenCounts, model: string, isFast: boolean): number => costBy(counts, terms(model, isFast));
 
-// What Claude Code 2.1.330 printed for a million tokens of each kind; Sonnet 4 costs twice as much where the question is so long.
+// Costs that Claude Code 2.1.330 printed for a million tokens of each kind; Sonnet 4 costs twice as much for such a
+// long input.
 test.each<[string, number, number, number]>([
   ['claude-opus-5-5', 4, 20, 0.2],
   ['claude-sonnet-5-5', 2, 10, 0.1],
@@ -25,11 +26,11 @@ test.each<[string, number, number, number]>([
   ['claude-haiku-4-5', 1, 5, 0.1],
   ['claude-mythos-5', 10, 50, 1],
   ['claude-fable-5', 10, 50, 1],
-  // Not the CLI's: it asks for a newer one instead.
+  // The CLI does not know this model's price: it asks for a newer one instead.
   ['claude-opus-4-1-20250805', 15, 75, 1.5],
   ['claude-opus-4-20250514', 15, 75, 1.5],
   ['anthropic/claude-opus-4.1', 15, 75, 1.5],
-  // As a cloud and a gateway name them.
+  // The names that a cloud and a gateway use.
   ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 6, 15, 0.6],
   ['Anthropic/Claude-Haiku-4.5', 1, 5, 0.1],
   ['some-model-of-a-gateway', 5, 25, 0.5],

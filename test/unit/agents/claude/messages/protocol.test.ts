@@ -203,7 +203,7 @@ describe('where the path names the model, and the body the betas', () => {
   test('the path counts, whatever the body says', () => {
     const reading = invoke({ model: 'claude-opus-5-5', max_tokens: 16_000 });
     expect(reading).toMatchObject({ kind: 'forwarded', target });
-    // 16,000 tokens of this model's at 0.5 dollars per million, and what it was asked.
+    // The expected cost is that of 16,000 tokens of this model at 0.5 dollars per million, plus the prompt.
     expect(reading.kind === 'forwarded' && reading.expected.costUsd).toBeCloseTo(0.008, 4);
   });
 
@@ -310,7 +310,7 @@ describe('what a request is expected to come to', () => {
   });
 
   test('a limit below that', () => {
-    // 100 tokens at 10 dollars per million, and what it asks.
+    // The cost is that of 100 tokens at 10 dollars per million, plus the prompt.
     expect(costOf({ max_tokens: 100 })).toBeCloseTo(0.001, 3);
     expect(costOf({ max_tokens: 100 })).toBeLessThan(0.002);
   });
@@ -398,7 +398,7 @@ describe('what a request can come to at most', () => {
     ['the fast mode', { max_tokens: 64_000, speed: 'fast' }, 3.84],
     ['one place', { max_tokens: 64_000, inference_geo: 'us' }, 0.704],
   ])('%s', (_what, more, costUsd) => {
-    // What every request has beside costs less than this.
+    // The other parts of every request cost less than this.
     expect(most(more).costUsd - costUsd).toBeGreaterThanOrEqual(-0.0001);
     expect(most(more).costUsd - costUsd).toBeLessThan(0.02);
   });

@@ -80,7 +80,7 @@ describe('any bytes', () => {
           const reader = createOutputReader({ now: NOW, onEvent: null });
           for (let at = 0, i = 0; at < output.length; i += 1) {
             const size = sizes[i % sizes.length] ?? 1;
-            // The reader must not keep a view of a buffer that its caller fills again.
+            // The reader must not keep a view of a buffer that its caller reuses.
             const chunk = output.slice(at, at + size);
             reader.push(chunk);
             chunk.fill(0x7b);

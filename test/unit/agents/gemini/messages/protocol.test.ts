@@ -147,7 +147,7 @@ describe('what it came to', () => {
       thoughtsTokenCount: 9_000,
     };
     account?.push(`data: ${JSON.stringify({ usageMetadata })}\n\n`);
-    // 50,000 at 1 dollar per million, 50,000 at 0.1, 10,000 at 10.
+    // 50,000 tokens at 1 dollar per million, 50,000 at 0.1, 10,000 at 10.
     expect(account?.spent().tokens).toBe(110_000);
     expect(account?.spent().costUsd).toBeCloseTo(0.155, 9);
   });

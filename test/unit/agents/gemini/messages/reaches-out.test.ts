@@ -107,7 +107,7 @@ describe('is refused', () => {
   });
 });
 
-/** Parts as the CLI sends them, with any JSON where text and data of its own stand. */
+/** Parts as the CLI sends them, with arbitrary JSON in place of text and of its own data. */
 const ownPart = fc.oneof(
   fc.record({ text: fc.string() }),
   fc.record({ functionCall: fc.record({ name: fc.string(), args: fc.jsonValue({ maxDepth: 5 }) }) }),

@@ -11,7 +11,7 @@ import {
 } from '../../../../../src/core/feedback/rounds.ts';
 import { untouched } from '../../../../../src/core/tasks/queue.ts';
 
-/** What is asked, as `bot 11` or `person 12`: by whom, and id of thread and comment. */
+/** Returns the feedback for entries such as `bot 11` or `person 12`: the author, and the id of thread and comment. */
 function found(asked: readonly string[], change: Partial<Found> = {}): Found {
   return {
     subjects: asked.map((words) => {
@@ -26,7 +26,7 @@ function found(asked: readonly string[], change: Partial<Found> = {}): Found {
   };
 }
 
-/** A run that answers all that may be answered. Returns the memory, and what was left to a person. */
+/** Plays a run that answers everything that it may answer. Returns the memory, and the feedback left to a person. */
 function run(feedback: Feedback, asked: Found): readonly [Feedback, readonly string[]] {
   const taken = mergeSubjects({ feedback, tasks: {} }, asked);
   const next = taken.open
@@ -38,7 +38,7 @@ function run(feedback: Feedback, asked: Found): readonly [Feedback, readonly str
   return [next, taken.spent];
 }
 
-/** What each run leaves to a person. */
+/** Returns the feedback that each run leaves to a person. */
 function spentIn(runs: readonly Found[]): readonly (readonly string[])[] {
   let feedback = noFeedback;
   return runs.map((asked) => {

@@ -5,7 +5,7 @@ const [X64, I386, ARM64, ARM] = [0xc000_003e, 0x4000_0003, 0xc000_00b7, 0x4000_0
 const ALLOWED = 0x7fff_0000;
 const refused = (error: number): number => 0x0005_0000 + error;
 
-/** What the kernel does with a call: the machine that runs such a filter, as far as the filter uses it. */
+/** Returns the kernel's decision about a call: an interpreter for the instructions that the filter uses. */
 function decided(processor: string, arch: number, number: number, firstArgument = 0): number {
   const code = Buffer.from(callFilter(processor) ?? '', 'hex');
   const seen: Readonly<Record<number, number>> = { 0: number, 4: arch, 16: firstArgument };

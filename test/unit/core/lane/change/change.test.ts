@@ -21,7 +21,7 @@ import { serializeState } from '../../../../../src/core/lane/state/serialize-sta
 const file = (path: string, why = 'it is protected') => ({ path, why });
 const pathsOf = ({ leftOut }: Change): readonly string[] => leftOut.map(({ path }) => path);
 
-/** An iteration of a run that began with `begun`. */
+/** Returns the change after an iteration of a run that began with `begun`. */
 function after(
   change: Change,
   { begun = change, ofRun = [], now = [], published = [] }: Partial<Parameters<typeof leaveOut>[1]>,
@@ -53,7 +53,7 @@ describe('what a branch lacks of the work', () => {
     const once = after(earlier, iteration);
     expect(pathsOf(once).slice(0, 3)).toEqual(['a.yml', 'generated/0', 'b.yml']);
     expect([once.leftOut.length, once.leftOutMore]).toEqual([21, 281]);
-    // The same files again are no more than they were.
+    // The same files do not count twice.
     expect(after(once, { ...iteration, begun: earlier })).toEqual(once);
     const next = addRun(once, false);
     expect([next.leftOut.length, next.leftOutMore]).toEqual([20, 282]);
@@ -168,7 +168,7 @@ describe('what an iteration adds', () => {
       commits: [],
       commitCount: 0,
     });
-    // The one of the newest iteration stands last.
+    // The task of the newest iteration comes last.
     expect(Object.keys(change.tasks)).toEqual(['issue-2', 'issue-1']);
   });
 

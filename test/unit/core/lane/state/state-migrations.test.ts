@@ -7,35 +7,35 @@ import { parseState, STATE_VERSION } from '../../../../../src/core/lane/state/st
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 import { untouched } from '../../../../../src/core/tasks/queue.ts';
 
-/** A document as version 1 of the state wrote it, with something in every field. */
+/** A document as version 1 of the state wrote it, with a value in every field. */
 const version1 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v1.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-/** And as version 2 did. */
+/** A document as version 2 wrote it. */
 const version2 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v2.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-/** And as version 3 did. */
+/** A document as version 3 wrote it. */
 const version3 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v3.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-/** And as version 4 did. */
+/** A document as version 4 wrote it. */
 const version4 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v4.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-/** And as version 5 did. */
+/** A document as version 5 wrote it. */
 const version5 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v5.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-/** And as version 6 did. */
+/** A document as version 6 wrote it. */
 const version6 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v6.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-/** And as version 7 did. */
+/** A document as version 7 wrote it. */
 const version7 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v7.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-/** Of one agent, which was Claude Code, and of no limit of its provider. */
+/** Version 7 knew one agent, which was Claude Code, and no usage limit of its provider. */
 const since7 = { redBase: null };
 const since6 = { ...since7, resting: {}, providers: {}, feedback: noFeedback };
 const since5 = {
@@ -58,14 +58,14 @@ const samples: readonly [number, Record<string, unknown>, Record<string, unknown
   [7, version7, {}],
 ];
 
-/** Nobody knows who worked on what. */
+/** Adds the agents, which old versions did not record. */
 function withAgents(change: Change): object {
   const none = { agents: [], unpriced: 0 };
   const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...none, ...share }]);
   return { ...{ unpriced: 0 }, ...change, tasks: Object.fromEntries(tasks) as object };
 }
 
-/** What tasks and circuits have had since. */
+/** Adds the fields that tasks and circuits have got since. */
 function today({ version: _, tasks, circuit, change, session, agent, ...lists }: Record<string, unknown>): object {
   const reasons: Record<string, string> = { failed: 'max_iterations_per_task', blocked: 'status_blocked' };
   return {
@@ -80,7 +80,7 @@ function today({ version: _, tasks, circuit, change, session, agent, ...lists }:
     ),
     retriesAll: lists.retried === 'all',
     ...(change === undefined ? {} : { change: withAgents(change as Change) }),
-    // The conversation was that of the only agent that there was.
+    // The conversation belonged to the only agent.
     agent: agent ?? (session === null ? null : 'claude'),
     circuit: {
       ...(circuit as { readonly kind: string }),
@@ -93,7 +93,7 @@ function today({ version: _, tasks, circuit, change, session, agent, ...lists }:
 
 const lists = ['approvals', 'answers', 'unmarked', 'unverified', 'retried'] as const;
 
-/** What lists of their own said of tasks, in the record of each. */
+/** Moves the content of separate lists into the record of each task. */
 function recordsOf(tasks: object, given: Record<string, unknown>): object {
   const {
     approvals = {},
@@ -130,7 +130,7 @@ function recordsOf(tasks: object, given: Record<string, unknown>): object {
   );
 }
 
-/** Of an answer, what was approved then is what was approved last. */
+/** Converts an answer: its approval then is the last approval now. */
 function answerOf({ approval, ...answer }: { readonly approval?: object | null } = {}): object {
   return { answer, ...(approval ? { approval } : {}) };
 }
@@ -142,7 +142,7 @@ function withoutLists(sample: Record<string, unknown>): Record<string, unknown> 
 describe.each(samples)('a stored document of version %i', (version, sample, added) => {
   test('is what that version wrote', () => {
     expect(sample).toMatchObject({ version, lane: 'queue' });
-    // The sample of version 3 is what a real run wrote, which had no session.
+    // The sample of version 3 was written by a real run, which had no session.
     if (version < 3) for (const [field, value] of Object.entries(sample)) expect(value, field).not.toBeNull();
   });
 

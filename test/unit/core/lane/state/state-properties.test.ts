@@ -18,7 +18,7 @@ const text = fc.string({ maxLength: 30 });
 const id = fc.integer({ min: 1, max: 99 }).map((number) => `issue-${String(number)}`);
 const head = fc.string({ maxLength: 40 });
 const objectId = fc.option(head);
-// Not fc.webUrl(): building it takes most of a second.
+// fc.webUrl() is not used because building it takes most of a second.
 const url = count.map((number) => `https://github.com/owner/name/pull/${String(number)}`);
 const reason = fc.constantFrom('calls_per_hour' as const, 'usage_limit' as const);
 const parkedAt = { resumeAt: instant, taskId: fc.option(id), branchHead: objectId };

@@ -23,7 +23,7 @@ import {
   type FieldRule,
 } from '../../../cli/schema-fixtures.ts';
 
-/** A state with something in every field. */
+/** A state with a value in every field. */
 const full: LaneState = {
   version: STATE_VERSION,
   lane: 'queue',
@@ -167,7 +167,7 @@ function parseWith(state: LaneState, path: string, value: unknown): ParsedState 
   return parseState(JSON.stringify(replaced(state, path, value)), 'queue');
 }
 
-/** Whether a stored value is read back as it is, without a complaint. */
+/** Tells whether a stored value is read back unchanged and without a warning. */
 function isRead(state: LaneState, path: string, value: unknown): boolean {
   const parsed = parseWith(state, path, value);
   return (

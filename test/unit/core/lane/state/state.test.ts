@@ -18,7 +18,7 @@ import { HOUR, MINUTE, noon, play, policy, progress, describeStep } from '../../
 const LANE = 'queue';
 const state: LaneState = { ...play([progress(), {}]).state, sequence: 7 };
 
-/** The stored document with one part replaced (undefined: taken out). */
+/** Returns the stored document with one part replaced (undefined removes it). */
 function tampered(change: Record<string, unknown>): string {
   return JSON.stringify({ ...(JSON.parse(serializeState(state)) as Record<string, unknown>), ...change });
 }
@@ -223,7 +223,7 @@ describe('the document stays within 64 KiB', () => {
     expect(new TextEncoder().encode(document).length).toBeLessThanOrEqual(MAX_STATE_BYTES);
     const parsed = parseState(document, LANE);
     expect(parsed.kind).toBe('state');
-    // The newest are kept: what is done is not done again.
+    // The newest tasks are kept, so that completed work is not repeated.
     expect((parsed as { state: LaneState }).state.tasks[`issue-${String(count - 1)}`]?.state).toBe('done');
   });
 

@@ -5,7 +5,7 @@ import { costly, cpuMs } from '../../../../cpu.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const PATH = '.beads/issues.jsonl';
-/** A line as `bd export` writes it. */
+/** Returns a line as `bd export` writes it. */
 const bead = (id: string, fields: Fields = {}): string =>
   JSON.stringify({
     id,

@@ -14,7 +14,7 @@ const entry = (id: string, state: State): FileTask => ({
   task: task(0, { id, source: { kind: 'prd', path: 'prd.json', key: id, issue: null } }),
   state,
 });
-/** Of a lane that goes on by itself, all of whose files can be read. */
+/** The facts of a lane that continues without a person's request, and whose files can all be read. */
 const facts = { beginsAgain: false, retriesAll: false, byHand: false, areWhole: true };
 const worked = (state: State): TaskProgress => ({
   state,

@@ -17,7 +17,7 @@ const optional = { optional: true };
 const NO_PLACE =
   'no place was found where it would be read as a task and change no other: is a code block or a comment left open, or is the plan too long?';
 
-/** Each plan with the place of the new item: the lines with `+` are what is added. */
+/** Each plan shows the place of the new item: the lines with `+` are added. */
 describe('an item goes under its heading', () => {
   test.each<[string, Partial<NewTask>, string]>([
     [

@@ -5,7 +5,7 @@ import { parsePlan } from '../../../../../src/core/tasks/files/plan.ts';
 import { optionalSections } from '../../core-fixtures.ts';
 
 const read = (text: string) => parsePlan('plan.md', text, optionalSections);
-/** `title` of an open box, `x title` of a done one. */
+/** Returns `title` for an open box and `x title` for a done one. */
 const boxes = (text: string): readonly string[] =>
   read(text).tasks.map(({ task, state }) => (state === 'done' ? `x ${task.title}` : task.title));
 const ids = (text: string): readonly string[] => read(text).tasks.map(({ task }) => task.id);

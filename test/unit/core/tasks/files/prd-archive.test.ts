@@ -226,7 +226,7 @@ costly('nothing is ever lost, and nothing else is touched', () => {
         expect(
           [...all(before), ...(old ?? []).map((one) => JSON.stringify(one))].filter((one) => !there.has(one)),
         ).toEqual([]);
-        // A second time there is nothing more to move.
+        // The second time there is nothing left to move.
         expect(
           archivePrd(
             { prd: archived.prd, archive: archived.archive },

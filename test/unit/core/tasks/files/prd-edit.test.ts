@@ -6,7 +6,7 @@ const PATH = '.ralph/prd.json';
 const wanted: NewTask = { title: 'New thing', body: '', priority: null, optional: false };
 const add = (prd: string, change: Partial<NewTask> = {}, archive: string | null = null): ReturnType<typeof addToPrd> =>
   addToPrd(PATH, { prd, archive }, { ...wanted, ...change });
-/** The entry that is added, and its task's id. */
+/** Returns the added entry with its task's id. */
 const entryOf = (prd: object, change: Partial<NewTask> = {}, archive: string | null = null): unknown => {
   const added = add(JSON.stringify(prd), change, archive);
   if (added.kind !== 'added') return added;

@@ -11,7 +11,7 @@ const readTask = (entry: object): ReturnType<typeof parsePrd>['tasks'][number] |
 const problemsOf = (prd: unknown): readonly string[] =>
   read(prd).problems.map(({ line, message }) => `${String(line)}: ${message}`);
 
-/** As the Go Ralph writes it. */
+/** The form that the Go Ralph writes. */
 const TASKS_FORM = `{
   "version": 1,
   "tasks": [
@@ -20,7 +20,7 @@ const TASKS_FORM = `{
   ]
 }`;
 
-/** As snarktank/ralph writes it. */
+/** The form that snarktank/ralph writes. */
 const STORIES_FORM = `{
   "project": "MyApp",
   "branchName": "ralph/task-priority",
