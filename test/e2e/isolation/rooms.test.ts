@@ -123,7 +123,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     };
     const run = await scene.run({
       inputs: {
-        agents: 'claude, codex',
+        agent: 'claude, codex',
         'agent-path': `claude=${join(inject('programs'), 'scripted-agent.mjs')}`,
         'max-iterations': '1',
         // It passes on the base. Backwards, no mask would hide the environment in the log.
