@@ -16,7 +16,7 @@ function job(env: Readonly<Record<string, string>> = {}): Pick<SceneJob, 'inputs
   const path = (name: string): string => join(inject('programs'), name);
   return {
     inputs: {
-      agents: 'claude, codex',
+      agent: 'claude, codex',
       'agent-path': `claude=${path('scripted-agent.mjs')}, codex=${path('scripted-codex.mjs')}`,
       'agent-env': 'RALPH_SCRIPT, RALPH_PAUSE_MS, RALPH_CODEX_LIMIT',
       'allowed-tools': 'Read,Edit,Write,Bash',

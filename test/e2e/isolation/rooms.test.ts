@@ -123,7 +123,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     };
     const run = await scene.run({
       inputs: {
-        agents: 'claude, codex',
+        agent: 'claude, codex',
         'agent-path': `claude=${join(inject('programs'), 'scripted-agent.mjs')}`,
         'max-iterations': '1',
         // verify passes on the base. The output is reversed because masks would hide the environment in the log.

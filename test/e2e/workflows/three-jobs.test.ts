@@ -35,8 +35,7 @@ async function play(scene: Scene, performance: Omit<Parameters<Scene['play']>[0]
 test('a labelled issue: three jobs, each with just its rights, and the schedule goes on with the queue', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
-  const { ranOf, runName } = await play(scene, { event: events.labeled(issue) });
-  expect(runName).toBe('ralph: Greet');
+  const { ranOf } = await play(scene, { event: events.labeled(issue) });
   expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete', branch: 'ralph/issue-1' });
   expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
 
@@ -66,11 +65,30 @@ test('other labels, comments and issues start no runner; a command is answered b
     events.comment(scene.sandbox.github, { issue, body: 'Nice.' }),
     events.issue('closed', issue),
   ]) {
-    const { endOf } = await play(scene, { event });
+    // Also of an event that only those want who react faster.
+    const workflow = template.replace('types: [labeled]', 'types: [labeled, closed]');
+    const { endOf } = await play(scene, { event, workflow });
     expect([endOf('gate'), endOf('loop'), endOf('publish')]).toEqual(['skipped', 'skipped', 'skipped']);
   }
   const asked = await play(scene, { event: events.comment(scene.sandbox.github, { issue, body: '/ralph status' }) });
   expect([asked.ranOf('gate').result.outputs['reason'], asked.endOf('loop')]).toEqual(['answered', 'skipped']);
+});
+
+test('what the caller sets, as an input or under `settings`, holds in all three jobs', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Greet');
+  const { ranOf } = await play(scene, {
+    event: events.schedule('17 * * * *'),
+    workflow: withInputs('branch-prefix: bot/\n      settings: |\n        co-author: false\n        max-iterations: 7'),
+  });
+  expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete', branch: 'bot/queue' });
+  expect(ranOf('loop').result.main.log).toContain('Iteration 1/7');
+  expect(await scene.sandbox.git('log', '-1', '--format=%B', 'bot/queue')).not.toContain('Co-authored-by');
+  expect(['gate', 'loop', 'publish'].map((name) => Object.hasOwn(ranOf(name).inputs, 'settings'))).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });
 
 test('the job of the loop may not push, and its agent finds no token in the checkout', async () => {
