@@ -36,7 +36,7 @@ export function resolveValue(value: unknown, contexts: Contexts): unknown {
 }
 
 /** False for an `if:` that is known not to hold. */
-export function mayHold(condition: unknown, contexts: Contexts): boolean {
+export function conditionMayHold(condition: unknown, contexts: Contexts): boolean {
   if (condition === undefined || condition === null) return true;
   const text = scalarText(condition);
   const [, inner = text] = /^\s*\$\{\{(.*)\}\}\s*$/s.exec(text) ?? [];

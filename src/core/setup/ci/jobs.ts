@@ -1,7 +1,7 @@
 import { oneLine } from '../../text/phrase.ts';
 import { commandsOfScript } from './commands.ts';
 import { checkingEvent } from './events.ts';
-import { mayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
+import { conditionMayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
 import { likeliestCombination } from './matrix.ts';
 import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, scalarText, textIn, type YamlMap } from './yaml-data.ts';
 
@@ -74,7 +74,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   const base: Contexts = { ...place.contexts, runner: { os: 'Linux', arch: 'X64', [OPEN]: null } };
   const matrix = likeliestCombination(mapIn(job, 'strategy')['matrix'], base);
   const contexts = matrix === null ? base : { ...base, matrix };
-  if (!mayHold(job['if'], contexts)) return [];
+  if (!conditionMayHold(job['if'], contexts)) return [];
   const called = textIn(job, 'uses');
   if (called !== '') return depth < MAX_DEPTH ? calledJobs(called, job, { ...place, contexts }) : [];
   const machine = Array.isArray(job['runs-on'])
@@ -183,7 +183,7 @@ function stepsOf(steps: readonly unknown[], place: StepPlace): readonly CiStep[]
   return steps.slice(0, MAX_STEPS).flatMap((step) => {
     // Before a run no step has an output: a cache misses.
     const open = { ...place.env.contexts, steps: {} };
-    if (!isRecord(step) || !mayHold(step['if'], open) || step['continue-on-error'] === true) return [];
+    if (!isRecord(step) || !conditionMayHold(step['if'], open) || step['continue-on-error'] === true) return [];
     const env = envOf([mapIn(step, 'env')], place.env);
     const uses = textIn(step, 'uses');
     return uses === '' ? runSteps(step, { ...place, env }) : usedSteps(uses, step, { ...place, env });

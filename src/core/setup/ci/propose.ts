@@ -1,7 +1,7 @@
 import type { CiProposal, Stack, Unread } from '../project.ts';
 import { programsOf, purposeOf, type Purpose } from './commands.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
-import { renderCommand, renderCommands, renderSetUp, renderSetUpCommand } from './render.ts';
+import { renderVerifyLine, renderVerifyLines, renderSetUpSteps, renderSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
 
 const MAX_OFFERED = 12;
@@ -24,12 +24,12 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     if (next !== undefined) chosen.push(next);
   }
   const parts = chosen.map(({ job, plan }) => completed(plan, { job, jobs, stacks }));
-  const verify = unique(parts.flatMap(({ commands }) => renderCommands(commands.map(({ command }) => command))));
+  const verify = unique(parts.flatMap(({ commands }) => renderVerifyLines(commands.map(({ command }) => command))));
   const others = read.filter((one) => !chosen.includes(one) && !NO_CHECK.test(`${one.job.path} ${one.job.id}`));
   const actions = new Set(parts.flatMap(({ setUp }) => setUp.flatMap((step) => actionsOf(step))));
   const texts = parts.flatMap(({ commands }) => commands.map(({ command }) => command.text));
   const offered = unique([
-    ...chosen.flatMap(({ plan }) => plan.offered.map(({ command }) => renderCommand(command))),
+    ...chosen.flatMap(({ plan }) => plan.offered.map(({ command }) => renderVerifyLine(command))),
     ...others.flatMap(({ plan }) =>
       offersOf(plan, { actions, texts, hasBuilds: parts.some(({ hasBuilds }) => hasBuilds) }),
     ),
@@ -209,7 +209,7 @@ function completed(
       : [{ command: { text: stack.install, env: [], folder: stack.folder }, purpose: 'install' }],
   );
   const commands = builds.length === 0 ? [...missing, ...verify] : [...missing, ...installs, ...builds, ...rest];
-  const own = plan.setUp.flatMap(renderSetUp);
+  const own = plan.setUp.flatMap(renderSetUpSteps);
   const hasTools = !plan.lacksTools && flatten(plan.setUp).some(({ kind }) => kind === 'use');
   const tools = hasTools
     ? []
@@ -240,10 +240,10 @@ function offersOf(
     return [];
   const installs = all
     .filter(({ text }) => purposeOf(text) === 'install' && !given.texts.includes(text))
-    .map(renderCommand);
+    .map(renderVerifyLine);
   const checks = all
     .filter(({ text }) => ['check', 'test', 'slow'].includes(purposeOf(text)) && !given.texts.includes(text))
-    .map(renderCommand);
+    .map(renderVerifyLine);
   return checks.map((check) => [...installs, check].join(' && '));
 }
 
@@ -255,7 +255,7 @@ function commandsByFolder(commands: readonly Purposeful[], offered: readonly str
         unique(
           commands
             .filter((one) => one.command.folder === folder && purposes.includes(one.purpose))
-            .map(({ command }) => renderCommand({ ...command, folder: '' })),
+            .map(({ command }) => renderVerifyLine({ ...command, folder: '' })),
         ).join(' && ') || null;
       const lint =
         folder === '' ? (offered.find((line) => /lint|clippy|\bvet\b|credo|rubocop/.test(line)) ?? null) : null;

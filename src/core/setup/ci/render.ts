@@ -2,7 +2,7 @@ import { purposeOf } from './commands.ts';
 import type { CiCommand, CiStep, Pairs } from './jobs.ts';
 
 /** A command as one line of `verify`, which starts at the root. */
-export function renderCommand({ text, env, folder }: CiCommand): string {
+export function renderVerifyLine({ text, env, folder }: CiCommand): string {
   const pairs = telling(env).map(([name, value]) => `${name}=${shellText(value)}`);
   const isSimple = !/&&|\|\||[;|()`]|^(?:cd|export|source)\s/.test(text);
   const line =
@@ -11,31 +11,31 @@ export function renderCommand({ text, env, folder }: CiCommand): string {
 }
 
 /** Commands as lines of `verify`; those that share many variables in one line, which names them once. */
-export function renderCommands(commands: readonly CiCommand[]): readonly string[] {
+export function renderVerifyLines(commands: readonly CiCommand[]): readonly string[] {
   const [first] = commands;
   const shared = telling(first?.env ?? []).filter((pair) =>
     commands.every(
       ({ env, folder }) => folder === first?.folder && env.some((one) => one.join('=') === pair.join('=')),
     ),
   );
-  if (first === undefined || commands.length < 2 || shared.length < MANY) return commands.map(renderCommand);
+  if (first === undefined || commands.length < 2 || shared.length < MANY) return commands.map(renderVerifyLine);
   const names = new Set(shared.map(([name]) => name));
   const texts = commands.map(({ text, env }) =>
-    renderCommand({ text, env: env.filter(([name]) => !names.has(name)), folder: '' }),
+    renderVerifyLine({ text, env: env.filter(([name]) => !names.has(name)), folder: '' }),
   );
-  return [renderCommand({ text: texts.join(' && '), env: shared, folder: first.folder })];
+  return [renderVerifyLine({ text: texts.join(' && '), env: shared, folder: first.folder })];
 }
 
 const MANY = 3;
 
 /** The steps that a step of CI becomes, each as lines of YAML; empty: it sets nothing up. */
-export function renderSetUp(step: CiStep): readonly (readonly string[])[] {
+export function renderSetUpSteps(step: CiStep): readonly (readonly string[])[] {
   if (step.kind === 'use') return [usesLines(step.action, step.inputs)];
   if (step.kind === 'run')
     return ['tool', 'install'].includes(purposeOf(step.command.text)) ? [renderSetUpCommand(step.command)] : [];
   if (step.kind !== 'local') return [];
   // What checks out, builds or tests is taken apart: the job of the agent has its own checkout.
-  return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(renderSetUp);
+  return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(renderSetUpSteps);
 }
 
 function isSetUpOnly(step: CiStep): boolean {

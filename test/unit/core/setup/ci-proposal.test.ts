@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { purposeOf, commandsOfScript, programsOf } from '../../../../src/core/setup/ci/commands.ts';
-import { mayHold, resolveText } from '../../../../src/core/setup/ci/expressions.ts';
+import { conditionMayHold, resolveText } from '../../../../src/core/setup/ci/expressions.ts';
 import { likeliestCombination } from '../../../../src/core/setup/ci/matrix.ts';
 import { detectProject } from '../../../../src/core/setup/detect.ts';
 import type { Project } from '../../../../src/core/setup/project.ts';
@@ -341,7 +341,7 @@ test('no text makes an expression or a workflow throw, and nothing of it becomes
         fc.array(word).map((words) => words.join(' ')),
       ),
       (text) => {
-        mayHold(text, { matrix: {} });
+        conditionMayHold(text, { matrix: {} });
         resolveText(text, { matrix: {} });
         likeliestCombination(text, {});
         const steps = [
