@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { paintMarks, wrapText } from '../../../src/cli/terminal-text.ts';
+import { paintMarks, wrapText } from '../../../../src/cli/terminal-text.ts';
 
 describe('wrapText breaks lines at words', () => {
   test.each([
