@@ -151,6 +151,14 @@ ${passed}
           if-no-files-found: warn
           retention-days: 1
           overwrite: true
+      # For people: the journal, which \`ralph replay\` reads, and the log of the agent, without the conversation.
+      - if: always() && steps.ralph.outputs.journal-path
+        uses: ${UPLOAD}
+        with:
+          name: ralph-journal
+          path: \${{ steps.ralph.outputs.journal-path }}*
+          retention-days: 14
+          overwrite: true
 
   publish:
     needs: [gate, loop]
