@@ -155,6 +155,10 @@ ${secrets} }
       - if: always()
         uses: ${UPLOAD}
         with: { name: ralph-loop, path: '\${{ runner.temp }}/ralph-handoff/loop', if-no-files-found: warn, retention-days: 1, overwrite: true }
+      # For people: the journal, which \`ralph replay\` reads, and the log of the agent, without the conversation.
+      - if: always() && steps.ralph.outputs.journal-path
+        uses: ${UPLOAD}
+        with: { name: ralph-journal, path: '\${{ steps.ralph.outputs.journal-path }}*', retention-days: 14, overwrite: true }
 
   publish:
     needs: [gate, loop]

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { cp, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { JobResult, RunningAction, StepResult } from '../runner.ts';
 import type { Checkout, SandboxMachine } from '../sandbox.ts';
 import { holds, interpolate, type Contexts, type JobStatus } from './expressions.ts';
@@ -169,11 +169,21 @@ async function carry(
   { name = 'artifact', path = '', 'if-no-files-found': ifNone = 'warn' }: Readonly<Record<string, string>>,
 ): Promise<Pick<Act, 'end' | 'log'>> {
   const stored = join(artifacts, name);
+  if (kind === 'upload' && path.endsWith('*')) return carryAll(path.slice(0, -1), stored);
   const [from, to] = kind === 'upload' ? [path, stored] : [stored, path];
   if (!existsSync(from))
     return { end: kind === 'upload' && ifNone !== 'error' ? 'success' : 'failure', log: `There is no ${from}.` };
   await mkdir(to, { recursive: true });
   await cp(from, to, { recursive: true });
+  return { end: 'success', log: '' };
+}
+
+/** Uploads every file whose path begins with `beginning`. */
+async function carryAll(beginning: string, stored: string): Promise<Pick<Act, 'end' | 'log'>> {
+  const names = await readdir(dirname(beginning)).catch(() => []);
+  await mkdir(stored, { recursive: true });
+  for (const name of names.filter((one) => one.startsWith(basename(beginning))))
+    await cp(join(dirname(beginning), name), join(stored, name));
   return { end: 'success', log: '' };
 }
 

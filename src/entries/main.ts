@@ -54,11 +54,12 @@ export async function runMain(): Promise<void> {
   const secrets = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
   const { redact } = secrets;
   mask(secrets.values());
-  const log = createLog(redact);
+  let journal: JournalFile | null = null;
+  // Beside the journal, the log is an artifact that people can take along.
+  const log = createLog(redact, (text) => journal?.keepLog(text));
   const debugRedacted = (text: string): void => {
     debug(redact(text));
   };
-  let journal: JournalFile | null = null;
   const foreign = new Set<string>();
   const runnerFiles = createRunnerFiles(environment, (name) => {
     if (!foreign.has(name))
@@ -101,7 +102,14 @@ export async function runMain(): Promise<void> {
       });
     });
     await removeLeftSettings(context.workspace);
-    const world = createWorld({ environment, config, context, secrets, identity: await identityIn(config, identity) });
+    const world = createWorld({
+      environment,
+      config,
+      context,
+      secrets,
+      log,
+      identity: await identityIn(config, identity),
+    });
     const guard = createGuard(world, runnerFiles);
     const isolated = isolatedRun(world);
     const connections = connect(world, { patience: null, isolated });

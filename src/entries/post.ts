@@ -121,7 +121,13 @@ async function finish({
   // The job of the loop has published nothing and claimed nothing.
   if (read === null || read.config.handoff.phase === 'loop') return;
   const secrets = secretsOf(environment, read.config.agent.envNames);
-  const world = createWorld({ environment, ...read, secrets, identity: await identityIn(read.config, identity) });
+  const world = createWorld({
+    environment,
+    ...read,
+    secrets,
+    log: createLog(secrets.redact),
+    identity: await identityIn(read.config, identity),
+  });
   mask(secrets.values());
   const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,

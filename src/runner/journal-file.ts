@@ -13,6 +13,8 @@ export interface JournalFile {
   hash(): string | null;
   /** Adds a line, with the hash of the line before, in one write: a kill leaves at most the last line cut off, which readers tolerate. */
   append(line: string): void;
+  /** Adds lines of the job log to the file that goes with the journal, as far as there is room. A line that cannot be written is dropped. */
+  keepLog(text: string): void;
   /** Keeps a patch in a file whose name begins with the journal's. A patch that cannot be written is dropped. */
   keepPatch(name: string, patch: string): void;
 }
@@ -20,11 +22,15 @@ export interface JournalFile {
 /** Maximum number of patches that a run keeps. */
 const MOST_PATCHES = 20;
 
+/** Maximum size of the kept log, in bytes. */
+const MOST_LOG_BYTES = 20 * 1024 * 1024;
+
 /** Creates the journal in `folder`. `onBegin` gets its path once, when the first line is written. */
 export function createJournalFile(folder: string, onBegin: (path: string) => void): JournalFile {
   const file = join(folder, 'journal.jsonl');
   let hash: string | null = null;
   let patches = 0;
+  let logBytes = 0;
   return {
     path: () => (hash === null ? null : file),
     hash: () => hash,
@@ -42,6 +48,17 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       const isFirst = hash === null;
       hash = createHash('sha256').update(chained).digest('hex');
       if (isFirst) onBegin(file);
+    },
+    keepLog: (text) => {
+      const room = MOST_LOG_BYTES - logBytes;
+      if (room <= 0) return;
+      const lines = `${text}\n`;
+      logBytes += Buffer.byteLength(lines);
+      try {
+        appendTo(`${file}.log`, logBytes > MOST_LOG_BYTES ? '… The job log has the rest.\n' : lines);
+      } catch {
+        // The job log has the line.
+      }
     },
     keepPatch: (name, patch) => {
       if (patches >= MOST_PATCHES) return;

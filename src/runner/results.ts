@@ -69,9 +69,13 @@ export function fail(message: string): void {
   core.setFailed(cut(message, 4000));
 }
 
-/** Creates the job log. Everything written through it is redacted and cannot issue workflow commands. */
-export function createLog(redact: (text: string) => string): Log {
-  const clean = (text: string): string => neutralize(redact(text));
+/** Creates the job log. Everything written through it is redacted and cannot issue workflow commands; `keep` gets the same text. */
+export function createLog(redact: (text: string) => string, keep: (text: string) => void = () => undefined): Log {
+  const clean = (text: string): string => {
+    const inert = neutralize(redact(text));
+    keep(inert);
+    return inert;
+  };
   let open = false;
   return {
     info: (text) => {
@@ -80,9 +84,11 @@ export function createLog(redact: (text: string) => string): Log {
     // The library escapes the text of an annotation, which is a command. GitHub cuts annotations at 4,096 characters.
     warning: (text) => {
       core.warning(cut(redact(text), 4000));
+      keep(`Warning: ${redact(text)}`);
     },
     error: (text) => {
       core.error(cut(redact(text), 4000));
+      keep(`Error: ${redact(text)}`);
     },
     group: async (title, body) => {
       if (open) return body();

@@ -6,7 +6,7 @@ import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import type { Pace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
 import type { RunDeps } from '../river/deps.ts';
-import { createLog, debug, mask } from '../runner/results.ts';
+import { debug, mask } from '../runner/results.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
 /** The environment of this process, and what is derived from it once. Only the entries compose: no other layer knows an adapter. */
@@ -43,8 +43,9 @@ export function createWorld({
   config,
   context,
   secrets,
+  log,
   identity: { runFolder, runTag, key },
-}: Pick<World, 'environment' | 'config' | 'context' | 'secrets'> & { readonly identity: RunIdentity }): World {
+}: Pick<World, 'environment' | 'config' | 'context' | 'secrets' | 'log'> & { readonly identity: RunIdentity }): World {
   const { redact } = secrets;
   return {
     environment,
@@ -57,7 +58,7 @@ export function createWorld({
     agentFolder: null,
     redact,
     clock: systemClock,
-    log: createLog(redact),
+    log,
     debug: (text) => {
       debug(redact(text));
     },

@@ -184,7 +184,7 @@ test('/ralph stop while a run works: it ends after its iteration with all it did
   expect(await scene.commitsOf('ralph/queue')).toHaveLength(stopped.calls);
   // The answer stays beside the status that the run kept writing until its end.
   expect(ours(scene, first.number)).toEqual([
-    expect.stringContaining('The run ended: Stopped.'),
+    expect.stringContaining('**This issue:**'),
     expect.stringMatching(/^<!-- ralph-action:answer -->\n\n\*\*Stopped\*\*/),
   ]);
 

@@ -43,7 +43,7 @@ test('a task that takes too many iterations: a label, a comment that a person ca
   ]);
   expect(ours(scene, issue.number)).toEqual([
     expect.stringMatching(
-      /\*\*Ralph gave this task up\*\* after 2 iterations[^]*What was tried last[^]*`\/ralph retry 1`/,
+      /\*\*\[#1\]\(\S+\) is not done after 2 calls; you are needed\.\*\*[^]*What was tried last[^]*`\/ralph retry`/,
     ),
   ]);
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'blocked' } });

@@ -30,7 +30,7 @@ deepTest(
     const [asked, ...more] = scene.notificationsOn(stuck.number);
     expect(more).toEqual([]);
     expect(asked?.body.replaceAll('\u200B', '')).toMatch(
-      /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck on .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
+      /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*\[#1\]\(\S+\) stopped making progress after .*; you are needed\.\*\* “Greet everybody”\. [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry`/,
     );
     // The agent's text mentions nobody.
     expect(asked?.body.match(/@\w+/g)).toEqual(['@octo']);
@@ -169,7 +169,7 @@ deepTest(
     expect(scene.notificationsOn(first.number)).toMatchObject([
       {
         body: expect.stringMatching(
-          /^<!-- ralph-action:notification configuration:every-run -->\n\n@octo\n\n\*\*Failed: configuration\.\*\* 2 inputs are not usable:[^]*max-iterations[^]*is not a whole number[^]*\*\*Next:\*\* Fix/,
+          /^<!-- ralph-action:notification configuration:every-run -->\n\n@octo\n\n\*\*Failed: configuration; you are needed\.\*\* 2 inputs are not usable:[^]*max-iterations[^]*is not a whole number[^]*\*\*Next:\*\* Fix/,
         ) as string,
         minimized: false,
       },

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -38,6 +38,13 @@ test('a labelled issue: three jobs, each with just its rights, and the schedule 
   const { ranOf } = await play(scene, { event: events.labeled(issue) });
   expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete', branch: 'ralph/issue-1' });
   expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
+
+  // People get the journal and the log, and no conversation.
+  const [artifacts = ''] = readdirSync(scene.sandbox.folder).filter((name) => name.startsWith('artifacts-'));
+  const kept = join(scene.sandbox.folder, artifacts, 'ralph-journal');
+  expect(readdirSync(kept)).toEqual(['journal.jsonl', 'journal.jsonl.log']);
+  expect(readFileSync(join(kept, 'journal.jsonl.log'), 'utf8')).toContain('iteration 1: task done');
+  expect(readFileSync(join(kept, 'journal.jsonl.log'), 'utf8')).not.toContain(KEY);
 
   // The job with the agent has the key and no token; the others have the token and no key.
   const given = ['gate', 'loop', 'publish'].map((name) => ranOf(name).inputs);

@@ -39,7 +39,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     const project = createProject();
     await runOnce(project, { event: labeled(1), hasProviderKey: false });
     expect(commentsOf(project)).toMatch(
-      /^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Fix the problems above/,
+      /^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration; you are needed\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Fix the problems above/,
     );
   });
 });

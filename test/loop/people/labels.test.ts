@@ -136,10 +136,12 @@ describe('a person can act on what Ralph gave up', () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     await runOnce(project);
     expect(commentsOf(project)).toMatch(
-      /^<!-- ralph-action:status -->\n\n\*\*Ralph gave this task up\*\* after 2 iterations \(`max-iterations-per-task` is 2\)\.\n/,
+      /^<!-- ralph-action:status -->\n\n\*\*\[#1\]\(\S+\) is not done after 2 calls; you are needed\.\*\* `max-iterations-per-task` is 2\.\n/,
     );
     expect(commentsOf(project)).toContain('- Iteration 2: progress; changed `src/issue-1.ts`');
-    expect(commentsOf(project)).toContain('Then comment `/ralph retry 1` on the issue or the pull request');
+    expect(commentsOf(project)).toMatch(
+      /reply on \[#1\]\(\S+\) with one comment: first line `\/ralph retry`, below it what the agent should know\./,
+    );
   });
 
   test('a blocked issue says first what the agent needs, and where to answer', async () => {
@@ -152,16 +154,18 @@ describe('a person can act on what Ralph gave up', () => {
     });
     await runOnce(project);
     expect(commentsOf(project)).toMatch(
-      /^<!-- ralph-action:status -->\n\n\*\*The agent needs a person\.\*\* [^\n]+\n\nThe agent says: “Tell me the price in @euro”\n/,
+      /^<!-- ralph-action:status -->\n\n\*\*\[#1\]\(\S+\) has a question for you; you are needed\.\*\*\n\nThe agent says: “Tell me the price in @euro”\n/,
     );
-    expect(commentsOf(project)).toContain('- Then comment `/ralph retry 1` on the issue: ');
+    expect(commentsOf(project)).toMatch(
+      /- Reply on \[#1\]\(\S+\) with one comment: first line `\/ralph retry`, your answer below\./,
+    );
   });
 
   test('the summary reports the same', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     const { report } = await runOnce(project);
-    expect(report === null ? '' : renderSummary(report)).toContain(
-      '### Tasks that need a person\n\n#### [#1](https://github.test/acme/shop/issues/1): Title 1\n\n**Ralph gave this task up**',
+    expect(report === null ? '' : renderSummary(report)).toMatch(
+      /^## Ralph: Blocked: \[#1\]\(https:\/\/github\.test\/acme\/shop\/issues\/1\) is not done after 2 calls; you are needed\n/,
     );
   });
 });
@@ -176,7 +180,7 @@ describe('an issue that left the queue', () => {
       const { body = '' } = project.forge.pulls[0] ?? {};
       expect([run, /^1 task of this branch .*$/m.exec(body)?.[0]]).toEqual([
         run,
-        '1 task of this branch is no longer in the queue, and nothing here closes it: `issue-1`.',
+        '1 task of this branch is no longer in the queue, and nothing here closes it: [#1](https://github.test/acme/shop/issues/1).',
       ]);
       expect(body).not.toContain('Closes #1');
     }

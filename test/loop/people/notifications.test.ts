@@ -184,7 +184,7 @@ test.each<[string, Parameters<typeof createProject>[0], string, RegExp]>([
     'a task that was given up before the hour was used up',
     { issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2', 'max-calls-per-hour': '3' } },
     'parked (calls_per_hour)',
-    /^\*\*Ralph gave up \[#1\]/m,
+    /^\*\*\[#1\]\(\S+\) is not done after /m,
   ],
 ])('%s while GitHub did not answer is made up for by the next run, without a call', async (_what, given, end, says) => {
   const project = createProject(given);

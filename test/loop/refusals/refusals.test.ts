@@ -70,7 +70,7 @@ describe('the server judges the content (L5)', () => {
     expect(published).toMatchObject({ 'src/issue-2.ts': expect.any(String), 'src/issue-3.ts': expect.any(String) });
     const notes = [...(project.forge.notifications.get(1)?.values() ?? [])];
     expect(notes).toHaveLength(1);
-    expect(notes[0]).toContain('The git server does not take the work on');
+    expect(notes[0]).toContain('The git server refuses the work on');
     expect(notes[0]).toContain('Push cannot contain secrets');
     expect(notes[0]).toContain('src/config.ts');
     expect(notes[0]).not.toMatch(/exempt|bypass|allow the secret/i);

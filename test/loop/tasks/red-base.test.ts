@@ -78,7 +78,7 @@ describe('verify fails on the base branch', () => {
     for (const run of [2, 3])
       expect([run, await runOnce(project)]).toMatchObject([run, { end: 'blocked (base_is_red)', calls: 0 }]);
     expect(notifications(project)).toHaveLength(1);
-    expect(notifications(project)[0]).toMatch(/`npm test` fails on `main` as well: <code>✖ adds<\/code>\./);
+    expect(notifications(project)[0]).toMatch(/`npm test` fails on `main` as well: `✖ adds`\./);
     expect(notifications(project)[0]).not.toContain('smaller or clearer');
     expect([...project.forge.issues.values()].flatMap(({ labels }) => labels)).not.toContain('ralph:blocked');
   });
@@ -96,7 +96,7 @@ describe('verify fails on the base branch', () => {
   test('what fails besides is named to people', async () => {
     const { project } = redProject([finisher], { extra: '\n✖ subtracts' });
     await runOnce(project);
-    expect(notifications(project)[0]).toMatch(/New on this branch, and not on the base: <code>✖ subtracts<\/code>\./);
+    expect(notifications(project)[0]).toMatch(/New on this branch, and not on the base: `✖ subtracts`\./);
   });
 
   test('a person who asks gets one more call, and nobody a second notification', async () => {

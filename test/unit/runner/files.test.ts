@@ -38,6 +38,21 @@ describe('the journal', () => {
     expect(checkChain(text, sha256)).toEqual({ kind: 'intact', last: journal.hash() });
     expect(logged).toEqual([join(folder, 'journal.jsonl')]);
   });
+
+  test('has the log beside it, up to a size, and none where it cannot be written', () => {
+    const journal = createJournalFile(folder, () => undefined);
+    const log = join(folder, 'journal.jsonl.log');
+    journal.keepLog('Iteration 1');
+    journal.keepLog('two\nlines');
+    expect(readFileSync(log, 'utf8')).toBe('Iteration 1\ntwo\nlines\n');
+    journal.keepLog('x'.repeat(21 * 1024 * 1024));
+    journal.keepLog('later');
+    expect(readFileSync(log, 'utf8')).toBe('Iteration 1\ntwo\nlines\n… The job log has the rest.\n');
+    rmSync(log);
+    symlinkSync(join(folder, 'secret'), log);
+    createJournalFile(folder, () => undefined).keepLog('through a link');
+    expect(readFileSync(join(folder, 'secret'), 'utf8')).toBe('secret');
+  });
 });
 
 describe('a file of the workspace', () => {

@@ -94,6 +94,22 @@ describe('the log', () => {
     return lines.join('').trimEnd().split('\n');
   };
 
+  test('keeps what it prints, redacted and without commands', async () => {
+    const kept: string[] = [];
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const log = createLog(
+      (text) => text.replaceAll('hunter2', '***'),
+      (text) => kept.push(text),
+    );
+    await log.group('a hunter2', () => {
+      log.info('::set-env::hunter2');
+      log.warning('b hunter2');
+      return Promise.resolve();
+    });
+    write.mockRestore();
+    expect(kept).toEqual(['a ***', ': :set-env::***', 'Warning: b ***']);
+  });
+
   test('redacts at every level', async () => {
     const lines = await printed(async (log) => {
       log.info('a hunter2');
