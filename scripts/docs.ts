@@ -52,20 +52,12 @@ ${['| name | description |', '|---|---|', ...rows].join('\n')}
 `;
 }
 
-/**
- * A page with its workflows as the template is now. A workflow of the page keeps what is below `runs-on:`, but for the
- * checkout; the first one of the recipes is the template itself, and the README's is that of three jobs.
- */
+/** A page with its workflow as the template is now: the README's is that of three jobs, and the recipes' that of one. */
 export function withCurrentWorkflow(page: string, templates: WorkflowTemplates): string {
-  const current = withoutComments(templates.single);
-  return page.replaceAll(/^```yaml\n(name: ralph\n[^]*?)^```$/gm, (_, workflow: string, at: number) => {
-    const isFirst = page.indexOf('```yaml\nname: ralph\n') === at;
-    const isCall = page.startsWith('# ralph-action\n') && isFirst;
-    const whole = isCall
-      ? withoutComments(templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n'))
-      : current;
-    return `\`\`\`yaml\n${isFirst ? whole : fitted(workflow, current)}\`\`\``;
-  });
+  const workflow = page.startsWith('# ralph-action\n')
+    ? templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n')
+    : templates.single;
+  return page.replaceAll(/^```yaml\nname: ralph\n[^]*?^```$/gm, () => `\`\`\`yaml\n${withoutComments(workflow)}\`\`\``);
 }
 
 /** Where the template shows an input in a comment: a reader of the page sees where inputs go. */
@@ -76,22 +68,6 @@ interface WorkflowTemplates {
   readonly single: string;
   readonly threeJobs: string;
 }
-
-function fitted(workflow: string, template: string): string {
-  const [, ownSteps] = parts(workflow);
-  const [head, steps] = parts(template);
-  const checkout = CHECKOUT.exec(steps)?.[0] ?? '';
-  return head + ownSteps.replace(CHECKOUT, () => checkout);
-}
-
-/** What stands above `runs-on:`, and the rest. */
-function parts(workflow: string): readonly [string, string] {
-  const at = workflow.indexOf('    runs-on:');
-  return [workflow.slice(0, at), workflow.slice(at)];
-}
-
-/** The step that checks out, with its lines. */
-const CHECKOUT = /^ {6}- uses: actions\/checkout@.*\n(?: {8}.*\n)*/m;
 
 /** YAML without comments, and without what was only there for them. */
 function withoutComments(yaml: string): string {

@@ -1,6 +1,6 @@
 /**
  * Attacks that come through where the agent is not isolated and works in the job with the token, by what they do; with the
- * line of SECURITY.md that says so. A row that is closed fails until its line here is gone. At `namespace` and in its three jobs, none comes through.
+ * line of docs/security.md that says so. A row that is closed fails until its line here is gone. At `namespace` and in its three jobs, none comes through.
  */
 export const openDoors: Readonly<Record<string, string>> = {
   'reads the token in the environment of main and pushes with it': "The environment of the action's process",
