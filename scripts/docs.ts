@@ -42,7 +42,7 @@ A repository that has a \`.ralphrc\` needs no inputs for what stands there. For 
 3. \`.ralph/.ralphrc\`, or \`.ralphrc\` where that is missing, as it is on the base branch. What a branch or the agent changes in it counts once it is merged, and \`allow-protected-paths\` must name it to be published at all;
 4. the default.
 
-The file is read as \`KEY=VALUE\` lines with the quotes and comments of bash, and never run. Shell code such as \`$(…)\`, a variable of the environment, or a value out of range ends the run before a call, with every line that has one. A name without a meaning is not an error: the log and the job summary say what was used and what was not. [\`ralph status\` and \`ralph doctor\`](command-line.md) show every setting with its origin: an input, the environment, a file or, with \`--json\`, the default. Where no workflow uses the action they are those of \`ralph run\`. In three jobs the gate reads, and the others work with what it has read.
+The file is read as \`KEY=VALUE\` lines with the quotes and comments of bash, and never run. Shell code such as \`$(…)\`, a variable of the environment, or a value out of range ends the run before a call, with every line that has one. A name without a meaning is not an error: the log and the job summary name it. [\`ralph status\` and \`ralph doctor\`](command-line.md) show every setting with its origin.
 
 ## Outputs
 
