@@ -220,6 +220,33 @@ describe('names', () => {
     );
   });
 
+  test('of numbers that stand before an input in the text are its default', () => {
+    const defaults = readInputDefaults(read('action.yml'), '');
+    const said = USER_PAGES.flatMap((path) =>
+      [...read(path).matchAll(/(\$?\d[\d,.]*)[^\d`.;:()|]*\(`([a-z-]+)`\)/g)].map(([, value = '', name = '']) => ({
+        path,
+        name,
+        value: value.replace(/[$,]/g, ''),
+      })),
+    ).filter(({ name }) => inputs.includes(name));
+    expect(said.length).toBeGreaterThan(8);
+    expect(said.filter(({ name, value }) => defaults[name] !== value)).toEqual([]);
+  });
+
+  test('of versions of Node are those that the programs ask for, each in one place', () => {
+    const [, cli] = /versions\.node\.split\('\.'\)\[0\]\) < (\d+)/.exec(read('scripts/build.ts')) ?? [];
+    const [, atHome] = /OLDEST_NODE = (\d+)/.exec(read('src/wiring/home/run-here.ts')) ?? [];
+    const [, action] = /using: node(\d+)/.exec(read('action.yml')) ?? [];
+    const said = USER_PAGES.flatMap((path) =>
+      [...read(path).matchAll(/\bNode (\d+)/g)].map(([, version]) => `${path}: ${String(version)}`),
+    );
+    expect(said).toEqual([
+      // To start `ralph`, to run the loop, to begin the sandbox with, and what the sandbox fetches.
+      ...[cli, atHome, cli, action].map((version) => `docs/command-line.md: ${String(version)}`),
+      `docs/recipes.md: ${String(action)}`,
+    ]);
+  });
+
   test('of limits that no input sets stand beside the constants of the source', () => {
     const { requestMs, retries } = usualPace;
     const { restoreTimeoutMs, saveTimeoutMs } = cacheTimeouts;
