@@ -59,7 +59,7 @@ A repository that has a \`.ralphrc\` needs no inputs for what stands there. For 
 3. \`.ralph/.ralphrc\`, or \`.ralphrc\` where that is missing, as it is on the base branch. What a branch or the agent changes in it counts once it is merged, and \`allow-protected-paths\` must name it to be published at all;
 4. the default.
 
-The file is read as \`KEY=VALUE\` lines with the quotes and comments of bash, and never run. Shell code such as \`$(…)\`, a variable of the environment, or a value out of range ends the run before a call, with every line that has one. A name without a meaning is not an error: the log and the job summary say what was used and what was not. [\`ralph status\` and \`ralph doctor\`](command-line.md) show every setting with its origin: an input, the environment, a file or, with \`--json\`, the default. Where no workflow uses the action they are those of \`ralph run\`. In three jobs the gate reads, and the others work with what it has read.
+The file is read as \`KEY=VALUE\` lines with the quotes and comments of bash, and never run. Shell code such as \`$(…)\`, a variable of the environment, or a value out of range ends the run before a call, with every line that has one. A name without a meaning is not an error: the log and the job summary name it. [\`ralph status\` and \`ralph doctor\`](command-line.md) show every setting with its origin.
 
 ## Outputs
 
@@ -81,19 +81,12 @@ function settingTables(groups: readonly SettingGroup[]): string {
   return tables.join('\n\n');
 }
 
-/**
- * Returns a page with its workflows updated from the template. A workflow of the page keeps the part below `runs-on:`,
- * except for the checkout; the first one of the recipes is the template itself, and the README's is the one of three
- * jobs.
- */
+/** Returns a page with its workflow updated from the template: of three jobs for the README, of one job for the recipes. */
 export function withCurrentWorkflow(page: string, templates: WorkflowTemplates): string {
-  const current = withoutComments(templates.single);
-  return page.replaceAll(/^```yaml\n(name: ralph\n[^]*?)^```$/gm, (_, workflow: string, at: number) => {
-    const isFirst = page.indexOf('```yaml\nname: ralph\n') === at;
-    const isCall = page.startsWith('# ralph-action\n') && isFirst;
-    const whole = isCall ? templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n') : current;
-    return `\`\`\`yaml\n${isFirst ? whole : fitted(workflow, current)}\`\`\``;
-  });
+  const workflow = page.startsWith('# ralph-action\n')
+    ? templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n')
+    : templates.single;
+  return page.replaceAll(/^```yaml\nname: ralph\n[^]*?^```$/gm, () => `\`\`\`yaml\n${withoutComments(workflow)}\`\`\``);
 }
 
 /** The place where the template shows an input in a comment, so that readers of the page see where inputs go. */
@@ -104,22 +97,6 @@ interface WorkflowTemplates {
   readonly single: string;
   readonly threeJobs: string;
 }
-
-function fitted(workflow: string, template: string): string {
-  const [, ownSteps] = parts(workflow);
-  const [head, steps] = parts(template);
-  const checkout = CHECKOUT.exec(steps)?.[0] ?? '';
-  return head + ownSteps.replace(CHECKOUT, () => checkout);
-}
-
-/** Splits a workflow into the part above `runs-on:` and the rest. */
-function parts(workflow: string): readonly [string, string] {
-  const at = workflow.indexOf('    runs-on:');
-  return [workflow.slice(0, at), workflow.slice(at)];
-}
-
-/** The checkout step with its lines. */
-const CHECKOUT = /^ {6}- uses: actions\/checkout@.*\n(?: {8}.*\n)*/m;
 
 /** Returns YAML without comments and without keys that are only there for them. */
 function withoutComments(yaml: string): string {

@@ -2,13 +2,14 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { findChromium, startBrowser } from './pictures/browser.ts';
 import { htmlPage } from './pictures/frame.ts';
+import { renderMovingPicture } from './pictures/moving-picture.ts';
 import { numbersOf, pagesOf } from './pictures/pages.ts';
 import { scenes } from './pictures/scenes.ts';
 
 const HELP = `Usage: npm run pictures [-- --readme] [SCENE …]
 
 Plays fourteen situations and leaves every page that people see of them in pictures/, as HTML and, where the machine has a
-Chromium (or CHROME names one), as PNG at 1040 and 390 pixels. --readme also replaces the picture in README.md.
+Chromium (or CHROME names one), as PNG at 1040 and 390 pixels. --readme also replaces the pictures in README.md.
 Scenes: ${scenes.map(({ name }) => name).join(', ')}
 `;
 
@@ -17,8 +18,12 @@ const folder = join(root, 'pictures');
 /** Widths in CSS pixels: a desktop window, and a phone. */
 const WIDE = 1040;
 const WIDTHS = [WIDE, 390];
-/** The picture in README.md: the pull request of this scene, without its comments. */
-const README = { scene: 'complete', png: join(root, 'docs', 'pull-request.png') };
+/** The pictures in README.md: the pull request of this scene, without its comments, and the way there as a moving picture. */
+const README = {
+  scene: 'complete',
+  png: join(root, 'docs', 'pull-request.png'),
+  svg: join(root, 'docs', 'label-to-pull-request.svg'),
+};
 
 const args = process.argv.slice(2);
 const replacesReadme = args.includes('--readme');
@@ -40,7 +45,9 @@ for (const scene of scenes.filter(({ name }) => wanted.length === 0 || wanted.in
   await rm(at, { recursive: true, force: true });
   await mkdir(at, { recursive: true });
   const place = { repositoryUrl: played.report.repositoryUrl, numbers: numbersOf(played) };
-  for (const page of pagesOf(scene, played)) {
+  const pages = pagesOf(scene, played);
+  if (replacesReadme && scene.name === README.scene) await writeFile(README.svg, renderMovingPicture(pages));
+  for (const page of pages) {
     const html = join(at, `${page.name}.html`);
     await writeFile(html, htmlPage(page, place));
     for (const width of WIDTHS) await browser?.picture({ html, png: join(at, `${page.name}-${width}.png`), width });

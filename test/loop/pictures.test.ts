@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { htmlPage } from '../../scripts/pictures/frame.ts';
+import { renderMovingPicture } from '../../scripts/pictures/moving-picture.ts';
 import { numbersOf, pagesOf, type Page } from '../../scripts/pictures/pages.ts';
 import type { Scene } from '../../scripts/pictures/play.ts';
 import { scenes } from '../../scripts/pictures/scenes.ts';
@@ -57,4 +59,13 @@ test.each(expected)('%s: ends as %s, and each of its %i pages can be shown', asy
     expect(html).toMatch(/^<!doctype html>[^]*<\/html>\n$/);
     expect(html).not.toMatch(/<script|\bundefined\b|\bNaN\b|ralph-action:/);
   }
+});
+
+test('the moving picture of the README is made of the run as it is now: npm run pictures -- --readme complete', async () => {
+  const scene = scenes.find(({ name }) => name === 'complete');
+  if (scene === undefined) throw new Error('There is no such scene.');
+  const svg = renderMovingPicture(pagesOf(scene, await scene.play()));
+  expect(readFileSync(new URL('../../docs/label-to-pull-request.svg', import.meta.url), 'utf8')).toBe(svg);
+  // GitHub shows it as an image: nothing is loaded or run, and nothing of the Markdown is left.
+  expect(svg).not.toMatch(/<script|href=|url\(|&lt;!--|\bundefined\b/);
 });

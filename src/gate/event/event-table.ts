@@ -89,7 +89,7 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'issues',
     types: ['unlabeled', 'closed'],
-    does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done` from a closed issue. Work on its own branch is on hold until it is labelled again.",
+    does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done`. Work on its own branch is on hold until it is labelled again.",
     payload: payloads.withdrawn,
     means: withdrawn,
   }),
@@ -103,14 +103,14 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'issues',
     types: ['reopened'],
-    does: 'With the task label: puts the issue back in the queue for the next run. Finished work starts again only if somebody with write permission reopened the issue.',
+    does: 'With the task label: puts the issue back in the queue. Finished work starts again only if somebody with write permission reopened it.',
     payload: payloads.reopened,
     means: ({ issue }, inputs) => notTask(issue, inputs) ?? ofIssue(NOBODY, { kind: 'take-back', issue: issue.number }),
   }),
   row({
     event: 'issues',
     types: ['edited'],
-    does: 'With the task label: checks whether the new text is approved. If somebody without write permission changed it, the issue waits until the label is added again, and one comment says so.',
+    does: 'With the task label: checks whether [the new text is approved](#the-label-is-your-consent).',
     payload: payloads.edited,
     means: ({ issue, changes }, inputs) => {
       const name = `#${String(issue.number)}`;
@@ -125,7 +125,7 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'issue_comment',
     types: ['created'],
-    does: "Obeys a command: a comment that begins with `/ralph`, on an issue or on one of Ralph's pull requests. Edited comments are ignored.",
+    does: 'Obeys a [command](#commands). Edited comments are ignored.',
     payload: payloads.commented,
     means: ({ comment, issue, sender: actor }) => {
       if (isOwnComment(comment.body)) return notForUs("The comment is Ralph's own.");
@@ -138,7 +138,7 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'pull_request',
     types: ['closed'],
-    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done, and the next run looks at the other open pull requests. Not merged: work on the branch is on hold until the pull request is reopened.",
+    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch is on hold until the pull request is reopened.",
     payload: payloads.closedPull,
     means: ({ pull_request: pull, sender: actor }, inputs) =>
       notOfRalph(pull, inputs) ?? {
@@ -156,7 +156,7 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'pull_request_review',
     types: ['submitted', 'edited', 'dismissed'],
-    does: "On one of Ralph's pull requests: answers every open thread, if somebody with write permission wrote the review; a `/ralph` command in its text is obeyed. Approvals and dismissed reviews ask for nothing.",
+    does: "On one of Ralph's pull requests: [answers](reviews-and-checks.md) every open thread, and obeys a command in the text.",
     payload: payloads.reviewed,
     means: ({ action, review, pull_request: pull, sender }, inputs) => {
       if (isOwnComment(review.body)) return notForUs("The review is Ralph's own.");
@@ -172,7 +172,7 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'pull_request_review_comment',
     types: ['created', 'edited', 'deleted'],
-    does: 'The same for a reply in a thread, for a comment that was edited, and for a `/ralph` command in a thread. Other comments come with their review, and deleted ones ask for nothing.',
+    does: 'The same for a reply in a thread, an edited comment, and a command in a thread. Other comments come with their review.',
     payload: payloads.reviewCommented,
     means: ({ action, comment: { id, body, in_reply_to_id: answers }, pull_request: pull, sender }, inputs) => {
       if (isOwnComment(body)) return notForUs("The comment is Ralph's own.");

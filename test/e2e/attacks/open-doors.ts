@@ -1,6 +1,6 @@
 /**
  * Attacks that succeed if the agent is not isolated and works in the job with the token, by name, each with its line of
- * SECURITY.md. A row that no longer succeeds fails until its line is removed here. At `namespace` and in its three
+ * docs/security.md. A row that no longer succeeds fails until its line is removed here. At `namespace` and in its three
  * jobs, none succeeds.
  */
 export const openDoors: Readonly<Record<string, string>> = {

@@ -1,27 +1,97 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { events } from '../../../sandbox/sandbox.ts';
 import { endOfRun } from '../../../sandbox/workflow/play.ts';
+import { nodesOf, read } from '../../unit/documents/pages.ts';
+import { deepTest } from '../../runs.ts';
 import { writtenWorkflows } from '../../workflow-lint.ts';
 import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
 
-/** Whole workflows that a document tells people to copy; the scene provides what they name besides the key. */
-const documented = writtenWorkflows().filter(({ where, text }) => /\.md:/.test(where) && /^ +- cron: '17/m.test(text));
+const RECIPES = 'docs/recipes.md';
+const SET_UP = '.github/actions/ralph-setup/action.yml';
 
-test('there are documented workflows', () => {
-  expect(documented.map(({ where }) => where.replace(/:\d+$/, ''))).toEqual(
-    expect.arrayContaining(['README.md', 'docs/recipes.md']),
-  );
+/** The parts of a workflow that recipes change. */
+interface Workflow {
+  readonly on: Readonly<Record<string, unknown>>;
+  readonly jobs: { readonly ralph: Readonly<Record<string, unknown>> & { readonly steps?: readonly object[] } };
+}
+
+/** A workflow as a reader has it who followed the document, and the set-up action beside it. */
+interface Followed {
+  readonly where: string;
+  readonly text: string;
+  readonly setUp: string | null;
+}
+
+/** Whole workflows that a document tells people to copy. */
+const whole = writtenWorkflows().filter(({ where, text }) => /\.md:/.test(where) && /^ +- cron: '17/m.test(text));
+const workflowOf = (path: string): Workflow =>
+  parse(whole.find(({ where }) => where.startsWith(path))?.text ?? '') as Workflow;
+
+/** The recipes' blocks by their headings. */
+const blocks = nodesOf(RECIPES, 'code').flatMap(({ lang, value, position }) => {
+  const above = read(RECIPES)
+    .split('\n')
+    .slice(0, position?.start.line ?? 0);
+  const heading = above.findLast((line) => line.startsWith('## '))?.slice(3) ?? '';
+  return lang === 'yaml' && !value.startsWith('name: ralph\n') ? [{ heading, part: parse(value) as unknown }] : [];
 });
 
-test.each(documented)('$where plays: every expression and every input is one that there is', async ({ text }) => {
+/** The heading whose block has further events for `on:`. */
+const EVENTS = 'React faster';
+
+/** What each recipe makes of the README's workflow, or of that of one job when it shows a step of the action. */
+const recipes = [...new Set(blocks.map(({ heading }) => heading))].map((heading): Followed => {
+  const parts = blocks.filter((block) => block.heading === heading).map(({ part }) => part);
+  const steps = parts.filter((part) => Array.isArray(part)).flat() as {
+    readonly uses?: string;
+    readonly run?: string;
+  }[];
+  const isOneJob = steps.some(({ uses }) => uses?.startsWith('OWNER/ralph-action@'));
+  const base = workflowOf(isOneJob ? RECIPES : 'README.md');
+  if (heading === EVENTS) {
+    const workflow = { ...base, on: { ...base.on, ...(parts[0] as object) } };
+    return { where: heading, text: stringify(workflow), setUp: null };
+  }
+  const maps = parts.filter((part) => !Array.isArray(part)) as (Partial<Workflow> & { readonly runs?: object })[];
+  const action = maps.find((part) => part.runs !== undefined);
+  const changes = maps.filter((part) => part !== action).map(({ jobs, ...job }) => ({ ...job, ...jobs?.ralph }));
+  const ralph = isOneJob
+    ? { ...base.jobs.ralph, steps: [...(base.jobs.ralph.steps?.slice(0, 1) ?? []), ...steps] }
+    : Object.assign({}, base.jobs.ralph, ...changes);
+  const composite = { name: 'Set up', description: 'x', runs: { using: 'composite', steps } };
+  const setUp = action ?? (isOneJob || steps.length === 0 ? null : composite);
+  return {
+    where: heading,
+    text: stringify({ ...base, jobs: { ralph } }),
+    setUp: setUp === null ? null : stringify(setUp),
+  };
+});
+
+const documented: readonly Followed[] = [...whole.map((workflow) => ({ ...workflow, setUp: null })), ...recipes];
+
+test('there are documented workflows: whole ones, and one for each recipe', () => {
+  expect(whole.map(({ where }) => where.replace(/:\d+$/, ''))).toEqual(expect.arrayContaining(['README.md', RECIPES]));
+  const notRecipes = ['What they have in common', 'One job', 'Twelve repositories'];
+  const headings = [...read(RECIPES).matchAll(/^## (.+)$/gm)].map(([, name = '']) => name);
+  expect(recipes.map(({ where }) => where)).toEqual(headings.filter((name) => !notRecipes.includes(name)));
+});
+
+test('a recipe has at most fifteen lines in a block, but for the file of its own format', () => {
+  const long = nodesOf(RECIPES, 'code').filter(
+    ({ lang, value }) => lang === 'yaml' && !value.startsWith('name: ralph\n') && value.split('\n').length > 15,
+  );
+  expect(long.map(({ value }) => value)).toEqual([]);
+});
+
+test.each(documented)('$where plays: every expression and every input is one that there is', async (followed) => {
   await using scene = await createScene();
-  await addLockfile(scene);
+  await layFiles(scene, followed);
+  const { text } = followed;
   const secrets = Object.fromEntries([...text.matchAll(/\bsecrets\.(\w+)/g)].map(([, name]) => [name, KEY]));
-  // On a machine with rustup, the step would load a toolchain.
-  const workflow = text.replace('run: rustup ', 'run: no-rustup-on-this-machine ');
-  const played = await scene.play({ workflow, event: events.schedule(), secrets });
+  const played = await scene.play({ workflow: withoutToolchain(text), event: events.schedule(), secrets });
   expect(endOfRun(played)).toMatchObject({
     kind: 'ran',
     runName: 'ralph: queue',
@@ -29,18 +99,38 @@ test.each(documented)('$where plays: every expression and every input is one tha
   });
 });
 
-/** Puts an empty lockfile on the default branch, which `npm ci` requires. */
-async function addLockfile({ sandbox: { folder, git } }: Scene): Promise<void> {
-  const path = join(folder, 'package-lock.json');
-  const lock = {
-    name: 'sample',
-    version: '1.0.0',
-    lockfileVersion: 3,
-    packages: { '': { name: 'sample', version: '1.0.0' } },
-  };
-  await writeFile(path, JSON.stringify(lock));
+// The gate of three jobs ends an idle run before any set-up step, which `three-jobs.test.ts` plays; here those of the recipes.
+deepTest.each(recipes.filter(({ setUp }) => setUp !== null))(
+  '$where works an issue with its set-up steps',
+  async (followed) => {
+    await using scene = await createScene();
+    await layFiles(scene, followed);
+    scene.openIssue('Greet');
+    // The sample project is not one of this kind, and its agent is not isolated, so no host can be kept from it.
+    const text = followed.text
+      .replace(/^ {6}verify: (?:\|-?\n(?: {8}.*\n)+|.*\n)/m, '      verify: test -f package.json\n')
+      .replace(/^ {6}allowed-hosts: .*\n/m, '');
+    const played = await scene.play({ workflow: withoutToolchain(text), event: events.schedule() });
+    expect(endOfRun(played)).toMatchObject({ kind: 'ran', result: { outputs: { outcome: 'complete' } } });
+  },
+);
+
+/** A toolchain is not loaded, even where the machine has the program that would. */
+function withoutToolchain(text: string): string {
+  return text.replace('run: rustup ', 'run: no-rustup-on-this-machine ').replace('docker run ', 'no-docker-here run ');
+}
+
+/** Puts files on the default branch: the set-up action, and an empty lockfile, which `npm ci` asks for. */
+async function layFiles({ sandbox: { folder, git } }: Scene, { setUp }: Followed): Promise<void> {
+  const root = { name: 'sample', version: '1.0.0' };
+  const lock = JSON.stringify({ ...root, lockfileVersion: 3, packages: { '': root } });
+  const files = { 'package-lock.json': lock, ...(setUp === null ? {} : { [SET_UP]: withoutToolchain(setUp) }) };
   await git('read-tree', 'main');
-  await git('update-index', '--add', '--cacheinfo', `100644,${await git('hash-object', '-w', path)},package-lock.json`);
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(folder, 'new-file');
+    await writeFile(file, text);
+    await git('update-index', '--add', '--cacheinfo', `100644,${await git('hash-object', '-w', file)},${path}`);
+  }
   const tree = await git('write-tree');
-  await git('update-ref', 'refs/heads/main', await git('commit-tree', tree, '-p', 'main', '-m', 'Lock'));
+  await git('update-ref', 'refs/heads/main', await git('commit-tree', tree, '-p', 'main', '-m', 'Set up'));
 }

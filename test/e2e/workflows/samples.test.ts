@@ -115,7 +115,6 @@ function rowOf(name: string, { project, files, leftToFile: left }: SetupReport):
     `\`${name}\``,
     [...stacks, ...[...others].map((other) => `files of ${other}`), ...tasks].join('; ') || 'nothing',
     verify.join(', ') || (left?.inputs.includes('verify') === true ? `left to \`${left.path}\`` : 'left to you'),
-    ...(ends[name] ?? USUAL),
   ];
 }
 

@@ -32,12 +32,34 @@ const inputs = [...SETTING_NAMES, 'settings'];
 const outputs = namesIn('outputs');
 
 describe('how long documents are', () => {
+  const lengthOf = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+  /** The map of the source, for contributors, has no limit. */
+  const limited = PAGES.filter((path) => !['CHANGELOG.md', 'docs/internals.md'].includes(path));
+
   test.each([
-    ['README.md', 900],
+    ['README.md', 700],
     ['CONTRIBUTING.md', 700],
   ])('%s has at most %i words', (path, most) => {
-    expect(read(path).split(/\s+/).length).toBeLessThanOrEqual(most);
+    expect(lengthOf(read(path))).toBeLessThanOrEqual(most);
   });
+
+  test('docs/ and SECURITY.md have at most 25,000 words together', () => {
+    const pages = limited.filter((path) => path.startsWith('docs/') || path === 'SECURITY.md');
+    expect(pages.reduce((sum, path) => sum + lengthOf(read(path)), 0)).toBeLessThanOrEqual(25_000);
+  });
+
+  test.each(limited.filter((path) => path !== 'CONTRIBUTING.md'))(
+    'no paragraph of %s, and no cell of a table, has more than 80 words',
+    (path) => {
+      const text = read(path);
+      const paragraphs = nodesOf(path, 'paragraph').map(({ position }) =>
+        text.slice(position?.start.offset, position?.end.offset).replaceAll(/\]\([^)]*\)/g, ']'),
+      );
+      const parts = paragraphs.flatMap((one) => (one.startsWith('|') ? one.split('\n').flatMap(cellsOf) : [one]));
+      expect(parts.length).toBeGreaterThan(1);
+      expect(parts.filter((part) => lengthOf(part) > 80)).toEqual([]);
+    },
+  );
 });
 
 describe('links', () => {
@@ -212,6 +234,33 @@ describe('names', () => {
     expect(said.map(([, value = '', name]) => [name, value === 'none' ? '0' : value.replace(/[$,]/g, '')])).toEqual(
       said.map(([, , name = '']) => [name, DEFAULTS[name]]),
     );
+  });
+
+  test('of numbers that stand before an input in the text are its default', () => {
+    const defaults = DEFAULTS;
+    const said = USER_PAGES.flatMap((path) =>
+      [...read(path).matchAll(/(\$?\d[\d,.]*)[^\d`.;:()|]*\(`([a-z-]+)`\)/g)].map(([, value = '', name = '']) => ({
+        path,
+        name,
+        value: value.replace(/[$,]/g, ''),
+      })),
+    ).filter(({ name }) => inputs.includes(name));
+    expect(said.length).toBeGreaterThan(8);
+    expect(said.filter(({ name, value }) => defaults[name] !== value)).toEqual([]);
+  });
+
+  test('of versions of Node are those that the programs ask for, each in one place', () => {
+    const [, cli] = /versions\.node\.split\('\.'\)\[0\]\) < (\d+)/.exec(read('scripts/build.ts')) ?? [];
+    const [, atHome] = /OLDEST_NODE = (\d+)/.exec(read('src/wiring/home/run-here.ts')) ?? [];
+    const [, action] = /using: node(\d+)/.exec(read('action.yml')) ?? [];
+    const said = USER_PAGES.flatMap((path) =>
+      [...read(path).matchAll(/\bNode (\d+)/g)].map(([, version]) => `${path}: ${String(version)}`),
+    );
+    expect(said).toEqual([
+      // To start `ralph`, to run the loop, to begin the sandbox with, and what the sandbox fetches.
+      ...[cli, atHome, cli, action].map((version) => `docs/command-line.md: ${String(version)}`),
+      `docs/recipes.md: ${String(action)}`,
+    ]);
   });
 
   test('of limits that no input sets stand beside the constants of the source', () => {

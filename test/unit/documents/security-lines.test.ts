@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { openDoors } from '../../e2e/attacks/open-doors.ts';
 import { read } from './pages.ts';
 
-test('SECURITY.md names what an agent of the same user can still reach, each line shown by attacks that come through', () => {
+test('the page on security names what an agent of the same user can still reach, each line shown by attacks that come through', () => {
   const [, section = ''] =
-    /## What an agent of the same user can still reach\n(.*?)(?=\n## |$)/s.exec(read('SECURITY.md')) ?? [];
+    /## What an agent of the same user can still reach\n(.*?)(?=\n## |$)/s.exec(read('docs/security.md')) ?? [];
   const lines = [...section.matchAll(/^- (?:\*\*(.+?)\*\*)?/gm)].map(([, heading = '']) => heading);
   expect(new Set(Object.values(openDoors))).toEqual(new Set(lines));
 });
