@@ -62,7 +62,10 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
   const folded = shared.flatMap(([why, alike]) => {
     const subjects = new Set(alike.map((found) => withFirst(unseenParts(found)?.what ?? '', 'lower')));
     const says = `Not checked: ${[...subjects].join('; ')}.`;
-    const cure = { text: withFirst(why, 'upper'), paste: null, link: null };
+    const pages = [...new Set(alike.flatMap((found) => found.cure?.link ?? []))];
+    const look = pages.length === 0 ? null : pages.join('\n');
+    const text = `${withFirst(why, 'upper')}${look === null ? '' : ' Or look yourself:'}`;
+    const cure = { text, paste: look, link: null };
     return alike.slice(0, 1).map((found) => ({ ...found, where: null, says, cure }));
   });
   return [...findings.filter((found) => !shared.some(([, alike]) => alike.includes(found))), ...folded];

@@ -60,7 +60,8 @@ test('what could not be checked for one reason is one line with a list, behind t
     '    Look there. https://github.com/acme/shop/settings',
     '✓ Fine.',
     '⚠ Not checked: whether the label `ralph` exists; rulesets for all pushes.',
-    '    There is no token. Set GITHUB_TOKEN.',
+    '    There is no token. Set GITHUB_TOKEN. Or look yourself:',
+    '      https://github.com/acme/shop/settings',
   ]);
   expect(renderSetUp(findings).match(/^- ⚠/gm)).toHaveLength(2);
   expect(setUpResult(findings)).toBe('⚠ 3 not checked');
