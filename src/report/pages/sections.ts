@@ -306,7 +306,7 @@ function testsWord(report: LaneReport): string {
 }
 
 /** Renders the first three verify commands as Markdown. */
-export function verifyNames({ verifyCommands }: LaneReport): string {
+function verifyNames({ verifyCommands }: LaneReport): string {
   return firstLines(
     verifyCommands.map((command) => code(command, 80)),
     3,
