@@ -1,6 +1,6 @@
 /**
- * The layers of the house (docs/internals.md): one river, pure decisions, thin adapters.
- * `may`: rooms of src/ that a room may import besides itself; `packages`: what it may load from npm or Node.
+ * The layers of the house (docs/internals.md): stages in a row, pure decisions, thin adapters.
+ * `may`: folders of src/ that a folder may import besides itself; `packages`: what it may load from npm or Node.
  * A star stands for one folder, and in `may` for the same one again.
  */
 const PURE = ['core', 'markdown', 'json', 'yaml'];
@@ -23,7 +23,7 @@ const layers = {
   loop: { may: STAGE, packages: [] },
   report: { may: ['handover', 'core', 'config'], packages: ['zod'] },
   publish: { may: [...STAGE, 'report'], packages: [] },
-  river: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
+  run: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   // What an agent's CLI prints is parsed by pure code, which knows no other agent; what all have in common it reads with.
@@ -55,35 +55,35 @@ const layers = {
 };
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-const fromRoom = (room) => `^src/${room.replace('*', '([^/]+)')}(/|\\.ts$)`;
-const toRoom = (room) => `^src/${room.replace('*', '$1')}(/|\\.ts$)`;
+const fromFolder = (folder) => `^src/${folder.replace('*', '([^/]+)')}(/|\\.ts$)`;
+const toFolder = (folder) => `^src/${folder.replace('*', '$1')}(/|\\.ts$)`;
 const builtins = (packages) =>
   packages.filter((name) => name.startsWith('node:')).map((name) => name.slice('node:'.length));
 
-const rooms = Object.entries(layers).flatMap(([room, { may, packages }]) => [
+const folders = Object.entries(layers).flatMap(([folder, { may, packages }]) => [
   {
-    name: `${room}-knows-only`,
-    comment: `${room}/ may import only: ${[room, ...may].join(', ')}.`,
+    name: `${folder}-knows-only`,
+    comment: `${folder}/ may import only: ${[folder, ...may].join(', ')}.`,
     severity: 'error',
-    from: { path: fromRoom(room) },
-    to: { path: '^(src|sandbox|test|scripts|bench)/', pathNot: [room, ...may].map(toRoom) },
+    from: { path: fromFolder(folder) },
+    to: { path: '^(src|testbed|test|scripts|bench)/', pathNot: [folder, ...may].map(toFolder) },
   },
   {
-    name: `${room}-uses-only`,
-    comment: `${room}/ may use only these packages: ${packages.join(', ') || 'none'}.`,
+    name: `${folder}-uses-only`,
+    comment: `${folder}/ may use only these packages: ${packages.join(', ') || 'none'}.`,
     severity: 'error',
-    from: { path: fromRoom(room) },
+    from: { path: fromFolder(folder) },
     to: { path: 'node_modules', pathNot: packages.map((name) => `node_modules/(@types/)?${escaped(name)}`) },
   },
   {
-    name: `${room}-of-node-only`,
-    comment: `${room}/ may use of Node: ${
+    name: `${folder}-of-node-only`,
+    comment: `${folder}/ may use of Node: ${
       builtins(packages)
         .map((name) => name || 'everything')
         .join(', ') || 'nothing'
     }.`,
     severity: 'error',
-    from: { path: fromRoom(room) },
+    from: { path: fromFolder(folder) },
     to: { dependencyTypes: ['core'], pathNot: builtins(packages).map((name) => `^(node:)?${name}`) },
   },
 ]);
@@ -127,7 +127,7 @@ module.exports = {
         path: [
           '^src/(config|report|gate/event)/',
           '^src/entries/main\\.ts$',
-          '^src/river/(river|dismissed|recording|run-record)\\.ts$',
+          '^src/run/(run-action|dismissed|recording|run-record)\\.ts$',
           '^src/wiring/(connect|guard|handoff|machine|world|settings/run-settings)\\.ts$',
         ],
       },
@@ -136,7 +136,7 @@ module.exports = {
           '^src/(markdown|yaml|json|loop)/',
           '^src/gate/(?!event/)',
           '^src/publish/',
-          '^src/river/(flow|salvage|unusable|jobs/)',
+          '^src/run/(flow|salvage|unusable|jobs/)',
           '^src/wiring/(agent|state)\\.ts$',
           '^src/core/(snapshot|lane/state)',
         ],
@@ -144,7 +144,7 @@ module.exports = {
         dependencyTypesNot: ['type-only'],
       },
     },
-    ...rooms,
+    ...folders,
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

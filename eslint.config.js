@@ -97,7 +97,7 @@ export default tseslint.config(
   {
     files: [
       ...['src/config/**/*.ts', 'src/runner/**/*.ts', 'src/entries/**/*.ts', 'src/wiring/**/*.ts'],
-      ...['sandbox/**', 'test/**', 'scripts/**', 'bench/**', '*.{js,ts}'],
+      ...['testbed/**', 'test/**', 'scripts/**', 'bench/**', '*.{js,ts}'],
     ],
     rules: { 'no-restricted-properties': 'off' },
   },

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import { startTestbed, type Testbed } from '../testbed/testbed.ts';
 import { measureBroker } from './brokered/broker.ts';
 import { measureBundleSize } from './counted/bundle-size.ts';
 import { measureColdStart } from './cold-start.ts';
@@ -25,8 +25,8 @@ import { measureTranscript } from './transcript/transcript.ts';
 
 const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
   bundle: measureBundleSize,
-  'cold-start': (at) => inSandbox(at, (sandbox) => measureColdStart(sandbox, join(at, 'cold-start'))),
-  'light-event': (at) => inSandbox(at, (sandbox) => measureLightEvent(sandbox, join(at, 'light-event'))),
+  'cold-start': (at) => inTestbed(at, (testbed) => measureColdStart(testbed, join(at, 'cold-start'))),
+  'light-event': (at) => inTestbed(at, (testbed) => measureLightEvent(testbed, join(at, 'light-event'))),
   'command-line': measureCommandLine,
   requests: countRequests,
   'git-processes': countGitProcesses,
@@ -75,9 +75,9 @@ async function measureAll(): Promise<readonly Row[]> {
   return rows;
 }
 
-async function inSandbox(at: string, measure: (sandbox: Sandbox) => Promise<readonly Row[]>): Promise<readonly Row[]> {
-  await using sandbox = await startSandbox(join(at, 'sandbox'));
-  return await measure(sandbox);
+async function inTestbed(at: string, measure: (testbed: Testbed) => Promise<readonly Row[]>): Promise<readonly Row[]> {
+  await using testbed = await startTestbed(join(at, 'sandbox'));
+  return await measure(testbed);
 }
 
 function print(rows: readonly Row[]): void {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readInputDefaults } from '../sandbox/runner.ts';
-import { ACTION_FOLDER, events, REPOSITORY, TOKEN, type Sandbox, type SandboxJob } from '../sandbox/sandbox.ts';
+import { readInputDefaults } from '../testbed/runner.ts';
+import { ACTION_FOLDER, events, REPOSITORY, TOKEN, type Testbed, type TestbedJob } from '../testbed/testbed.ts';
 import { alternate, ratioRow, type Pairs, type Row } from './measure.ts';
 
 const GOAL = 4;
@@ -20,7 +20,7 @@ export const OTHER_LABEL = {
 };
 
 /** Measures main from start to end, for runs that end in the gate, against an empty file in Node. */
-export async function measureColdStart(sandbox: Sandbox, folder: string): Promise<readonly Row[]> {
+export async function measureColdStart(testbed: Testbed, folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
   const script = async (name: string, code: string): Promise<string> => {
     await writeFile(join(folder, name), code);
@@ -32,8 +32,8 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
     'one-request.mjs',
     `await (await fetch(process.env.GITHUB_API_URL + '/repos/${REPOSITORY.owner}/${REPOSITORY.name}/issues', { headers: { authorization: 'token ' + process.env['INPUT_GITHUB-TOKEN'] } })).json();\nprocess.exit(0);\n`,
   );
-  const compare = async (event: SandboxJob['event'], baseline: string): Promise<Pairs> => {
-    const environment = await environmentOf(sandbox, event, folder);
+  const compare = async (event: TestbedJob['event'], baseline: string): Promise<Pairs> => {
+    const environment = await environmentOf(testbed, event, folder);
     let runs = 0;
     // Each call gets its own run id, because one job may use the action only a few times.
     const nextRun = () => ({ ...environment, GITHUB_RUN_ID: `${event.name}-${String((runs += 1))}` });
@@ -77,8 +77,8 @@ export async function wallOf(
 
 /** Returns the variables that the runner sets. */
 export async function environmentOf(
-  sandbox: Sandbox,
-  event: SandboxJob['event'],
+  testbed: Testbed,
+  event: TestbedJob['event'],
   folder: string,
 ): Promise<Record<string, string>> {
   const path = join(folder, `${event.name}.json`);
@@ -97,9 +97,9 @@ export async function environmentOf(
     GITHUB_OUTPUT: join(folder, 'output'),
     GITHUB_STATE: join(folder, 'state'),
     GITHUB_STEP_SUMMARY: join(folder, 'summary'),
-    ...sandbox.cache.env,
-    GITHUB_SERVER_URL: `http://github.localhost:${new URL(sandbox.remote.url).port}`,
-    GITHUB_API_URL: sandbox.github.url,
+    ...testbed.cache.env,
+    GITHUB_SERVER_URL: `http://github.localhost:${new URL(testbed.remote.url).port}`,
+    GITHUB_API_URL: testbed.github.url,
     ...Object.fromEntries(Object.entries(inputs).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value])),
   };
 }

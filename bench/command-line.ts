@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ACTION_FOLDER } from '../sandbox/sandbox.ts';
-import { git } from '../sandbox/git.ts';
+import { ACTION_FOLDER } from '../testbed/testbed.ts';
+import { git } from '../testbed/git.ts';
 import { alternate, ratioRow, spread, type Row } from './measure.ts';
 
 const CLI = join(ACTION_FOLDER, 'dist', 'cli', 'index.js');

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openRoom } from '../src/isolation/room/open-room.ts';
-import type { RoomOptions } from '../src/isolation/room/room-of.ts';
+import { openAgentSandbox } from '../src/isolation/namespaces/open-sandbox.ts';
+import type { AgentSandboxOptions } from '../src/isolation/namespaces/sandbox-of.ts';
 import { runProgram, type Family } from '../src/processes/run-program.ts';
 import { spread, type Row } from './measure.ts';
 
@@ -20,15 +20,15 @@ const ROOMS = 5;
  */
 export async function measureIsolation(folder: string): Promise<readonly Row[]> {
   if (process.getuid?.() !== 0)
-    return [row('isolation: a call in a room (not measured: needs root)', [0], START_GOAL_MS)];
-  const options = roomIn(folder);
+    return [row('isolation: a call in a sandbox (not measured: needs root)', [0], START_GOAL_MS)];
+  const options = agentSandboxIn(folder);
   const opening: number[] = [];
   for (let nth = 0; nth < ROOMS; nth += 1)
-    opening.push(await timed(async () => (await openRoom('namespace', options)).close()));
+    opening.push(await timed(async () => (await openAgentSandbox('namespace', options)).close()));
 
-  const opened = await openRoom('namespace', options);
+  const opened = await openAgentSandbox('namespace', options);
   try {
-    const { room } = opened;
+    const { agentSandbox } = opened;
     const tree = options.checkout;
     const call = (family: Family) => () =>
       runProgram({
@@ -37,17 +37,17 @@ export async function measureIsolation(folder: string): Promise<readonly Row[]> 
       });
     const added: number[] = [];
     for (let nth = 0; nth < CALLS; nth += 1) {
-      const inside = await timed(call({ kind: 'room', room }));
+      const inside = await timed(call({ kind: 'sandbox', agentSandbox }));
       const outside = await timed(call({ kind: 'run', runTag: '0' }));
       added.push(inside - outside);
     }
     const handing: number[] = [];
     for (let nth = 0; nth < ROOMS; nth += 1) {
-      handing.push(await timed(() => room.give(tree)), await timed(() => room.takeBack(tree)));
+      handing.push(await timed(() => agentSandbox.give(tree)), await timed(() => agentSandbox.takeBack(tree)));
     }
     return [
-      row('isolation: a program starts later in a room by', added, START_GOAL_MS),
-      row('isolation: a room is made and removed in', opening, ROOM_GOAL_MS),
+      row('isolation: a program starts later in a sandbox by', added, START_GOAL_MS),
+      row('isolation: a sandbox is made and removed in', opening, ROOM_GOAL_MS),
       row(`isolation: ${String(FILES)} files change hands in`, handing, HAND_OVER_GOAL_MS),
     ];
   } finally {
@@ -55,7 +55,7 @@ export async function measureIsolation(folder: string): Promise<readonly Row[]> 
   }
 }
 
-function roomIn(folder: string): RoomOptions {
+function agentSandboxIn(folder: string): AgentSandboxOptions {
   const at = (...names: readonly string[]): string => {
     const path = join(folder, ...names);
     mkdirSync(path, { recursive: true });
@@ -75,7 +75,7 @@ function roomIn(folder: string): RoomOptions {
     localPorts: [],
     visible: [tmpdir()],
     worker: { file: process.execPath, args: [fileURLToPath(new URL('../dist/room-worker.js', import.meta.url))] },
-    places: { rooms: at('rooms'), reservations: at('reservations') },
+    places: { agentSandboxes: at('sandboxes'), reservations: at('reservations') },
   };
 }
 

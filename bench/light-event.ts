@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ACTION_FOLDER, type Sandbox } from '../sandbox/sandbox.ts';
+import { ACTION_FOLDER, type Testbed } from '../testbed/testbed.ts';
 import { environmentOf, OTHER_LABEL, wallOf } from './cold-start.ts';
 import { alternate, costOf, ratioRow, type Row } from './measure.ts';
 
@@ -28,13 +28,13 @@ registerHooks({
 `;
 
 /** Measures the bytes of dist/ that an ignored event loads, and its CPU time against an empty file. */
-export async function measureLightEvent(sandbox: Sandbox, folder: string): Promise<readonly Row[]> {
+export async function measureLightEvent(testbed: Testbed, folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
   const main = join(ACTION_FOLDER, 'dist', 'main.js');
   const [nothing, noting, log] = [join(folder, 'nothing.mjs'), join(folder, 'noting.cjs'), join(folder, 'loaded')];
   await writeFile(nothing, '');
   await writeFile(noting, NOTING);
-  const environment = await environmentOf(sandbox, OTHER_LABEL, folder);
+  const environment = await environmentOf(testbed, OTHER_LABEL, folder);
   let runs = 0;
   const nextRun = () => ({ ...environment, GITHUB_RUN_ID: `light-${String((runs += 1))}` });
   await wallOf(main, { ...nextRun(), NODE_OPTIONS: `--require=${noting}`, LOADED_LOG: log }, folder);

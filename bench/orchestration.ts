@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createSampleProject, startGitRemote } from '../sandbox/git-remote.ts';
-import { readInputDefaults } from '../sandbox/runner.ts';
-import { ACTION_FOLDER, TOKEN } from '../sandbox/sandbox.ts';
+import { createSampleProject, startGitRemote } from '../testbed/git-remote.ts';
+import { readInputDefaults } from '../testbed/runner.ts';
+import { ACTION_FOLDER, TOKEN } from '../testbed/testbed.ts';
 import { parseInputs } from '../src/config/inputs.ts';
 import { initialState } from '../src/core/lane/state/state.ts';
 import type { Task } from '../src/core/tasks/task.ts';
@@ -16,7 +16,7 @@ import { loop } from '../src/loop/loop.ts';
 import type { Agent } from '../src/ports/agent.ts';
 import type { Log } from '../src/ports/machine.ts';
 import type { OpenedLane, Repository } from '../src/ports/repository.ts';
-import { writeRunRecord } from '../src/river/run-record.ts';
+import { writeRunRecord } from '../src/run/run-record.ts';
 import { createJournalFile } from '../src/runner/journal-file.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
 import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';
@@ -43,7 +43,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
   await remote.importFrom(ours);
   await git(folder, ['clone', '--quiet', remote.repositoryFolder, bare]);
   const repository = createRepository({
-    room: () => Promise.resolve(null),
+    agentSandbox: () => Promise.resolve(null),
     folder: ours,
     remote: { url: remote.url, token: TOKEN },
     workingDirectory: '',
@@ -64,7 +64,11 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
 
   const pairs = await alternate(
     ROUNDS,
-    await loopOn(repository, { folder, workspace: treeFolder('work', { top: ours, workFolder, room: null }), opened }),
+    await loopOn(repository, {
+      folder,
+      workspace: treeFolder('work', { top: ours, workFolder, agentSandbox: null }),
+      opened,
+    }),
     () => costOf(() => bareIterations(bare)),
   );
   const rows = [

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createRepository } from '../src/git/checkout/checkout.ts';
 import { quarantineFolder } from '../src/git/checkout/quarantine.ts';
-import { startGitRemote } from '../sandbox/git-remote.ts';
+import { startGitRemote } from '../testbed/git-remote.ts';
 import { inspectOutgoing, withPushRepository } from '../src/git/remote/outgoing.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
 import { costOf, ratioRow, spread, type Row } from './measure.ts';
@@ -69,7 +69,7 @@ async function ready(
   };
   const env = { PATH: process.env.PATH, HOME: at };
   const repository = createRepository({
-    room: () => Promise.resolve(null),
+    agentSandbox: () => Promise.resolve(null),
     folder: workspace,
     remote: { url: origin.url, token: 'bench' },
     workingDirectory: '',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startGitRemote } from '../sandbox/git-remote.ts';
+import { startGitRemote } from '../testbed/git-remote.ts';
 import { emptySnapshot } from '../src/core/snapshot/snapshot.ts';
 import { createRefSnapshot } from '../src/git/refs/ref-snapshot.ts';
 import { alternate, ratioRow, type Row } from './measure.ts';

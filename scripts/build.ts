@@ -16,7 +16,7 @@ const dist = join(root, 'dist');
 const STARTERS: Readonly<Record<string, string>> = {
   'main.js': 'main',
   'cache-worker.js': 'cacheWorker',
-  'room-worker.js': 'roomWorker',
+  'sandbox-worker.js': 'agentSandboxWorker',
 };
 
 /**

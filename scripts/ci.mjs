@@ -30,7 +30,7 @@ const ISOLATION = [
   'src/loop/',
   'src/agents/cli/',
   'src/git/checkout/tree/',
-  'sandbox/',
+  'testbed/',
   'test/e2e/attacks/',
   'test/e2e/e2e-fixture.ts',
   'test/own-machine.ts',

@@ -18,7 +18,7 @@ const QUICK = ['unit', 'loop', 'integration'];
 const projects = (names) => names.flatMap((name) => ['--project', name]);
 
 const commands = {
-  sandbox: (args) => [['node', 'sandbox/story.ts', ...args]],
+  sandbox: (args) => [['node', 'testbed/story.ts', ...args]],
   vitest: (args) => [['node', binary('vitest'), 'run', ...args]],
   test: (args) => commands.vitest([...projects(QUICK), ...args]),
   // Everything that `npm test` leaves out, except tests that need other installations.
@@ -52,7 +52,7 @@ const commands = {
     // Oxlint checks the rules that need types with the compiler of TypeScript 7, in a fifth of typescript-eslint's
     // time.
     ['node', binary('oxlint'), '--type-aware'],
-    ['node', binary('depcruise'), '--config', '.dependency-cruiser.cjs', 'src', 'sandbox', 'scripts'],
+    ['node', binary('depcruise'), '--config', '.dependency-cruiser.cjs', 'src', 'testbed', 'scripts'],
     ['node', binary('knip')],
   ],
   types: () => [['node', tsc, '-p', 'tsconfig.json']],

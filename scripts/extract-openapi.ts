@@ -1,6 +1,6 @@
 /**
  * Extracts the operations that the action uses from GitHub's OpenAPI description and writes them, as JSON Schema, to
- * sandbox/openapi/github.json. Run it after adding an operation below, or to update the description:
+ * testbed/openapi/github.json. Run it after adding an operation below, or to update the description:
  *
  * node scripts/extract-openapi.ts
  */
@@ -70,7 +70,7 @@ const formats = ['date-time', 'date', 'uri', 'email', 'uuid'];
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
 
-const target = new URL('../sandbox/openapi/github.json', import.meta.url);
+const target = new URL('../testbed/openapi/github.json', import.meta.url);
 const description = download();
 const extract = {
   source: `npm:${npmPackage.name}@${npmPackage.version} ${npmPackage.file} (https://github.com/github/rest-api-description), made by scripts/extract-openapi.ts`,

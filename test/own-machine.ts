@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { SandboxIsolation } from '../sandbox/runner.ts';
+import type { TestbedIsolation } from '../testbed/runner.ts';
 
 /**
  * Mounts separate folders over /etc, /run, /tmp and /var/tmp, so that nothing created there affects this machine; the
@@ -50,7 +50,7 @@ exec cat
 /** A machine for tests of users and namespaces; disposing of it removes everything on it. */
 export interface OwnMachine extends AsyncDisposable {
   /** The command that runs a program on that machine. */
-  readonly around: SandboxIsolation['around'];
+  readonly around: TestbedIsolation['around'];
   /** Runs a program there and returns its output. */
   run(file: string, ...args: readonly string[]): string;
 }

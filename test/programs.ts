@@ -18,8 +18,8 @@ const sources = {
   'scripted-agent.mjs': "import './sandbox/scripted-agent.ts';",
   'scripted-codex.mjs': "import './sandbox/scripted-codex.ts';",
   'cache-worker.mjs': "import './src/entries/cache-worker.ts';",
-  'room-worker.mjs':
-    "import { runRoomWorker } from './src/entries/room-worker.ts'; await runRoomWorker(process.argv.slice(2), (url) => import(url));",
+  'sandbox-worker.mjs':
+    "import { runRoomWorker } from './src/entries/sandbox-worker.ts'; await runRoomWorker(process.argv.slice(2), (url) => import(url));",
   'ralph.mjs': `import { runCli } from './src/entries/cli.ts'; await runCli(new URL('${new URL('..', import.meta.url).href}'));`,
 };
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { cp, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { git } from '../sandbox/git.ts';
+import { git } from '../testbed/git.ts';
 
 // Repositories set up for other Ralphs, with the exact files that those tools create.
 

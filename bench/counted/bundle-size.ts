@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
+import { ACTION_FOLDER } from '../../testbed/testbed.ts';
 import type { Row } from '../measure.ts';
 
 /** Maximum size of dist/ in MB; it includes the licences, each text once. */

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { events, startSandbox } from '../../sandbox/sandbox.ts';
-import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import { events, startTestbed } from '../../testbed/testbed.ts';
+import type { Behaviour } from '../../testbed/scripted-agent.ts';
 import type { Row } from '../measure.ts';
 
 /**
@@ -39,16 +39,16 @@ export async function countGitProcesses(folder: string): Promise<readonly Row[]>
   await writeFile(log, '');
   await writeFile(noting, NOTING);
   await writeFile(script, JSON.stringify([finishes]));
-  await using sandbox = await startSandbox(join(folder, 'sandbox'));
-  sandbox.openIssue({ title: 'Add a farewell', body: 'With a test.' });
+  await using testbed = await startTestbed(join(folder, 'sandbox'));
+  testbed.openIssue({ title: 'Add a farewell', body: 'With a test.' });
   let answeredBefore = 0;
-  const { outputs, main } = await sandbox.run({
+  const { outputs, main } = await testbed.run({
     event: events.schedule(),
     inputs: { 'agent-env': 'RALPH_SCRIPT', verify: 'true' },
     env: { NODE_OPTIONS: `--require=${noting}`, STARTED_LOG: log, RALPH_SCRIPT: script },
     // Requests of the checkout step do not count.
     prepare: () => {
-      answeredBefore = sandbox.remote.requests.length;
+      answeredBefore = testbed.remote.requests.length;
       return Promise.resolve();
     },
   });
@@ -56,7 +56,7 @@ export async function countGitProcesses(folder: string): Promise<readonly Row[]>
     throw new Error(`the run did not finish its task in one iteration:\n${main.log}`);
   const lines = (await readFile(log, 'utf8')).trim().split('\n');
   const started = lines.map((line) => JSON.parse(line) as readonly string[]).filter(isGit);
-  const answering = sandbox.remote.requests.length - answeredBefore;
+  const answering = testbed.remote.requests.length - answeredBefore;
   const pushes = started.filter((args) => args.includes('push')).length;
   const all = started.length + answering;
   return [

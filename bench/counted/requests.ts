@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { events, startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
-import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import { events, startTestbed, type Testbed } from '../../testbed/testbed.ts';
+import type { Behaviour } from '../../testbed/scripted-agent.ts';
 import type { Row } from '../measure.ts';
 
 /**
@@ -53,10 +53,10 @@ export async function countRequests(folder: string): Promise<readonly Row[]> {
   ];
 }
 
-async function happy({ sandbox, run }: Scene): Promise<readonly Row[]> {
+async function happy({ testbed, run }: Scene): Promise<readonly Row[]> {
   const idle = await run('idle', []);
   for (const title of ['Add a farewell', 'Add a product', 'Say hello in German'])
-    sandbox.openIssue({ title, body: 'With a test.' });
+    testbed.openIssue({ title, body: 'With a test.' });
   const first = await run('complete', []);
   const again = await run('idle', []);
   return [
@@ -73,34 +73,34 @@ async function happy({ sandbox, run }: Scene): Promise<readonly Row[]> {
 }
 
 /** The agent asks a question, and a person is notified. */
-async function blocked({ sandbox, run }: Scene): Promise<readonly Row[]> {
-  sandbox.openIssue({ title: 'Add a greeting', body: 'With a test.' });
+async function blocked({ testbed, run }: Scene): Promise<readonly Row[]> {
+  testbed.openIssue({ title: 'Add a greeting', body: 'With a test.' });
   return [
     working('requests: run with a question, one notification', await run('blocked', [asks, asks]), GOALS.blocked),
   ];
 }
 
 /** One task is set aside and a person is notified; the other task is done. */
-async function stuck({ sandbox, run }: Scene): Promise<readonly Row[]> {
-  for (const title of ['Add everything', 'Add a farewell']) sandbox.openIssue({ title, body: 'With a test.' });
+async function stuck({ testbed, run }: Scene): Promise<readonly Row[]> {
+  for (const title of ['Add everything', 'Add a farewell']) testbed.openIssue({ title, body: 'With a test.' });
   const counted = await run('blocked', [lost, lost, lost]);
   return [working('requests: run with a task set aside and one done', counted, GOALS.stuck)];
 }
 
 /** Three comments of earlier runs are about tasks that no longer exist. */
-async function settling({ sandbox, run }: Scene): Promise<readonly Row[]> {
+async function settling({ testbed, run }: Scene): Promise<readonly Row[]> {
   for (const title of ['Add a greeting', 'Add a question', 'Add an answer']) {
-    sandbox.openIssue({ title, body: 'With a test.' });
+    testbed.openIssue({ title, body: 'With a test.' });
     await run('blocked', [half], { 'max-iterations-per-task': '1' });
   }
-  for (const issue of sandbox.github.state.issues) issue.labels.length = 0;
-  sandbox.openIssue({ title: 'Add a farewell', body: 'With a test.' });
+  for (const issue of testbed.github.state.issues) issue.labels.length = 0;
+  testbed.openIssue({ title: 'Add a farewell', body: 'With a test.' });
   const counted = await run('complete', []);
   return [working('requests: run that is complete and settles 3 notifications', counted, GOALS.settling)];
 }
 
 interface Scene {
-  readonly sandbox: Sandbox;
+  readonly testbed: Testbed;
   /** Starts a scheduled run whose agent shows these behaviours in its first calls, and works honestly after that. */
   readonly run: (
     expected: string,
@@ -116,10 +116,10 @@ async function inScene(
 ): Promise<readonly Row[]> {
   const at = join(folder, name);
   await mkdir(at, { recursive: true });
-  await using sandbox = await startSandbox(join(at, 'sandbox'));
+  await using testbed = await startTestbed(join(at, 'sandbox'));
   return await play({
-    sandbox,
-    run: (expected, agent, inputs = {}) => requestsOf(sandbox, { expected, agent, inputs, at }),
+    testbed,
+    run: (expected, agent, inputs = {}) => requestsOf(testbed, { expected, agent, inputs, at }),
   });
 }
 
@@ -131,7 +131,7 @@ interface Requests {
 }
 
 async function requestsOf(
-  sandbox: Sandbox,
+  testbed: Testbed,
   {
     expected,
     agent,
@@ -146,20 +146,20 @@ async function requestsOf(
 ): Promise<Requests> {
   const script = join(at, 'script.json');
   await writeFile(script, JSON.stringify(agent));
-  let before = requestsSoFar(sandbox);
-  const { outputs, main } = await sandbox.run({
+  let before = requestsSoFar(testbed);
+  const { outputs, main } = await testbed.run({
     event: events.schedule(),
     inputs: { 'agent-env': 'RALPH_SCRIPT', ...inputs },
     env: { RALPH_SCRIPT: script },
     // Requests of the checkout step do not count.
     prepare: () => {
-      before = requestsSoFar(sandbox);
+      before = requestsSoFar(testbed);
       return Promise.resolve();
     },
   });
   if (outputs['outcome'] !== expected)
     throw new Error(`the run ended as ${outputs['outcome'] ?? 'nothing'} instead of ${expected}:\n${main.log}`);
-  const after = requestsSoFar(sandbox);
+  const after = requestsSoFar(testbed);
   return {
     api: after.api - before.api,
     cache: after.cache - before.cache,
@@ -168,7 +168,7 @@ async function requestsOf(
   };
 }
 
-function requestsSoFar({ github, cache, remote }: Sandbox): Omit<Requests, 'iterations'> {
+function requestsSoFar({ github, cache, remote }: Testbed): Omit<Requests, 'iterations'> {
   return { api: github.requests.length, cache: cache.requests.length, git: remote.requests.length };
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../../src/config/config.ts';
 import { parseInputs } from '../../src/config/inputs.ts';
-import { readInputDefaults } from '../../sandbox/runner.ts';
+import { readInputDefaults } from '../../testbed/runner.ts';
 
 /** Inputs of the action that replace its defaults, by the name of the policy in the results. */
 export const policies = {

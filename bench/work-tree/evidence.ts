@@ -20,7 +20,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
   await createLargeCheckout(workspace, FILES);
   const workFolder = join(folder, 'own');
   const repository = createRepository({
-    room: () => Promise.resolve(null),
+    agentSandbox: () => Promise.resolve(null),
     folder: workspace,
     remote: { url: workspace, token: '' },
     workingDirectory: '',
@@ -39,7 +39,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
   });
   await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });
   await repository.layTree(new AbortController().signal);
-  const tree = treeFolder('work', { top: workspace, workFolder, room: null });
+  const tree = treeFolder('work', { top: workspace, workFolder, agentSandbox: null });
   const snapshot = () =>
     costOf(async () => {
       await repository.snapshot();

@@ -38,7 +38,7 @@ export async function measureTree(folder: string): Promise<readonly Row[]> {
     return await costOf(async () => {
       await layTree(
         {
-          ...{ ...options, workspace, repository, credentials, workFolder, room: null },
+          ...{ ...options, workspace, repository, credentials, workFolder, agentSandbox: null },
           signal: new AbortController().signal,
         },
         {

@@ -16,7 +16,7 @@ import {
   schedule,
   type Event,
   type RunSetting,
-} from '../../test/loop/stage/river.ts';
+} from '../../test/loop/stage/run-action.ts';
 
 /** A situation that people meet, and the run that leads to it. `issue` is the one whose page is shown. */
 export interface Scene {

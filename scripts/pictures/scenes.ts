@@ -1,7 +1,7 @@
 import { reportWithoutLane } from '../../src/handover/report.ts';
-import { failureOf } from '../../src/river/failure.ts';
+import { failureOf } from '../../src/run/failure.ts';
 import { HOUR, noon } from '../../test/unit/core/core-fixtures.ts';
-import { configOf, labeled } from '../../test/loop/stage/river.ts';
+import { configOf, labeled } from '../../test/loop/stage/run-action.ts';
 import { feedbackScenes } from './feedback-scenes.ts';
 import { play, source, VERIFY, type PlayedScene, type Scene, type Turn } from './play.ts';
 

@@ -26,10 +26,10 @@ export async function cacheWorker(): Promise<void> {
 }
 
 /**
- * Runs a part of this program in the agent's room, in a process of its own. `load` is Node's own `import`, because in
+ * Runs a part of this program in the agent's sandbox, in a process of its own. `load` is Node's own `import`, because in
  * the bundle that word means the bundler's.
  */
-export async function roomWorker(load: (url: string) => Promise<unknown>): Promise<void> {
-  const { runRoomWorker } = await import('./room-worker.ts');
-  await runRoomWorker(process.argv.slice(2), load);
+export async function agentSandboxWorker(load: (url: string) => Promise<unknown>): Promise<void> {
+  const { runSandboxWorker } = await import('./sandbox-worker.ts');
+  await runSandboxWorker(process.argv.slice(2), load);
 }

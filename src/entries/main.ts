@@ -2,7 +2,7 @@ import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
-import { removeDeadRooms } from '../wiring/isolation/remove-dead.ts';
+import { removeDeadSandboxes } from '../wiring/isolation/remove-dead.ts';
 import { isolatedRun } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { configTexts, settledTexts } from '../wiring/settings/run-settings.ts';
@@ -19,7 +19,7 @@ import { renderClosingBlock } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
-import { type Failure, failureOf } from '../river/failure.ts';
+import { type Failure, failureOf } from '../run/failure.ts';
 import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import {
@@ -37,10 +37,10 @@ import { ALL_PROVIDERS, loginProblemsOf } from '../wiring/agents/providers.ts';
 import { readRunContext, takeIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
-import type { RunEnd } from '../river/deps.ts';
-import { runRiver } from '../river/river.ts';
-import { closeInTime } from '../river/close-in-time.ts';
-import { writeRunRecord } from '../river/run-record.ts';
+import type { RunEnd } from '../run/deps.ts';
+import { runAction } from '../run/run-action.ts';
+import { closeInTime } from '../run/close-in-time.ts';
+import { writeRunRecord } from '../run/run-record.ts';
 import { sentence } from '../core/text/phrase.ts';
 
 /**
@@ -68,7 +68,7 @@ export async function runMain(): Promise<void> {
   });
   if (read.kind === 'unusable') {
     await notifyOf(read);
-    await closeInTime(() => removeDeadRooms(environment).then(() => null), new AbortController().signal);
+    await closeInTime(() => removeDeadSandboxes(environment).then(() => null), new AbortController().signal);
     finish(endedReport(read.failure, startedAt), 'failure');
   } else
     await run(read)
@@ -118,7 +118,7 @@ export async function runMain(): Promise<void> {
     let cancelled = new AbortController().signal;
     try {
       return await Promise.race([
-        runRiver({
+        runAction({
           ...world,
           connect: guardedConnections(connections, guard),
           machine: { ...machine, onCancel: (leave) => (cancelled = machine.onCancel(leave)) },
@@ -135,7 +135,7 @@ export async function runMain(): Promise<void> {
     } finally {
       const close = async (): Promise<string | null> => {
         const left = await isolated.close();
-        await removeDeadRooms(environment);
+        await removeDeadSandboxes(environment);
         return left;
       };
       const unremoved = await closeInTime(close, cancelled);
@@ -146,7 +146,7 @@ export async function runMain(): Promise<void> {
   async function notifyOf({ failure, reach, context }: Extract<ReadRun, { kind: 'unusable' }>): Promise<void> {
     if (reach === null || context === null || failure.reason !== 'configuration') return;
     const connecting = { environment, context, log, debug: debugRedacted };
-    const { notifyOfInputs } = await import('../river/unusable.ts');
+    const { notifyOfInputs } = await import('../run/unusable.ts');
     await notifyOfInputs(
       {
         reach,

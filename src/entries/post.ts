@@ -1,26 +1,26 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { endAgent, removeRoomsOf } from '../wiring/agent.ts';
+import { endAgent, removeSandboxesOf } from '../wiring/agent.ts';
 import { connect } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { settledTexts } from '../wiring/settings/run-settings.ts';
-import { createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
+import { createWorld, secretsOf, systemClock, type WaitPolicy, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { reportWithoutLane } from '../handover/report.ts';
-import { rescueLost, rescueRun, type RescueLimits } from '../river/rescue.ts';
+import { rescueLost, rescueRun, type RescueLimits } from '../run/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
-import { failureOf } from '../river/failure.ts';
+import { failureOf } from '../run/failure.ts';
 import { messageOf } from '../errors.ts';
 import { addSummary, createLog, debug, inputTexts, mask } from '../runner/results.ts';
 import { identitiesOf, readRunContext, type RunIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
-import { readRunRecord, type RunRecord, writeRunRecord } from '../river/run-record.ts';
-import { remainsSentence } from '../core/isolation/room-record.ts';
+import { readRunRecord, type RunRecord, writeRunRecord } from '../run/run-record.ts';
+import { remainsSentence } from '../core/isolation/sandbox-record.ts';
 import { namesOf, sentence } from '../core/text/phrase.ts';
 
 /**
@@ -34,7 +34,7 @@ const POST_WITHIN_MS = 58_000;
  */
 const LIMITS: RescueLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 };
 /** Time limits of single steps: a healthy command takes a second or two, a healthy request less than one. */
-const PATIENCE: Patience = {
+const PATIENCE: WaitPolicy = {
   gitCommandMs: 8_000,
   request: { requestMs: 5_000, secondMs: 1_000, retries: 0, outageMs: 10_000, downloadMs: 10_000 },
 };
@@ -73,8 +73,8 @@ export async function runPost(): Promise<void> {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
     // This ends what the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
-    const left = await removeRoomsOf(identity, environment).catch((error: unknown) => {
-      logFailure("The agent's room could not be removed")(error);
+    const left = await removeSandboxesOf(identity, environment).catch((error: unknown) => {
+      logFailure("The agent's sandbox could not be removed")(error);
       return null;
     });
     if (left !== null && left.processes.length > 0)

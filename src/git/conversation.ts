@@ -13,7 +13,7 @@ export interface Conversation {
 }
 
 /** The time limits of an answer, in ms. `unblock` is called once an answer takes `slowMs`. */
-export interface Patience {
+export interface WaitPolicy {
   readonly slowMs: number;
   readonly unblock: () => void;
   readonly longestMs: number;
@@ -23,7 +23,7 @@ export interface Patience {
 /** Starts a command and leaves it open. */
 export function startConversation(
   call: Omit<ProgramCall, 'input' | 'timeoutMs' | 'signal' | 'outputs'>,
-  { slowMs, unblock, longestMs, mostBytes }: Patience,
+  { slowMs, unblock, longestMs, mostBytes }: WaitPolicy,
 ): Conversation {
   const questions = new PassThrough();
   const stop = new AbortController();

@@ -210,7 +210,7 @@ export function untouchedWork(
     isolation: null,
     isolationFrom: 'loop-job',
     shown,
-    notWaited: null,
+    waitSkippedBy: null,
     agent: { name: '', version: '' },
     startedAt,
     endedAt: now,
@@ -252,7 +252,7 @@ export interface Work {
   /** The task whose issue says that the run is at work; null when none does. */
   readonly shown: TaskId | null;
   /** The run's own limit that kept it from waiting for a usage limit; null when there is none. */
-  readonly notWaited: RunBound | null;
+  readonly waitSkippedBy: RunBound | null;
   readonly agent: AgentName;
   readonly startedAt: number;
   readonly endedAt: number;

@@ -77,7 +77,7 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   /** The task whose issue says that the run is at work; null when none does. */
   readonly shown: TaskId | null;
   /** The run's own limit that kept it from waiting for a usage limit; null when there is none. */
-  readonly notWaited: RunBound | null;
+  readonly waitSkippedBy: RunBound | null;
 }
 
 /** The measured isolation and the source of the facts. */

@@ -192,7 +192,9 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const told = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   if (spent.calls < journal.length || spent.costUsd < told - ROUNDING_USD)
     return unusable('It counts less than its journal says was used.');
-  const unproven = ids.find((id) => isDoneUnseen(id, { before: intake.state, after: received, journal, outcome }));
+  const unproven = ids.find((id) =>
+    isDoneWithoutProof(id, { before: intake.state, after: received, journal, outcome }),
+  );
   if (unproven !== undefined) return unusable(`It says that ${unproven} is done, and none of its iterations does.`);
   const hasNewCommits = work.head !== opened.head;
   if (hasNewCommits !== (commits !== null)) return unusable('Its commits are not what it says that they are.');
@@ -222,7 +224,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
       isolation: work.isolation,
       isolationFrom: 'loop-job',
       shown: handed.shown,
-      notWaited: null,
+      waitSkippedBy: null,
       agent: work.agent,
       startedAt,
       endedAt: within(work.endedAt, { from: startedAt, to: now }),
@@ -271,7 +273,7 @@ function reportedBy(message: string): string {
 }
 
 /** True for a task marked done without proof: no journal entry finished the issue and no head check confirmed it, or the run did not end by completing the prompt. */
-function isDoneUnseen(
+function isDoneWithoutProof(
   id: TaskId,
   {
     before,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gitSettings } from '../core/isolation/environment.ts';
-import type { CallNumbers } from '../core/isolation/room/system-calls.ts';
+import type { CallNumbers } from '../core/isolation/sandbox/system-calls.ts';
 import { checkNames, type CheckName, type CheckResult, type ProbeResults } from '../core/isolation/probe.ts';
 import {
   startOfProcess,
@@ -16,20 +16,20 @@ import {
   tryToSend,
   tryToSignal,
   tryToWriteIn,
-} from './tries.ts';
+} from './probe-attempts.ts';
 
 /** The places and processes that the probe tries from the agent's side. Ports are on 127.0.0.1. */
 export interface ProbeRequest {
   readonly actionPid: number;
   /**
-   * The action's `startOfProcess('self')`, or null if unknown. A process in the room may have the same id as the
+   * The action's `startOfProcess('self')`, or null if unknown. A process in the sandbox may have the same id as the
    * action.
    */
   readonly actionStarted: string | null;
   readonly workFolder: string;
-  /** The home folder of the room's user. */
+  /** The home folder of the sandbox's user. */
   readonly home: string;
-  /** Other paths that the room shows on purpose. The folders that lead to them may be visible in the folders below. */
+  /** Other paths that the sandbox shows on purpose. The folders that lead to them may be visible in the folders below. */
   readonly given: readonly string[];
   /** The runner's home folder, or null if the machine has no such folder. */
   readonly runnerHome: string | null;
@@ -38,7 +38,7 @@ export interface ProbeRequest {
   readonly commandFiles: readonly string[];
   /** A file that the action created in the machine's /tmp. */
   readonly marker: string;
-  /** A port on which the action listens and which the room must not reach. */
+  /** A port on which the action listens and which the sandbox must not reach. */
   readonly otherLoopbackPort: number;
   /**
    * The name of an abstract socket on which the action listens, without the NUL byte, or null if there is no such
@@ -50,11 +50,11 @@ export interface ProbeRequest {
   readonly proxyPort: number | null;
   /** An address that nobody uses, such as 192.0.2.1: packets to it leave the machine unless something stops them. */
   readonly outside: { readonly address: string; readonly port: number };
-  /** Sockets of the machine's daemons in folders that the room shows. */
+  /** Sockets of the machine's daemons in folders that the sandbox shows. */
   readonly shownSockets: readonly string[];
   /** The descriptors that `LOOK_AT_START` found, or null if it did not run. */
   readonly openAtStart: string | null;
-  /** The command that makes system calls in the room, or null if no program there can. */
+  /** The command that makes system calls in the sandbox, or null if no program there can. */
   readonly calls: { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null;
   /** The agent's PATH. */
   readonly path: string;
@@ -281,7 +281,7 @@ function isAnotherProcess({ actionPid, actionStarted }: ProbeRequest): boolean {
   return started !== null && actionStarted !== null && started !== actionStarted;
 }
 
-/** Returns `open` if a folder contains more than the ways to the paths that the room shows on purpose. */
+/** Returns `open` if a folder contains more than the ways to the paths that the sandbox shows on purpose. */
 function tryToFind(
   folder: string | null,
   { workFolder, home, given }: ProbeRequest,
@@ -291,7 +291,7 @@ function tryToFind(
   return tryToList(folder, new Set(ways));
 }
 
-/** Returns `closed` if the process has no group but that of the room's user. */
+/** Returns `closed` if the process has no group but that of the sandbox's user. */
 function groups(): CheckResult {
   const own = process.getgid?.();
   return process.getgroups?.().every((group) => group === own) === true ? 'closed' : 'open';

@@ -9,7 +9,7 @@ import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { taskFromRoot } from '../core/folder.ts';
 import { bookEntry, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
-import { heardAgain, type Heard } from '../core/pipeline/heard.ts';
+import { heardAgain, type Heard } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
 import { comparedWithBase } from '../core/lane/base/red-base.ts';
 import { beginIteration, beginSteps, settle } from '../core/lane/settle/settle.ts';

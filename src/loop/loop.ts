@@ -99,7 +99,7 @@ export function beginWork(
     isolation: null,
     isolationFrom: 'this-job',
     shown: null,
-    notWaited: null,
+    waitSkippedBy: null,
     agent,
     startedAt: intake.claimedAt,
     endedAt: now,
@@ -132,7 +132,7 @@ async function concludeRun(
 ): Promise<Work> {
   const { outcome, decidedAt, cancelled } = ending;
   const tidied = await tidy(deps, work);
-  const settled = await endPrompt(deps, { ...tidied, outcome, endedAt: decidedAt, notWaited: waitSkippedBy });
+  const settled = await endPrompt(deps, { ...tidied, outcome, endedAt: decidedAt, waitSkippedBy: waitSkippedBy });
   const ended = await reviewed(deps, settled);
   deps.appendJournal(serializeEnd({ version: 1, lane: work.lane.id, decidedAt, cancelled, outcome }));
   deps.record(ended);

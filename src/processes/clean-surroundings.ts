@@ -17,7 +17,7 @@ import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'no
 import { isSearchedUpward, movedText, searchedInside } from '../core/clean-clone/searched-upward.ts';
 import { oneLine, sentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
-import type { Room } from '../ports/room.ts';
+import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { waysTo } from './trusted-programs.ts';
 
 /** Paths that were put aside, with the way to put them back. */
@@ -193,11 +193,11 @@ function installedBelow(home: string, environment: Environment): Environment {
 }
 
 /**
- * Returns the surroundings in a room, where only the room's user can have left files around a clean tree. `refresh`
+ * Returns the surroundings in a sandbox, where only the sandbox's user can have left files around a clean tree. `refresh`
  * removes these files, makes a new home folder and returns its path.
  */
-export function surroundingsInRoom(
-  { environment, workspace, seenAt }: Pick<CleanOptions, 'environment' | 'workspace'> & Pick<Room, 'seenAt'>,
+export function surroundingsInSandbox(
+  { environment, workspace, seenAt }: Pick<CleanOptions, 'environment' | 'workspace'> & Pick<AgentSandbox, 'seenAt'>,
   refresh: () => Promise<string>,
 ): CleanSurroundings {
   return {

@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { cut, sentence } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
-import type { Room } from '../ports/room.ts';
+import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { describeEnd, familyOf, type ProgramCall, type ProgramEnd, runProgram } from './run-program.ts';
 
 /** The end of a program whose whole output is collected. */
@@ -56,12 +56,12 @@ export interface Program {
   readonly args: readonly string[];
 }
 
-/** The folder, the environment and the room in which a program of a run's agent runs. */
+/** The folder, the environment and the sandbox in which a program of a run's agent runs. */
 interface Surroundings {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The room in which the program runs, or null if it runs as this user. */
-  readonly room: Room | null;
+  /** The sandbox in which the program runs, or null if it runs as this user. */
+  readonly agentSandbox: AgentSandbox | null;
   /** See RoomProgram. */
   readonly tree?: string | null;
   readonly runTag: string;
@@ -99,10 +99,10 @@ export async function versionOf({ file, args }: Program, surroundings: Surroundi
 /** Runs a program to its end without input; never rejects. */
 export function runAlone(
   program: Program,
-  { room, tree = null, runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
+  { agentSandbox, tree = null, runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
 ): Promise<CollectedOutput> {
   return collectOutput(
-    { ...program, ...surroundings, input: '', family: familyOf({ room, tree, runTag }) },
+    { ...program, ...surroundings, input: '', family: familyOf({ agentSandbox, tree, runTag }) },
     MAX_OUTPUT_BYTES,
   );
 }

@@ -7,7 +7,7 @@ import { namesOf } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
 import type { Commands } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
-import type { Room } from '../ports/room.ts';
+import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { logLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
 import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
@@ -37,14 +37,18 @@ export interface ProgramCall {
 type Receiver = (chunk: Buffer) => void;
 
 /**
- * The processes that are ended with a program. `room`: everything in the room, where nothing else may run. `run`: all
+ * The processes that are ended with a program. `sandbox`: everything in the sandbox, where nothing else may run. `run`: all
  * processes that inherit the run tag (which is added to the environment), wherever they moved to, also those that a
  * program leaves behind when it ends by itself. `group`: the program's group and descendants if the program must be
  * ended, with `graceMs` from SIGTERM to SIGKILL. What is left of the group of a program that ended by itself is ended
  * as well, or is kept (a user's credential cache) and its output awaited.
  */
 export type Family =
-  | { readonly kind: 'room'; readonly room: Pick<Room, 'enter' | 'end'>; readonly tree?: string | null }
+  | {
+      readonly kind: 'sandbox';
+      readonly agentSandbox: Pick<AgentSandbox, 'enter' | 'end'>;
+      readonly tree?: string | null;
+    }
   | { readonly kind: 'run'; readonly runTag: string }
   | { readonly kind: 'group'; readonly graceMs: number; readonly leftover: 'end' | 'keep' };
 
@@ -75,7 +79,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  */
 const running = new Set<number>();
 
-/** The shell, folders, environment and room of a user's own commands. */
+/** The shell, folders, environment and sandbox of a user's own commands. */
 export interface ShellSurroundings {
   /** Returns the absolute path of bash, or null if there is no bash. Throws a UserError if the file was changed. */
   readonly bash: () => string | null;
@@ -85,8 +89,8 @@ export interface ShellSurroundings {
   readonly folder: Folder;
   /** The environment without any key, because the commands run code that the agent wrote. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The room in which the commands run, or null if they run as this user. */
-  readonly room: Room | null;
+  /** The sandbox in which the commands run, or null if they run as this user. */
+  readonly agentSandbox: AgentSandbox | null;
   readonly runTag: string;
 }
 
@@ -149,12 +153,12 @@ export function createStepCommands(options: ShellSurroundings & { readonly log: 
  * started.
  */
 export async function runShellCommand(
-  { bash, workFolder, folder, environment, room, runTag }: ShellSurroundings,
+  { bash, workFolder, folder, environment, agentSandbox, runTag }: ShellSurroundings,
   { command, what, shell, ...bounds }: ShellCall,
 ): Promise<{ readonly end: ShellEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
   const file = bash();
-  const cwd = join(room?.seenAt(workFolder) ?? workFolder, folder);
+  const cwd = join(agentSandbox?.seenAt(workFolder) ?? workFolder, folder);
   const problem = `The ${what} "${logLine(command, 200)}" cannot be run`;
   if (file === null)
     throw new UserError('infrastructure', `${problem}: bash was not found on PATH. Install it on the runner.`);
@@ -165,7 +169,7 @@ export async function runShellCommand(
     environment,
     input: '',
     ...bounds,
-    family: familyOf({ room, runTag, tree: workFolder }),
+    family: familyOf({ agentSandbox, runTag, tree: workFolder }),
     outputs: [output.push, output.push],
   });
   if (end.kind === 'not-started')
@@ -179,20 +183,20 @@ process.on('exit', () => {
 
 /** Returns the processes that are ended with a program that runs the lane's code. */
 export function familyOf({
-  room,
+  agentSandbox,
   runTag,
   tree = null,
 }: {
-  readonly room: Room | null;
+  readonly agentSandbox: AgentSandbox | null;
   readonly runTag: string;
   /** See RoomProgram. */
   readonly tree?: string | null;
 }): Family {
-  return room === null ? { kind: 'run', runTag } : { kind: 'room', room, tree };
+  return agentSandbox === null ? { kind: 'run', runTag } : { kind: 'sandbox', agentSandbox, tree };
 }
 
 /**
- * Runs a program with a time limit. Rejects only with a UserError, if the program's room is lost or processes in it
+ * Runs a program with a time limit. Rejects only with a UserError, if the program's sandbox is lost or processes in it
  * cannot be ended.
  */
 export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
@@ -200,7 +204,8 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   const { execa } = await import('execa');
   if (call.signal?.aborted === true) return { kind: 'cancelled' };
   const { family } = call;
-  const started = family.kind === 'room' ? await family.room.enter({ ...call, tree: family.tree ?? null }) : call;
+  const started =
+    family.kind === 'sandbox' ? await family.agentSandbox.enter({ ...call, tree: family.tree ?? null }) : call;
   const child = execa(started.file, started.args, {
     cwd: started.cwd,
     env: family.kind === 'run' ? { ...call.environment, [RUN_TAG_NAME]: family.runTag } : started.environment,
@@ -239,7 +244,8 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
       sendToGroup(group, 'SIGKILL');
       return end;
     }
-    if (family.kind === 'room') noneLeft(await family.room.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS));
+    if (family.kind === 'sandbox')
+      noneLeft(await family.agentSandbox.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS));
     else if (family.kind === 'run')
       await endTree({ runTag: family.runTag, group }, isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
     else await endTree({ runTag: null, group }, family.graceMs);
@@ -252,7 +258,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   }
 }
 
-/** Throws a UserError if processes are left: the next program in the room would run beside them as the same user. */
+/** Throws a UserError if processes are left: the next program in the sandbox would run beside them as the same user. */
 function noneLeft(left: readonly string[]): void {
   if (left.length > 0)
     throw new UserError(

@@ -68,7 +68,7 @@ export function reportOfWork(
     isolation: isolationOf(work, frame.redact),
     agent: work.agent,
     shown: work.shown,
-    notWaited: work.notWaited,
+    waitSkippedBy: work.waitSkippedBy,
     endedAt: work.endedAt,
   };
   // Texts are redacted one by one, so that a title that resembles the beginning of a key does not swallow the rest of a

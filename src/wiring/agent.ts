@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { agentEnvironment } from '../config/agent-environment.ts';
-import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-record.ts';
+import { NO_REMAINS, type SandboxRemains } from '../core/isolation/sandbox-record.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import { LINGER_MS } from '../agents/cli/stall-watch.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
@@ -12,7 +12,7 @@ import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { providerOf } from './agents/providers.ts';
 import { CAPABILITIES, type AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from '../config/config.ts';
-import type { AgentNeeds } from '../river/deps.ts';
+import type { AgentNeeds } from '../run/deps.ts';
 import { serverRules } from '../core/mcp/values.ts';
 import { noPriceText } from '../core/spending/prices.ts';
 import { UserError } from '../errors.ts';
@@ -43,10 +43,10 @@ export async function createAgent(
   const [{ createCliAgent }, { cli }, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
     ADAPTERS[name](),
-    import('./isolation/room-place.ts'),
+    import('./isolation/sandbox-place.ts'),
   ]);
   const { config } = world;
-  const { room } = isolation;
+  const { agentSandbox } = isolation;
   await checkStepRules(world, name, { ...isolation, pipeline });
   giveServers(world, { isolation, login, servers: mcpServers, unmapped: cli.unmappedServers(mcpServers) });
   const agent = createCliAgent(cli, {
@@ -60,11 +60,11 @@ export async function createAgent(
     extraArgs,
     stallMs: config.agent.stallMs,
     lingerMs: LINGER_MS,
-    environment: movedInto(world, room, isolation.environmentFor(login.environment)),
+    environment: movedInto(world, agentSandbox, isolation.environmentFor(login.environment)),
     installEnvironment: login.environment,
     broker: login.broker,
-    room,
-    ...foldersOf(world, name, room),
+    agentSandbox,
+    ...foldersOf(world, name, agentSandbox),
     checkoutFolder: join(world.context.workspace, config.workingDirectory),
     runTag: world.runTag,
     log: world.log,
@@ -93,53 +93,57 @@ export async function argumentsOf(
 }
 
 /** Returns the folders in which an agent works and keeps its own files. */
-function foldersOf(world: World, name: AgentName, room: Isolation['room']): Omit<CliPlace, 'run'> {
+function foldersOf(world: World, name: AgentName, agentSandbox: Isolation['agentSandbox']): Omit<CliPlace, 'run'> {
   const { config, runFolder } = world;
-  const tree = treeOf(world, room);
-  const root = room?.seenAt(tree) ?? tree;
+  const tree = treeOf(world, agentSandbox);
+  const root = agentSandbox?.seenAt(tree) ?? tree;
   return {
     workFolder: join(root, config.workingDirectory),
     alsoFolder: config.workingDirectory === '' ? null : root,
     tree,
-    configFolder: configFolderOf(world, name, room),
-    inbox: join(room === null ? runFolder : room.folders.inbox, 'agent-files'),
-    isolated: room !== null,
+    configFolder: configFolderOf(world, name, agentSandbox),
+    inbox: join(agentSandbox === null ? runFolder : agentSandbox.folders.inbox, 'agent-files'),
+    isolated: agentSandbox !== null,
   };
 }
 
 /** Returns the agent's own config folder. A person's own login is Claude Code's. */
-function configFolderOf({ agentFolder, runFolder }: World, name: AgentName, room: Isolation['room']): string {
-  if (name === 'claude' && agentFolder !== null && room === null) return agentFolder;
-  return join(room === null ? join(runFolder, 'agent') : room.folders.session, name);
+function configFolderOf(
+  { agentFolder, runFolder }: World,
+  name: AgentName,
+  agentSandbox: Isolation['agentSandbox'],
+): string {
+  if (name === 'claude' && agentFolder !== null && agentSandbox === null) return agentFolder;
+  return join(agentSandbox === null ? join(runFolder, 'agent') : agentSandbox.folders.session, name);
 }
 
 /** Returns the tree that the agent works in. */
-function treeOf(world: World, room: Isolation['room']): string {
-  return treeFolder('work', { top: world.context.workspace, workFolder: gitFolder(world), room });
+function treeOf(world: World, agentSandbox: Isolation['agentSandbox']): string {
+  return treeFolder('work', { top: world.context.workspace, workFolder: gitFolder(world), agentSandbox });
 }
 
 /** Returns the environment with paths into the checkout changed to lead into the tree. */
 function movedInto(
   world: World,
-  room: Isolation['room'],
+  agentSandbox: Isolation['agentSandbox'],
   environment: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const tree = treeOf(world, room);
-  return movedEnvironment(environment, world.context.workspace, room?.seenAt(tree) ?? tree);
+  const tree = treeOf(world, agentSandbox);
+  return movedEnvironment(environment, world.context.workspace, agentSandbox?.seenAt(tree) ?? tree);
 }
 
 /** Opens the agent's login, with the holder of its keys. */
 export async function openLogin(
   world: World,
   { name, model }: ChosenAgent,
-  isolation: Pick<Isolation, 'level' | 'room'> & Pick<BrokerOptions, 'listen'>,
+  isolation: Pick<Isolation, 'level' | 'agentSandbox'> & Pick<BrokerOptions, 'listen'>,
 ): Promise<AgentLogin> {
   await checkRules(world, name, isolation);
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
   const login = await loginFor(name, given, { allowedTools, model, prices: config.prices, listen: isolation.listen });
-  if (login.broker === null && isolation.room !== null && name !== 'command')
+  if (login.broker === null && isolation.agentSandbox !== null && name !== 'command')
     throw new UserError(
       'configuration',
       name === 'copilot'
@@ -154,27 +158,27 @@ export async function openLogin(
 
 /** Creates the verifier with the user's verify commands. */
 export async function createVerifyCommands(world: World, isolation: Isolation): Promise<Verifier> {
-  const [{ createVerifier }, { rememberSurroundings, surroundingsInRoom }, surroundings] = await Promise.all([
+  const [{ createVerifier }, { rememberSurroundings, surroundingsInSandbox }, surroundings] = await Promise.all([
     import('../processes/verifier.ts'),
     import('../processes/clean-surroundings.ts'),
     shellOf(world, isolation),
   ]);
   const { config, context } = world;
-  const { room } = isolation;
+  const { agentSandbox } = isolation;
   const environment = isolation.environmentFor(world.variables);
   const workspace = context.workspace;
   return createVerifier({
     ...surroundings,
     commands: config.verify,
     clean:
-      room === null
+      agentSandbox === null
         ? await rememberSurroundings({
             environment,
             workspace,
             folder: join(world.runFolder, 'surroundings'),
-            trees: dirname(treeFolder('clean', { top: workspace, workFolder: gitFolder(world), room })),
+            trees: dirname(treeFolder('clean', { top: workspace, workFolder: gitFolder(world), agentSandbox })),
           })
-        : surroundingsInRoom({ environment, seenAt: room.seenAt, workspace }, () => room.refresh()),
+        : surroundingsInSandbox({ environment, seenAt: agentSandbox.seenAt, workspace }, () => agentSandbox.refresh()),
     log: world.log,
     now: systemClock.now,
   });
@@ -187,17 +191,17 @@ export async function loadStepCommands(world: World, isolation: Isolation): Prom
 }
 
 /** Returns the surroundings of people's commands: in the agent's sandbox, without its keys. */
-async function shellOf(world: World, { room, environmentFor }: Isolation): Promise<ShellSurroundings> {
+async function shellOf(world: World, { agentSandbox, environmentFor }: Isolation): Promise<ShellSurroundings> {
   const { trustedProgram } = await import('../processes/trusted-programs.ts');
   const bash = (): string | null => trustedProgram('bash', world.environment);
   // Found before the first call, so that it cannot be replaced later.
   bash();
   return {
     bash,
-    workFolder: treeOf(world, room),
+    workFolder: treeOf(world, agentSandbox),
     folder: world.config.workingDirectory,
-    environment: movedInto(world, room, environmentFor(world.variables)),
-    room,
+    environment: movedInto(world, agentSandbox, environmentFor(world.variables)),
+    agentSandbox,
     runTag: world.runTag,
   };
 }
@@ -215,28 +219,31 @@ export async function endAgent(runTag: string): Promise<void> {
 }
 
 /** Ends everything in a run's sandboxes and removes them, also after main was killed: `auto` may have tried several. Returns what is left. */
-export async function removeRoomsOf(
+export async function removeSandboxesOf(
   { runFolder }: Pick<World, 'runFolder'>,
   environment: World['environment'],
-): Promise<RoomRemains> {
+): Promise<SandboxRemains> {
   const tried = await Promise.allSettled([removeWithoutRoot(runFolder), removeWithRoot(runFolder, environment)]);
   const failed = tried.find((one) => one.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   const remains = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  return { processes: remains.flatMap(({ processes }) => processes), things: remains.flatMap(({ things }) => things) };
+  return {
+    processes: remains.flatMap(({ processes }) => processes),
+    leftovers: remains.flatMap(({ leftovers }) => leftovers),
+  };
 }
 
-async function removeWithoutRoot(runFolder: string): Promise<RoomRemains> {
+async function removeWithoutRoot(runFolder: string): Promise<SandboxRemains> {
   if (!existsSync(join(runFolder, 'sandbox.json'))) return NO_REMAINS;
-  const { removeSandboxRoom } = await import('../isolation/rootless/remove.ts');
-  return { processes: await removeSandboxRoom(runFolder), things: [] };
+  const { removeRootlessSandbox } = await import('../isolation/rootless/remove.ts');
+  return { processes: await removeRootlessSandbox(runFolder), leftovers: [] };
 }
 
-async function removeWithRoot(runFolder: string, environment: World['environment']): Promise<RoomRemains> {
+async function removeWithRoot(runFolder: string, environment: World['environment']): Promise<SandboxRemains> {
   if (!existsSync(join(runFolder, 'room.json'))) return NO_REMAINS;
-  const [{ removeRoom }, { roomPlaces }] = await Promise.all([
-    import('../isolation/room/remove.ts'),
-    import('./isolation/room-place.ts'),
+  const [{ removeAgentSandbox }, { agentSandboxPlaces }] = await Promise.all([
+    import('../isolation/namespaces/remove.ts'),
+    import('./isolation/sandbox-place.ts'),
   ]);
-  return removeRoom(runFolder, { environment, places: roomPlaces(environment) });
+  return removeAgentSandbox(runFolder, { environment, places: agentSandboxPlaces(environment) });
 }

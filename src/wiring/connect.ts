@@ -1,13 +1,13 @@
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { ChosenAgent } from '../config/config.ts';
-import type { AgentConnection, AgentNeeds, Connections } from '../river/deps.ts';
+import type { AgentConnection, AgentNeeds, Connections } from '../run/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import type { AgentLogin } from './agents/agent-settings.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import type { Isolated } from './isolation/isolated.ts';
-import type { Patience, World } from './world.ts';
+import type { WaitPolicy, World } from './world.ts';
 
 /** Further connections for the entries. */
 interface WiredConnections extends Connections {
@@ -18,7 +18,7 @@ interface WiredConnections extends Connections {
 /** Creates the world's ports, each once, at its first use. `patience` is null to use each adapter's own timeouts. */
 export function connect(
   world: World,
-  { patience, isolated }: { readonly patience: Patience | null; readonly isolated: Isolated },
+  { patience, isolated }: { readonly patience: WaitPolicy | null; readonly isolated: Isolated },
 ): WiredConnections {
   const rules = once(() => publishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));

@@ -5,7 +5,7 @@ import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 import type { Isolated } from './isolation/isolated.ts';
-import type { Patience, World } from './world.ts';
+import type { WaitPolicy, World } from './world.ts';
 
 /** The author of the loop's commits, and of the agent's own if the checkout names none. */
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
@@ -16,7 +16,11 @@ export function gitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string
 }
 
 /** Connects to the remote side of the repository. */
-export async function connectRemote(world: World, rules: PublishingRules, patience: Patience | null): Promise<Remote> {
+export async function connectRemote(
+  world: World,
+  rules: PublishingRules,
+  patience: WaitPolicy | null,
+): Promise<Remote> {
   const [{ createRemote }, { quarantineFolder }] = await Promise.all([
     import('../git/remote/remote.ts'),
     import('../git/checkout/quarantine.ts'),
@@ -55,13 +59,13 @@ export async function openRepository(
     env: world.environment,
     log: world.log,
     learnSecrets: world.secrets.learn,
-    room: async () => {
-      const { room, environmentFor } = await isolated.open();
-      if (room === null) return null;
-      const { roomWorkerProgram } = await import('./isolation/room-place.ts');
-      const { file, args } = roomWorkerProgram(world.actionFolder);
+    agentSandbox: async () => {
+      const { agentSandbox, environmentFor } = await isolated.open();
+      if (agentSandbox === null) return null;
+      const { sandboxWorkerProgram } = await import('./isolation/sandbox-place.ts');
+      const { file, args } = sandboxWorkerProgram(world.actionFolder);
       const environment = environmentFor({ PATH: world.environment['PATH'] ?? '' });
-      return { room, worker: { file, args: [...args, 'tree'], environment } };
+      return { agentSandbox, worker: { file, args: [...args, 'tree'], environment } };
     },
   });
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
 import { userAgent } from '../runner/user-agent.ts';
-import { systemClock, type Patience, type World } from './world.ts';
+import { systemClock, type WaitPolicy, type World } from './world.ts';
 
 /** Connects to GitHub's API. */
 export async function connectForge(
@@ -12,7 +12,7 @@ export async function connectForge(
     log,
     debug,
   }: Pick<World, 'environment' | 'context' | 'log' | 'debug'> & { readonly config: Pick<Config, 'githubToken'> },
-  patience: Patience | null,
+  patience: WaitPolicy | null,
 ): Promise<Forge> {
   const [{ createForge }, { withWishes }] = await Promise.all([
     import('../github/forge.ts'),

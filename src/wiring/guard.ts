@@ -3,7 +3,7 @@ import { sentence } from '../core/text/phrase.ts';
 import { asError, messageOf, UserError } from '../errors.ts';
 import { startWatchdog } from '../processes/run-program.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
-import type { AgentConnection, Connections } from '../river/deps.ts';
+import type { AgentConnection, Connections } from '../run/deps.ts';
 import { rememberActionFiles, type ActionFiles } from '../runner/action-files.ts';
 import type { RunnerFiles } from '../runner/workspace-files.ts';
 import { MINUTE_MS } from '../core/countdown.ts';

@@ -14,7 +14,7 @@ export async function openHandoff({ handoff }: Pick<Config, 'handoff'>): Promise
  */
 export async function identityIn(config: Config, identity: RunIdentity): Promise<RunIdentity> {
   if (config.handoff.phase !== 'publish') return identity;
-  const { takeIntake } = await import('../river/jobs/parcels.ts');
+  const { takeIntake } = await import('../run/jobs/parcels.ts');
   const { handed } = await takeIntake(await openHandoff(config), config.handoff);
   return { ...identity, runTag: handed.runTag };
 }

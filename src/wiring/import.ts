@@ -62,7 +62,7 @@ async function askAgent({
       environment: agentEnvironment(process.env, [], claudeProvider),
       installEnvironment: {},
       broker: null,
-      room: null,
+      agentSandbox: null,
       workFolder,
       tree: workFolder,
       checkoutFolder: workFolder,

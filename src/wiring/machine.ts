@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { fromRoot } from '../core/folder.ts';
 import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
-import type { Machine } from '../river/deps.ts';
-import { writeRunRecord } from '../river/run-record.ts';
+import type { Machine } from '../run/deps.ts';
+import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
 import { onCancel, pause } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';

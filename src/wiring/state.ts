@@ -4,7 +4,7 @@ import type { CopyStore, Seal, StateStore } from '../ports/state.ts';
 import { createSeal, MAX_CLOSED_BYTES, sealWith } from '../state/seal.ts';
 import type { Pace, SnapshotStoreOptions } from '../state/snapshot-store.ts';
 import { lastingKeys } from './agents/providers.ts';
-import { systemClock, type Patience, type World } from './world.ts';
+import { systemClock, type WaitPolicy, type World } from './world.ts';
 
 /** The waits of a real run while others are faster. */
 export const realPace: Pace = { random: Math.random, sleep };
@@ -12,7 +12,7 @@ export const realPace: Pace = { random: Math.random, sleep };
 /** Opens the git refs for the snapshot and the sessions. */
 async function openRefs(
   world: World,
-  patience: Patience | null,
+  patience: WaitPolicy | null,
 ): Promise<Pick<SnapshotStoreOptions, 'place' | 'conversations'>> {
   const [{ createRefSnapshot }, { createRefConversations }] = await Promise.all([
     import('../git/refs/ref-snapshot.ts'),
@@ -47,7 +47,7 @@ export function openSeal({ environment, config, context }: World): Seal {
 }
 
 /** Opens the state store that the input asks for. */
-export async function openStore(world: World, patience: Patience | null): Promise<StateStore> {
+export async function openStore(world: World, patience: WaitPolicy | null): Promise<StateStore> {
   const { createSnapshotStore } = await import('../state/snapshot-store.ts');
   const { stateStore } = world.config;
   const isKept = stateStore === 'auto' || stateStore === 'ref';

@@ -5,7 +5,7 @@ import type { RunContext } from '../config/config.ts';
 import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import type { Pace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
-import type { RunDeps } from '../river/deps.ts';
+import type { RunDeps } from '../run/deps.ts';
 import { debug, mask } from '../runner/results.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
@@ -70,7 +70,7 @@ export function createWorld({
 }
 
 /** The time limits of ports for a server. */
-export interface Patience {
+export interface WaitPolicy {
   /** Maximum time of one git command that talks to the remote, in ms. */
   readonly gitCommandMs: number;
   readonly request: Pace;

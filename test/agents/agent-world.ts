@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { TOOL_CACHE } from '../../sandbox/sandbox.ts';
-import { startScriptedModel, type ScriptedModel } from '../../sandbox/scripted-model/server.ts';
-import type { Script } from '../../sandbox/scripted-model/step.ts';
+import { TOOL_CACHE } from '../../testbed/testbed.ts';
+import { startScriptedModel, type ScriptedModel } from '../../testbed/scripted-model/server.ts';
+import type { Script } from '../../testbed/scripted-model/step.ts';
 import { createCliAgent } from '../../src/agents/cli/agent.ts';
 import type { AgentCli } from '../../src/agents/cli/cli.ts';
 import { installCli } from '../../src/agents/cli/install.ts';
@@ -115,7 +115,7 @@ async function createAgentOn(
     lingerMs: 45_000,
     stallMs: given.stallMs ?? 180_000,
     installEnvironment: machine.environment,
-    room: null,
+    agentSandbox: null,
     workFolder: machine.workFolder,
     tree: machine.workFolder,
     checkoutFolder: machine.workFolder,

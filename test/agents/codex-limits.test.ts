@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { TOOL_CACHE } from '../../sandbox/sandbox.ts';
-import { startScriptedModel } from '../../sandbox/scripted-model/server.ts';
+import { TOOL_CACHE } from '../../testbed/testbed.ts';
+import { startScriptedModel } from '../../testbed/scripted-model/server.ts';
 import { createCliAgent } from '../../src/agents/cli/agent.ts';
 import { cli } from '../../src/agents/codex/cli.ts';
-import type { Room } from '../../src/ports/room.ts';
+import type { AgentSandbox } from '../../src/ports/agent-sandbox.ts';
 import { callOf, createMachine, createMemoryLog } from '../integration/agents/agent-fixture.ts';
 import { installOnce, type Subject } from './agent-world.ts';
 import { DONE } from './adapter-spec.ts';
@@ -25,7 +25,7 @@ const BINARY = join(
 beforeAll(() => installOnce(codex), 300_000);
 
 /** Opens a sandbox whose programs run as this user, but which claims to confine them. */
-function openRoom(home: string): Room {
+function openAgentSandbox(home: string): AgentSandbox {
   return {
     folders: { home, trees: join(home, 'trees'), session: join(home, 'session'), inbox: join(home, 'inbox') },
     enter: ({ file, args, cwd, environment }) => Promise.resolve({ file, args, cwd, environment }),
@@ -58,7 +58,7 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
     extraArgs: [],
     environment,
     installEnvironment: environment,
-    room: isolated ? openRoom(machine.home) : null,
+    agentSandbox: isolated ? openAgentSandbox(machine.home) : null,
     broker: null,
     lingerMs: 45_000,
     stallMs: 60_000,
@@ -87,7 +87,7 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
   };
 }
 
-test('in a room, the room is the limit, and its user makes the folder of the CLI', async () => {
+test('in a sandbox, the sandbox is the limit, and its user makes the folder of the CLI', async () => {
   await using place = await createPlace({ isolated: true, allowedTools: ['Edit', 'Bash'] });
   const { analysis } = await place.agent.call(callOf({ prompt: 'work' }));
   expect(analysis).toMatchObject({ agentError: null, signal: { status: 'COMPLETE' } });
@@ -98,7 +98,7 @@ test('in a room, the room is the limit, and its user makes the folder of the CLI
 });
 
 test.each([
-  { what: 'without a room', isolated: false, allowedTools: ['Edit', 'Bash'], cure: '`isolation: user`' },
+  { what: 'without a sandbox', isolated: false, allowedTools: ['Edit', 'Bash'], cure: '`isolation: user`' },
   { what: 'that may only read', isolated: true, allowedTools: ['Read'], cure: 'allow the agent to edit files' },
 ])('an agent $what is not started, and both cures are named', async ({ cure, ...given }) => {
   await using place = await createPlace(given);

@@ -4,7 +4,7 @@ import { appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Step } from '../../sandbox/scripted-model/step.ts';
+import type { Step } from '../../testbed/scripted-model/step.ts';
 import { cli } from '../../src/agents/codex/cli.ts';
 import { MAX_SESSION_BYTES } from '../../src/core/lane/state/state.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';

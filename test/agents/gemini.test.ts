@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Step } from '../../sandbox/scripted-model/step.ts';
+import type { Step } from '../../testbed/scripted-model/step.ts';
 import { cli } from '../../src/agents/gemini/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { GREETER } from './greeter.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { ACTION_FOLDER, TOOL_CACHE } from '../../sandbox/sandbox.ts';
+import { ACTION_FOLDER, TOOL_CACHE } from '../../testbed/testbed.ts';
 import { programAt, runAlone, type Program } from '../../src/processes/collect-output.ts';
 import { clis, type Cli } from './clis.ts';
 
@@ -81,7 +81,7 @@ async function npmInstall(folder: string, cli: Cli): Promise<string | null> {
         `${cli.package}@${cli.version}`,
       ],
     },
-    { cwd: folder, environment: ownEnvironment(), room: null, runTag: randomUUID(), timeoutMs: INSTALL_MS },
+    { cwd: folder, environment: ownEnvironment(), agentSandbox: null, runTag: randomUUID(), timeoutMs: INSTALL_MS },
   );
   if (end.kind === 'exited' && end.code === 0) return null;
   const said =

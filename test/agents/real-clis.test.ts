@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, test, vi } from 'vitest';
-import type { ModelRequest, ScriptedModel } from '../../sandbox/scripted-model/server.ts';
-import type { Conversation, Step } from '../../sandbox/scripted-model/step.ts';
-import { statusBlock } from '../../sandbox/scripted-work.ts';
+import type { ModelRequest, ScriptedModel } from '../../testbed/scripted-model/server.ts';
+import type { Conversation, Step } from '../../testbed/scripted-model/step.ts';
+import { statusBlock } from '../../testbed/scripted-work.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 import { clis } from './clis.ts';
 import { createWorld } from './fixture.ts';

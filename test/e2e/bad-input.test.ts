@@ -209,7 +209,7 @@ test.each(few(9, rows))(
       const [, whyNobody = ''] = /^::warning::Nobody could be notified of this failure(.*)$/m.exec(run.main.log) ?? [];
       expect(['', '.']).toContain(whyNobody);
       expect(run.main.log).not.toMatch(/^\s+at /m);
-      const { comments, reactions, pulls } = scene.sandbox.github.state;
+      const { comments, reactions, pulls } = scene.testbed.github.state;
       // A configuration that stops every run notifies people, once.
       expect({ others: comments.filter((one) => !isNotification(one)), reactions, pulls }).toEqual({
         others: [],
@@ -217,13 +217,13 @@ test.each(few(9, rows))(
         pulls: [],
       });
       expect(comments.length).toBeLessThanOrEqual(1);
-      expect(scene.sandbox.cache.entries).toEqual([]);
-      expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
+      expect(scene.testbed.cache.entries).toEqual([]);
+      expect(await scene.testbed.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
       // A lane that was claimed is released, and nothing stays reserved.
-      const refs = await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph');
-      const files = refs === '' ? '' : await scene.sandbox.git('ls-tree', '-r', '--name-only', refs);
+      const refs = await scene.testbed.git('for-each-ref', '--format=%(refname)', 'refs/ralph');
+      const files = refs === '' ? '' : await scene.testbed.git('ls-tree', '-r', '--name-only', refs);
       for (const file of files.split('\n').filter(Boolean)) {
-        expect(JSON.parse(await scene.sandbox.git('show', `${refs}:${file}`))).toMatchObject(
+        expect(JSON.parse(await scene.testbed.git('show', `${refs}:${file}`))).toMatchObject(
           file === 'usage.json' ? { reservations: [] } : { lease: null, state: null },
         );
       }
@@ -233,26 +233,26 @@ test.each(few(9, rows))(
   },
 );
 
-async function readOnlyRemote({ sandbox }: Scene): Promise<() => Promise<void>> {
-  await sandbox.remote.setRule('read-only');
-  return () => sandbox.remote.setRule('open');
+async function readOnlyRemote({ testbed }: Scene): Promise<() => Promise<void>> {
+  await testbed.remote.setRule('read-only');
+  return () => testbed.remote.setRule('open');
 }
 
-function pullRequestsReadOnly({ sandbox: { permissions } }: Scene): () => void {
+function pullRequestsReadOnly({ testbed: { permissions } }: Scene): () => void {
   permissions.pull_requests = 'read';
   return () => {
     permissions.pull_requests = 'write';
   };
 }
 
-function pullRequestsOff({ sandbox: { github } }: Scene): () => void {
+function pullRequestsOff({ testbed: { github } }: Scene): () => void {
   github.state.settings.actionsMayOpenPullRequests = false;
   return () => {
     github.state.settings.actionsMayOpenPullRequests = true;
   };
 }
 
-function rateLimited({ sandbox: { github } }: Scene): () => void {
+function rateLimited({ testbed: { github } }: Scene): () => void {
   github.state.rate.remaining = 0;
   return () => {
     github.state.rate.remaining = 1000;

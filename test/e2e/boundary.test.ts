@@ -58,7 +58,7 @@ test.each<{ name: string; env: Record<string, string>; reason: 'configuration' |
     expect(annotationOf(run)).toContain(message);
     expect(run.summary.replaceAll('\\', '')).toContain(message);
     expectNoStack(run);
-    expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
+    expect(scene.testbed.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
   },
 );
 
@@ -95,7 +95,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>(
 )("SIGKILL after the run's folder was removed: post ends the orphan and says %s", async (_, network, nextRun) => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const pidFile = join(scene.sandbox.folder, 'orphan.pid');
+  const pidFile = join(scene.testbed.folder, 'orphan.pid');
   const run = await scene.run({
     env: network,
     agent: [{ kind: 'work' }, { kind: 'hang-with-orphan', pidFile }],
@@ -116,7 +116,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>(
 deepTest.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>([
   {
     name: 'a remote that cannot be reached',
-    given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](),
+    given: ({ testbed }) => testbed.remote[Symbol.asyncDispose](),
     message: /^::error::The commits of this run could not be pushed/m,
   },
   {
@@ -173,8 +173,8 @@ function occupy(path: string): void {
 }
 
 /** Returns the action's own folder on the scene's first machine. */
-function runFolderOf({ sandbox }: Scene): string {
-  const temp = join(sandbox.folder, 'machine-1', 'temp');
+function runFolderOf({ testbed }: Scene): string {
+  const temp = join(testbed.folder, 'machine-1', 'temp');
   return join(temp, readdirSync(temp).find((name) => name.startsWith('ralph-run-')) ?? 'none');
 }
 

@@ -116,7 +116,7 @@ deepTest('a key that the provider refuses ends the run after one call', async ()
     outputs: { outcome: 'failed', reason: 'configuration' },
   });
   expect(run.main.log).toMatch(/^::error::.*Invalid API key/m);
-  expect(scene.sandbox.github.state.pulls).toEqual([]);
+  expect(scene.testbed.github.state.pulls).toEqual([]);
 
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
 });
@@ -145,7 +145,7 @@ deepTest('a state that cannot be read is reported, and gets one probe', async ()
   await using scene = await createScene();
   scene.openIssue('Count');
   await scene.run({ inputs: { 'max-iterations': '1', 'state-store': 'cache' } });
-  scene.sandbox.cache.faults.download = 'corrupt';
+  scene.testbed.cache.faults.download = 'corrupt';
   const run = await scene.run({ agent: [{ kind: 'idle' }], inputs: { 'state-store': 'cache' } });
   expect(run).toMatchObject({
     calls: 1,

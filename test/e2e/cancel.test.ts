@@ -1,8 +1,8 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
-import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import { ACTION_FOLDER } from '../../testbed/testbed.ts';
+import type { Behaviour } from '../../testbed/scripted-agent.ts';
 import { isRunning } from '../integration/processes/process-fixture.ts';
 import { deepTest, rows } from '../runs.ts';
 import { createScene, type Run, type Scene, isNotification } from './e2e-fixture.ts';
@@ -14,7 +14,7 @@ const THINKS = 'I think for a very long time.';
 const hanging: readonly { name: string; behaviour: (scene: Scene) => Behaviour }[] = [
   {
     name: 'an agent that ignores SIGTERM and has an orphan in a session of its own',
-    behaviour: ({ sandbox }) => ({ kind: 'hang-with-orphan', pidFile: join(sandbox.folder, 'orphan.pid') }),
+    behaviour: ({ testbed }) => ({ kind: 'hang-with-orphan', pidFile: join(testbed.folder, 'orphan.pid') }),
   },
   { name: 'an agent that hangs', behaviour: () => hang },
   { name: 'an agent that ignores SIGTERM', behaviour: () => ({ kind: 'hang', ignoreSigterm: true }) },
@@ -39,7 +39,7 @@ test.each(rows(1, hanging))(
       },
     });
     expect(run.main.signal).toBeNull();
-    const pidFile = join(scene.sandbox.folder, 'orphan.pid');
+    const pidFile = join(scene.testbed.folder, 'orphan.pid');
     if (existsSync(pidFile)) expect(isRunning(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
     expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
     expect(run.summary.match(/## Ralph: .*/g)).toEqual(['## Ralph: Cancelled']);
@@ -55,7 +55,7 @@ test('cancel while a verify command hangs: main is gone before it is killed, and
   await using scene = await createScene();
   scene.openIssue('Count');
   // The first verification is that of the base and passes; the next one hangs.
-  const [seen, hangs] = [join(scene.sandbox.folder, 'seen'), join(scene.sandbox.folder, 'hangs')];
+  const [seen, hangs] = [join(scene.testbed.folder, 'seen'), join(scene.testbed.folder, 'hangs')];
   const run = await scene.run({
     inputs: { verify: `[ -e '${seen}' ] || exec touch '${seen}'; trap "" TERM; touch '${hangs}'; sleep 1000` },
     when: {
@@ -75,7 +75,7 @@ test('cancel while GitHub hangs on the pull request: main is gone before it is k
   scene.openIssue('Count');
   await scene.run({ inputs: { 'max-iterations': '1' } });
   const hangOnce = (): void => {
-    scene.sandbox.github.faults.inject({
+    scene.testbed.github.faults.inject({
       match: { method: 'PATCH', path: /\/pulls\/\d+$/ },
       times: 1,
       effect: { kind: 'hang' },
@@ -152,7 +152,7 @@ test.each(
 )('SIGKILL while publishing, $name: post makes it whole without a second pull request', async ({ fault }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const { faults } = scene.sandbox.github;
+  const { faults } = scene.testbed.github;
   // The gate's permission check is the first such request.
   faults.inject({
     match: { method: 'POST', path: /\/pulls$/ },
@@ -172,7 +172,7 @@ test.each(
         await expect
           .poll(
             () =>
-              scene.sandbox.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls'))
+              scene.testbed.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls'))
                 .length,
           )
           .toBe(2);
@@ -191,7 +191,7 @@ deepTest(
     await using scene = await createScene();
     scene.openIssue('One');
     scene.openIssue('Two');
-    const action = join(scene.sandbox.folder, 'action');
+    const action = join(scene.testbed.folder, 'action');
     for (const name of ['action.yml', 'dist', 'templates'])
       cpSync(join(ACTION_FOLDER, name), join(action, name), { recursive: true });
     writeFileSync(join(action, 'dist', 'post.js'), 'process.exit(0);');
@@ -213,18 +213,18 @@ deepTest(
 deepTest('SIGKILL before the loop begins leaves nothing behind and says so', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  scene.sandbox.github.faults.inject({ match: { path: /\/issues$/ }, times: 1, effect: { kind: 'hang' } });
+  scene.testbed.github.faults.inject({ match: { path: /\/issues$/ }, times: 1, effect: { kind: 'hang' } });
   const run = await killWhileTheGateWaits(scene, 'kill');
   expect(run).toMatchObject({ calls: 0, main: { signal: 'SIGKILL' } });
   expect(run.summary).toContain('Killed');
-  expect(scene.sandbox.github.state).toMatchObject({ pulls: [], comments: [], reactions: [] });
+  expect(scene.testbed.github.state).toMatchObject({ pulls: [], comments: [], reactions: [] });
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
 });
 
 test('a cancel while the gate waits for an API that hangs: main is gone before it is killed', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  scene.sandbox.github.faults.inject({ match: { path: /\/issues$/ }, times: 9, effect: { kind: 'hang' } });
+  scene.testbed.github.faults.inject({ match: { path: /\/issues$/ }, times: 9, effect: { kind: 'hang' } });
   const run = await killWhileTheGateWaits(scene, 'cancel');
   expect(run).toMatchObject({ calls: 0, main: { signal: null }, outputs: { outcome: 'cancelled', reason: 'signal' } });
   expect(run.summary).toContain('Cancelled');
@@ -235,7 +235,7 @@ function killWhileTheGateWaits(scene: Scene, how: 'kill' | 'cancel'): Promise<Ru
     when: {
       text: '::add-mask::',
       act: async (main) => {
-        await expect.poll(() => scene.sandbox.github.requests.length).toBeGreaterThan(0);
+        await expect.poll(() => scene.testbed.github.requests.length).toBeGreaterThan(0);
         if (how === 'kill') main.kill('SIGKILL');
         else main.cancel();
       },
@@ -261,6 +261,6 @@ async function expectToGoOn(scene: Scene): Promise<void> {
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Count, with a test']);
   const { number } = scene.pullOf('ralph/queue');
   expect(
-    scene.sandbox.github.state.comments.filter((comment) => !isNotification(comment)).map(({ issue }) => issue),
+    scene.testbed.github.state.comments.filter((comment) => !isNotification(comment)).map(({ issue }) => issue),
   ).toEqual([1, number]);
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
+import { ACTION_FOLDER } from '../../testbed/testbed.ts';
 
 // Starts the bundle as a person does, possibly on an older Node than the tests': features newer than Node 20 are
 // removed first.

@@ -4,22 +4,22 @@ import { chmod, readFile, realpath, writeFile, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject } from 'vitest';
-import type { StoredComment, StoredIssue } from '../../sandbox/github/state.ts';
-import type { JobResult, RunningMain } from '../../sandbox/runner.ts';
-import { events, SANDBOX_KEY, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
-import type { Behaviour } from '../../sandbox/scripted-agent.ts';
-import type { Performance } from '../../sandbox/workflow/performance.ts';
-import { playWorkflow, type Played } from '../../sandbox/workflow/play.ts';
+import type { StoredComment, StoredIssue } from '../../testbed/github/state.ts';
+import type { JobResult, RunningMain } from '../../testbed/runner.ts';
+import { events, TESTBED_KEY, startTestbed, TOKEN, type Testbed, type TestbedJob } from '../../testbed/testbed.ts';
+import type { Behaviour } from '../../testbed/scripted-agent.ts';
+import type { Performance } from '../../testbed/workflow/performance.ts';
+import { playWorkflow, type Played } from '../../testbed/workflow/play.ts';
 import { parseHiddenStatus } from '../../src/report/pages/status-json.ts';
 import type { RalphStatus } from '../../src/report/pages/status-schema.ts';
 import { startOwnMachine, type OwnMachine, type SudoUser } from '../own-machine.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 import { eventually } from '../eventually.ts';
 
-export const KEY = SANDBOX_KEY;
+export const KEY = TESTBED_KEY;
 
 /** A job of a scene; by default a scheduled one with the scripted agent. */
-export interface SceneJob extends Partial<SandboxJob> {
+export interface SceneJob extends Partial<TestbedJob> {
   /** The agent's behaviours in its first calls; honest work follows. */
   readonly agent?: readonly Behaviour[];
   /** Calls `act` as soon as main's log contains `text`. */
@@ -45,7 +45,7 @@ export interface Run extends JobResult {
 
 /** A repository with its GitHub, for several jobs. */
 export interface Scene extends AsyncDisposable {
-  readonly sandbox: Sandbox;
+  readonly testbed: Testbed;
   /** The machine of the jobs, or null for this machine. */
   readonly own: OwnMachine | null;
   /** Runs main and post; also checks the conditions that hold after every run. */
@@ -85,7 +85,7 @@ export async function createScene({
   through = [],
   user = null,
 }: {
-  readonly fill?: Parameters<typeof startSandbox>[1];
+  readonly fill?: Parameters<typeof startTestbed>[1];
   readonly level?: string;
   readonly through?: readonly string[];
   readonly user?: SudoUser | null;
@@ -96,8 +96,8 @@ export async function createScene({
   const own = level === '' ? null : await startOwnMachine(user);
   const asUser = user === null ? [] : ['bash', '-c', HAND_OVER, String(user.uid)];
   const isolation = own === null ? null : { level, around: [...own.around, ...asUser, ...through] };
-  const sandbox = await startSandbox(join(folder, 'sandbox'), fill, isolation);
-  const { github } = sandbox;
+  const testbed = await startTestbed(join(folder, 'sandbox'), fill, isolation);
+  const { github } = testbed;
 
   /** Returns the step's scripted agent and a function that counts its calls. */
   async function cast(agent: readonly Behaviour[]) {
@@ -114,12 +114,12 @@ export async function createScene({
   }
 
   return {
-    sandbox,
+    testbed,
     own,
     async run({ agent = [], when, event = events.schedule(), inputs, env, ...job } = {}) {
       const { calls, ...standIn } = await cast(agent);
       const watch = when === undefined ? null : watchFor(when);
-      const result = await sandbox.run({
+      const result = await testbed.run({
         event,
         inputs: { ...standIn.inputs, ...inputs },
         env: { ...standIn.env, ...env },
@@ -141,7 +141,7 @@ export async function createScene({
               inputs: { ...inputs, 'agent-env': `${inputs['agent-env']}\nRALPH_HEARD` },
               env: { ...env, RALPH_HEARD: heardIn },
             };
-      const played = await playWorkflow(sandbox, { ...performance, secrets, standIn, ...hooks });
+      const played = await playWorkflow(testbed, { ...performance, secrets, standIn, ...hooks });
       if (played.kind === 'called')
         for (const job of Object.values(played.jobs))
           if (job !== 'skipped' && job.end.kind === 'ran')
@@ -151,7 +151,7 @@ export async function createScene({
       expect(github.violations).toEqual([]);
       return { ...played, calls: await calls() };
     },
-    openIssue: (title, labels = ['ralph']) => sandbox.openIssue({ title, body: `Please: ${title}.`, labels }),
+    openIssue: (title, labels = ['ralph']) => testbed.openIssue({ title, body: `Please: ${title}.`, labels }),
     commentsOn: (number) =>
       github.state.comments.filter((comment) => comment.issue === number && !isNotification(comment)),
     notificationsOn: (number) =>
@@ -167,9 +167,9 @@ export async function createScene({
       return { number, draft: pulls[0]?.draft ?? false, body, title, status: hidden.status };
     },
     commitsOf: async (branch) =>
-      (await sandbox.git('log', '--reverse', '--format=%s', `main..${branch}`)).split('\n').filter(Boolean),
+      (await testbed.git('log', '--reverse', '--format=%s', `main..${branch}`)).split('\n').filter(Boolean),
     async [Symbol.asyncDispose]() {
-      await sandbox[Symbol.asyncDispose]();
+      await testbed[Symbol.asyncDispose]();
       await own?.[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
     },
@@ -213,7 +213,7 @@ async function expectCleanEnd(
 }
 
 function watchFor({ text, act }: NonNullable<SceneJob['when']>): {
-  readonly hooks: Pick<SandboxJob, 'onOutput' | 'onStart'>;
+  readonly hooks: Pick<TestbedJob, 'onOutput' | 'onStart'>;
   readonly expectFired: () => void;
 } {
   let log = '';

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { addCheck } from '../../sandbox/github/feedback/checks.ts';
-import { submitReview } from '../../sandbox/github/feedback/reviews.ts';
+import { addCheck } from '../../testbed/github/feedback/checks.ts';
+import { submitReview } from '../../testbed/github/feedback/reviews.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
 /**
  * Returns a run's requests before its first write: those that find out what there is to do. The log storage is not
  * included.
  */
-async function readsOf({ sandbox: { github } }: Scene, run: () => Promise<unknown>): Promise<readonly string[]> {
+async function readsOf({ testbed: { github } }: Scene, run: () => Promise<unknown>): Promise<readonly string[]> {
   const before = github.requests.length;
   await run();
   const asked = github.requests.slice(before);
@@ -17,7 +17,7 @@ async function readsOf({ sandbox: { github } }: Scene, run: () => Promise<unknow
 
 test('what people and CI say takes at most ten requests more than a run that finds nothing', async () => {
   await using scene = await createScene();
-  const { github, git, permissions } = scene.sandbox;
+  const { github, git, permissions } = scene.testbed;
   Object.assign(permissions, { actions: 'read' });
   scene.openIssue('Greet');
   await scene.run();

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ACTION_FOLDER, TOKEN } from '../../sandbox/sandbox.ts';
+import { ACTION_FOLDER, TOKEN } from '../../testbed/testbed.ts';
 import { createScene, KEY, type Run } from './e2e-fixture.ts';
 import { deepTest } from '../runs.ts';
 

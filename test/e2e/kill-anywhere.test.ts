@@ -5,7 +5,7 @@ import { parseBudget } from '../../src/core/sharing/budget.ts';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
 import { parseState, type LaneState } from '../../src/core/lane/state/state.ts';
 import { IS_DEEP } from '../runs.ts';
-import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
+import { ACTION_FOLDER } from '../../testbed/testbed.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
 const PRELOAD = join(ACTION_FOLDER, 'sandbox', 'kill-at.ts');
@@ -54,7 +54,7 @@ test.each(chosen)(
     const { state, lease } = await laneNow(scene);
     expect(lease).toBeNull();
     expect(Object.values(state.tasks).map((task) => task.state)).toEqual(['done', 'done']);
-    const budget = parseBudget(await scene.sandbox.git('show', 'refs/ralph/v2/state:usage.json'), Date.now());
+    const budget = parseBudget(await scene.testbed.git('show', 'refs/ralph/v2/state:usage.json'), Date.now());
     const counted = budget.kind === 'budget' ? (budget.budget.windows.hour?.calls ?? 0) : 0;
     expect(budget).toMatchObject({ kind: 'budget', budget: { reservations: [] } });
     // A call is charged before it is made.
@@ -82,16 +82,16 @@ function runKilledAt(scene: Scene, at: number): Promise<Run> {
 }
 
 function effectsFile(scene: Scene): string {
-  return join(scene.sandbox.folder, 'effects.txt');
+  return join(scene.testbed.folder, 'effects.txt');
 }
 
 async function commitsNow(scene: Scene): Promise<string[]> {
-  const branches = await scene.sandbox.git('branch', '--format=%(refname:short)');
+  const branches = await scene.testbed.git('branch', '--format=%(refname:short)');
   return branches.split('\n').includes('ralph/queue') ? scene.commitsOf('ralph/queue') : [];
 }
 
 async function laneNow(scene: Scene): Promise<{ readonly state: LaneState; readonly lease: unknown }> {
-  const parsed = parseRecord(await scene.sandbox.git('show', 'refs/ralph/v2/state:lanes/queue.json'), 'queue');
+  const parsed = parseRecord(await scene.testbed.git('show', 'refs/ralph/v2/state:lanes/queue.json'), 'queue');
   if (parsed.kind !== 'record') throw new Error(`The record cannot be read: ${parsed.kind}`);
   const state = parseState(parsed.record.document ?? '', 'queue');
   if (state.kind !== 'state') throw new Error(`The state cannot be read: ${state.kind}`);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { closePull } from '../../sandbox/github/state.ts';
-import type { RunningMain } from '../../sandbox/runner.ts';
-import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import { closePull } from '../../testbed/github/state.ts';
+import type { RunningMain } from '../../testbed/runner.ts';
+import type { Behaviour } from '../../testbed/scripted-agent.ts';
 import { createScene, KEY, type Scene, type SceneJob } from './e2e-fixture.ts';
 import { deepTest, rows } from '../runs.ts';
 
@@ -10,7 +10,7 @@ deepTest.each([{ branch: 'kept' }, { branch: 'deleted' }])(
   'merged between runs, branch $branch: the next run begins the lane again',
   async ({ branch }) => {
     await using scene = await createScene();
-    const { github, git } = scene.sandbox;
+    const { github, git } = scene.testbed;
     const issue = scene.openIssue('First');
     await scene.run();
     closePull(github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
@@ -35,11 +35,11 @@ deepTest('closed without merging: the lane is paused, and says by what', async (
   scene.openIssue('First');
   await scene.run({ inputs: { 'max-iterations': '1' } });
   const { number } = scene.pullOf('ralph/queue');
-  closePull(scene.sandbox.github.state, number, { kind: 'closed', at: Date.now() });
+  closePull(scene.testbed.github.state, number, { kind: 'closed', at: Date.now() });
   const run = await scene.run();
   expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'by_person' } });
   expect(run.main.log).toContain(`pull request #${String(number)}, closed without merging`);
-  expect(scene.sandbox.github.state.pulls).toHaveLength(1);
+  expect(scene.testbed.github.state.pulls).toHaveLength(1);
 });
 
 test.each(
@@ -49,7 +49,7 @@ test.each(
   ] as const),
 )('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
   await using scene = await createScene();
-  const { github, git } = scene.sandbox;
+  const { github, git } = scene.testbed;
   scene.openIssue('First');
   await scene.run({ inputs: { 'max-iterations': '1' } });
   const { number } = scene.pullOf('ralph/queue');
@@ -113,7 +113,7 @@ deepTest(
     scene.openIssue('First');
     const run = await scene.run({
       inputs: { 'max-iterations': '1' },
-      when: { text: 'Iteration 1/', act: () => scene.sandbox.git('config', 'http.uploadpack', 'false') },
+      when: { text: 'Iteration 1/', act: () => scene.testbed.git('config', 'http.uploadpack', 'false') },
     });
     expect(run).toMatchObject({
       main: { exitCode: 1 },
@@ -125,7 +125,7 @@ deepTest(
         'state-saved': 'true',
       },
     });
-    await scene.sandbox.git('config', 'http.uploadpack', 'true');
+    await scene.testbed.git('config', 'http.uploadpack', 'true');
     expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', 'calls-remaining': '98' } });
     expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
   },
@@ -134,7 +134,7 @@ deepTest(
 // Also tested by loop/post.
 deepTest('a pull request that could not be opened is made up for by the next run, without a call', async () => {
   await using scene = await createScene();
-  const { rate } = scene.sandbox.github.state;
+  const { rate } = scene.testbed.github.state;
   scene.openIssue('First');
   const run = await scene.run({
     when: {
@@ -215,7 +215,7 @@ deepTest('what may not be published is left out, the rest is published, and the 
   });
   // A task whose necessary file is withheld is not done, whatever the agent claims.
   expect(run.outputs).toMatchObject({ outcome: 'halted', 'tasks-done': '0' });
-  expect((await scene.sandbox.git('ls-tree', '-r', '--name-only', 'bot/queue')).split('\n')).toEqual([
+  expect((await scene.testbed.git('ls-tree', '-r', '--name-only', 'bot/queue')).split('\n')).toEqual([
     '.gitignore',
     'README.md',
     'package.json',
@@ -246,7 +246,7 @@ deepTest('what an earlier run left out is named until it is published', async ()
   expect(scene.pullOf('ralph/queue').body).not.toContain('Left out');
 });
 
-async function commitAsPerson({ sandbox: { git } }: Scene, branch: string, subject: string): Promise<void> {
+async function commitAsPerson({ testbed: { git } }: Scene, branch: string, subject: string): Promise<void> {
   const commit = await git(
     '-c',
     'user.name=Ada',
@@ -266,7 +266,7 @@ deepTest(
   'links to the log lead to the step where the token may read actions, else to the run; never by an idle run',
   async () => {
     await using scene = await createScene();
-    const { permissions, github } = scene.sandbox;
+    const { permissions, github } = scene.testbed;
     const asked = () => github.requests.filter(({ path }) => path.endsWith('/jobs')).length;
     await scene.run();
     expect(asked()).toBe(0);

@@ -1,6 +1,6 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { events } from '../../sandbox/sandbox.ts';
+import { events } from '../../testbed/testbed.ts';
 import { KEY, type Run, type Scene, type SceneJob } from './e2e-fixture.ts';
 
 /** A run of three jobs on three machines; null for a job that did not run. */
@@ -26,7 +26,7 @@ const FOLDER = 'ralph-handoff';
  * the next.
  */
 export async function runSplit(scene: Scene, { event = events.schedule(), ...job }: SplitJob = {}): Promise<SplitRun> {
-  const runId = String(5000 + scene.sandbox.github.requests.length);
+  const runId = String(5000 + scene.testbed.github.requests.length);
   const common = (name: string) => ({ GITHUB_RUN_ID: runId, GITHUB_JOB: name });
   // Neither the gate nor the publish job has the agent's key.
   const gate = await scene.run({

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { events } from '../../sandbox/sandbox.ts';
+import { events } from '../../testbed/testbed.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 import { runSplit } from './split-fixture.ts';
 import { deepTest, rows } from '../runs.ts';
@@ -71,7 +71,7 @@ deepTest(
 test('without what the gate handed over, or with another, neither job does anything', async () => {
   await using scene = await createScene();
   scene.openIssue('Greet');
-  const other = { 'handoff-digest': 'f'.repeat(64), 'handoff-path': join(scene.sandbox.folder, 'nothing') };
+  const other = { 'handoff-digest': 'f'.repeat(64), 'handoff-path': join(scene.testbed.folder, 'nothing') };
   for (const phase of ['loop', 'publish']) {
     const run = await scene.run({ inputs: { ...other, phase } });
     expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 }, outputs: { outcome: 'failed' } });
@@ -83,7 +83,7 @@ test('without what the gate handed over, or with another, neither job does anyth
 
 /** Puts a commit of `make` into the bundle that the loop left, and names it as the work in the parcel. */
 function forge(scene: Scene, folder: string, make: (git: (...args: readonly string[]) => string) => string): void {
-  const bare = scene.sandbox.remote.repositoryFolder;
+  const bare = scene.testbed.remote.repositoryFolder;
   const bundle = join(folder, 'commits.bundle');
   const identity = ['-c', 'user.name=agent', '-c', 'user.email=agent@example.com'];
   const git = (...args: readonly string[]): string =>
@@ -125,8 +125,8 @@ test.each<[string, (git: (...args: readonly string[]) => string) => string]>(
     },
   });
   expect(publish?.outputs).toMatchObject({ outcome: 'failed', reason: 'infrastructure', 'tasks-done': '0' });
-  expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
-  expect(scene.sandbox.github.state.pulls).toEqual([]);
+  expect(await scene.testbed.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
+  expect(scene.testbed.github.state.pulls).toEqual([]);
 });
 
 // Also tested by loop/split/jobs.

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseState, type LaneState } from '../../src/core/lane/state/state.ts';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
-import { git } from '../../sandbox/git.ts';
-import { events } from '../../sandbox/sandbox.ts';
+import { git } from '../../testbed/git.ts';
+import { events } from '../../testbed/testbed.ts';
 import { deepTest } from '../runs.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
@@ -32,7 +32,7 @@ deepTest('both places keep it; the ref decides, and what it lost is said', async
   await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }], env: tokenOfNoCache });
   const third = await scene.run();
   expect(third.main.log).toMatch(/state: restored #2 \(ref\) … saved #5 \(cache ✓ ref ✓\)/);
-  await scene.sandbox.git('update-ref', '-d', STATE);
+  await scene.testbed.git('update-ref', '-d', STATE);
   const fourth = await scene.run();
   expect(fourth.main.log).not.toContain('state: restored');
   expect(fourth.summary).toContain('The cache holds #5 of this state and the ref none');
@@ -110,7 +110,7 @@ deepTest.each(['pause', 'reset session', 'reset circuit'] as const)(
       await giveCommand(scene, issue.number, '/ralph resume');
       expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
     } else expect(next.outputs.outcome).toBe('complete');
-    expect(await scene.sandbox.git('show', `${STATE}:lanes/queue.json`)).toContain('by octo (comment)');
+    expect(await scene.testbed.git('show', `${STATE}:lanes/queue.json`)).toContain('by octo (comment)');
   },
 );
 
@@ -137,9 +137,9 @@ deepTest('a state of a newer version is refused and not overwritten', async () =
   await using scene = await createScene();
   scene.openIssue('One');
   await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }] });
-  const blob = await scene.sandbox.git('rev-parse', STATE);
+  const blob = await scene.testbed.git('rev-parse', STATE);
   await putRecord(scene, (record) => ({ ...record, version: 9 }));
-  const newer = await scene.sandbox.git('rev-parse', STATE);
+  const newer = await scene.testbed.git('rev-parse', STATE);
   expect(newer).not.toBe(blob);
   const run = await scene.run();
   expect(run).toMatchObject({
@@ -148,7 +148,7 @@ deepTest('a state of a newer version is refused and not overwritten', async () =
     outputs: { outcome: 'failed', reason: 'configuration' },
   });
   expect(run.main.log).toMatch(/written by a newer version of this action \(version 9\)/);
-  expect(await scene.sandbox.git('rev-parse', STATE)).toBe(newer);
+  expect(await scene.testbed.git('rev-parse', STATE)).toBe(newer);
 });
 
 // Also tested by attacks/state.
@@ -161,12 +161,12 @@ deepTest(
     expect(second).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
     expect(second.main.log).toMatch(/session: resumed \([0-9a-f]{8}\)/);
     const { session, transcript } = await storedState(scene);
-    expect(await scene.sandbox.git('cat-file', '-s', `${TRANSCRIPT}:transcript`)).toBe(String(transcript?.bytes));
-    const stored = await scene.sandbox.git('cat-file', 'blob', `${TRANSCRIPT}:transcript`);
+    expect(await scene.testbed.git('cat-file', '-s', `${TRANSCRIPT}:transcript`)).toBe(String(transcript?.bytes));
+    const stored = await scene.testbed.git('cat-file', 'blob', `${TRANSCRIPT}:transcript`);
     expect(session).not.toBeNull();
     expect(stored).toMatch(/^RALPHTR/);
     expect(stored).not.toContain(session?.id);
-    expect(await scene.sandbox.git('rev-list', '--count', TRANSCRIPT)).toBe('1');
+    expect(await scene.testbed.git('rev-list', '--count', TRANSCRIPT)).toBe('1');
   },
 );
 
@@ -185,7 +185,7 @@ test('a transcript that somebody else put there is not the one that the state na
   const issue = scene.openIssue('One');
   const job = { inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' as const }], env: readOnlyCache };
   await scene.run({ ...job, event: events.labeled(issue) });
-  const { repositoryFolder } = scene.sandbox.remote;
+  const { repositoryFolder } = scene.testbed.remote;
   const blob = await git(repositoryFolder, ['hash-object', '-w', '--stdin'], { input: 'planted' });
   const tree = await git(repositoryFolder, ['mktree'], { input: `100644 blob ${blob}\ttranscript\n` });
   await git(repositoryFolder, [
@@ -193,7 +193,7 @@ test('a transcript that somebody else put there is not the one that the state na
     TRANSCRIPT,
     await git(repositoryFolder, ['commit-tree', tree, '-m', 'x']),
   ]);
-  const event = events.comment(scene.sandbox.github, { issue, body: '/ralph run' });
+  const event = events.comment(scene.testbed.github, { issue, body: '/ralph run' });
   const second = await scene.run({ ...job, event });
   expect(second.main.log).toContain('session: its transcript is not here, so a new one starts');
   expect(second).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
@@ -204,12 +204,12 @@ async function twice(scene: Scene, change: Readonly<Record<string, string>>): Pr
   const issue = scene.openIssue('One');
   const job = { inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' as const }], env: readOnlyCache };
   const first = await scene.run({ ...job, event: events.labeled(issue) });
-  const event = events.comment(scene.sandbox.github, { issue, body: '/ralph run' });
+  const event = events.comment(scene.testbed.github, { issue, body: '/ralph run' });
   return [first, await scene.run({ ...job, event, env: { ...readOnlyCache, ...change } })];
 }
 
 async function storedState(scene: Scene): Promise<LaneState> {
-  const text = await scene.sandbox.git('show', `${STATE}:lanes/${LANE}.json`);
+  const text = await scene.testbed.git('show', `${STATE}:lanes/${LANE}.json`);
   const record = parseRecord(text, LANE);
   const parsed = record.kind === 'record' ? parseState(record.record.document ?? '', LANE) : null;
   if (parsed?.kind !== 'state') throw new Error(`No state: ${text}`);
@@ -217,20 +217,20 @@ async function storedState(scene: Scene): Promise<LaneState> {
 }
 
 async function giveCommand(scene: Scene, number: number, body: string): Promise<Run> {
-  const issue = scene.sandbox.github.state.issues.find((found) => found.number === number);
+  const issue = scene.testbed.github.state.issues.find((found) => found.number === number);
   if (issue === undefined) throw new Error(`There is no issue ${String(number)}.`);
-  return scene.run({ event: events.comment(scene.sandbox.github, { issue, body }), env: readOnlyCache });
+  return scene.run({ event: events.comment(scene.testbed.github, { issue, body }), env: readOnlyCache });
 }
 
 async function putRecord(
   scene: Scene,
   change: (record: Record<string, unknown>) => Record<string, unknown>,
 ): Promise<void> {
-  const record = JSON.parse(await scene.sandbox.git('show', `${STATE}:lanes/queue.json`)) as Record<string, unknown>;
-  const { repositoryFolder } = scene.sandbox.remote;
+  const record = JSON.parse(await scene.testbed.git('show', `${STATE}:lanes/queue.json`)) as Record<string, unknown>;
+  const { repositoryFolder } = scene.testbed.remote;
   const blob = await git(repositoryFolder, ['hash-object', '-w', '--stdin'], { input: JSON.stringify(change(record)) });
   const lanes = await git(repositoryFolder, ['mktree'], { input: `100644 blob ${blob}\tqueue.json\n` });
-  const files = await scene.sandbox.git('ls-tree', STATE);
+  const files = await scene.testbed.git('ls-tree', STATE);
   const input = `${files.replace(/tree \w+\tlanes$/m, `tree ${lanes}\tlanes`)}\n`;
   const tree = await git(repositoryFolder, ['mktree'], { input });
   const commit = await git(repositoryFolder, ['commit-tree', tree, '-m', 'changed']);

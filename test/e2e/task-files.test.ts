@@ -1,10 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { git } from '../../sandbox/git.ts';
-import { closePull } from '../../sandbox/github/state.ts';
-import type { Behaviour } from '../../sandbox/scripted-agent.ts';
-import { statusBlock } from '../../sandbox/scripted-work.ts';
+import { git } from '../../testbed/git.ts';
+import { closePull } from '../../testbed/github/state.ts';
+import type { Behaviour } from '../../testbed/scripted-agent.ts';
+import { statusBlock } from '../../testbed/scripted-work.ts';
 import { deepTest } from '../runs.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
@@ -19,10 +19,10 @@ const bead = (id: string, fields: object): string =>
   `${JSON.stringify({ id, title: `Bead ${id}`, status: 'open', ...fields })}\n`;
 
 /** Commits files (null removes one) to a branch of the remote, as a person does. */
-async function lay({ sandbox }: Scene, branch: string, files: Readonly<Record<string, string | null>>): Promise<void> {
-  const folder = join(sandbox.folder, 'person');
+async function lay({ testbed }: Scene, branch: string, files: Readonly<Record<string, string | null>>): Promise<void> {
+  const folder = join(testbed.folder, 'person');
   await rm(folder, { recursive: true, force: true });
-  await git(sandbox.folder, ['clone', '--quiet', '--branch', branch, sandbox.remote.repositoryFolder, folder]);
+  await git(testbed.folder, ['clone', '--quiet', '--branch', branch, testbed.remote.repositoryFolder, folder]);
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     if (text === null) await rm(join(folder, path));
@@ -40,8 +40,8 @@ async function sceneWith(files: Readonly<Record<string, string>>): Promise<Scene
 }
 
 /** Returns a file of the lane on the remote, or null if it does not exist. */
-function onLane({ sandbox }: Scene, path: string): Promise<string | null> {
-  return sandbox.git('show', `ralph/queue:${path}`).catch(() => null);
+function onLane({ testbed }: Scene, path: string): Promise<string | null> {
+  return testbed.git('show', `ralph/queue:${path}`).catch(() => null);
 }
 
 /** The agent changes some code and these files, and makes the claims of the status block. */
@@ -73,12 +73,12 @@ describe('task files, over scheduled runs', () => {
         [BEADS_PATH]: bead('bd-1', { priority: 4 }) + bead('bd-2', { status: 'closed' }),
       });
       const inputs = { 'task-sources': 'plan,prd,beads', verify: 'npm test' };
-      const asked = scene.sandbox.github.requests.length;
+      const asked = scene.testbed.github.requests.length;
       const first = await scene.run({ inputs: { ...inputs, 'max-iterations': '4' } });
       expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '3' });
       // A queue of files only does not request issues.
       expect(
-        scene.sandbox.github.requests
+        scene.testbed.github.requests
           .slice(asked)
           .map(({ path }) => path)
           .filter((path) => /\/issues(\?|$)/.test(path)),
@@ -124,7 +124,7 @@ describe('task files, over scheduled runs', () => {
 
   test('without issues among the sources no permission for issues is needed', async () => {
     await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
-    delete scene.sandbox.permissions.issues;
+    delete scene.testbed.permissions.issues;
     const { main, outputs } = await scene.run({ inputs: { 'task-sources': 'plan' } });
     expect(outputs, main.log).toMatchObject({ outcome: 'complete', 'pr-number': '1' });
   });
@@ -219,9 +219,9 @@ describe('task files, over scheduled runs', () => {
       [PRD_PATH]: '{"tasks":[{"id":"T1","title":"Write terms"}]}',
     });
     expect((await scene.run()).outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '2' });
-    closePull(scene.sandbox.github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
-    await scene.sandbox.git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
-    await scene.sandbox.git('update-ref', '-d', 'refs/heads/ralph/queue');
+    closePull(scene.testbed.github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
+    await scene.testbed.git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
+    await scene.testbed.git('update-ref', '-d', 'refs/heads/ralph/queue');
     expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
 
     await lay(scene, 'main', { [PLAN_PATH]: '- [x] Add a cart\n- [ ] Add a till\n' });
@@ -274,8 +274,8 @@ describe('task files, over scheduled runs', () => {
       outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '1' },
     });
     expect(scene.pullOf('ralph/queue').body).toContain('.ralph/prd.json');
-    expect(await scene.sandbox.git('rev-parse', `ralph/queue:${PRD_PATH}`)).toBe(
-      await scene.sandbox.git('rev-parse', `main:${PRD_PATH}`),
+    expect(await scene.testbed.git('rev-parse', `ralph/queue:${PRD_PATH}`)).toBe(
+      await scene.testbed.git('rev-parse', `main:${PRD_PATH}`),
     );
   });
 
@@ -294,7 +294,7 @@ describe('task files, over scheduled runs', () => {
       ),
     });
     await scene.run({ inputs: { 'max-iterations': '2', 'state-store': 'ref' } });
-    await scene.sandbox.git('update-ref', '-d', 'refs/ralph/v2/state');
+    await scene.testbed.git('update-ref', '-d', 'refs/ralph/v2/state');
     const next = await scene.run({ inputs: { 'state-store': 'ref', verify: 'npm test' } });
     expect(next, next.main.log).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2' } });
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({

@@ -16,7 +16,7 @@ import {
   type Behaviour,
 } from './stage/behaviours.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
-import { createProject, labeled, makeRed, runOnce, savedState } from './stage/river.ts';
+import { createProject, labeled, makeRed, runOnce, savedState } from './stage/run-action.ts';
 
 const row = (
   name: string,

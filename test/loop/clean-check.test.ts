@@ -7,7 +7,7 @@ import type { RalphStatus } from '../../src/report/pages/status-schema.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from './stage/behaviours.ts';
 import { addCommit } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
-import { addIssue, createProject, finishOnce, runOnce, savedState } from './stage/river.ts';
+import { addIssue, createProject, finishOnce, runOnce, savedState } from './stage/run-action.ts';
 import { runSplit } from './stage/split.ts';
 import { killAt, open, type Tap } from './stage/tap.ts';
 

@@ -14,7 +14,7 @@ import {
   senderOf,
   type Event,
   warningsIn,
-} from './stage/river.ts';
+} from './stage/run-action.ts';
 
 const issueEvent = (
   action: string,

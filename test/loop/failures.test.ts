@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/errors.ts';
 import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
-import { createProject, finishOnce, runOnce, savedState } from './stage/river.ts';
+import { createProject, finishOnce, runOnce, savedState } from './stage/run-action.ts';
 import type { Checkout } from './stage/in-memory.ts';
 
 describe('what is on disk', () => {

@@ -3,11 +3,11 @@ import type { ThreadNow } from '../../src/core/feedback/pull-request-now.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { LaneState } from '../../src/core/lane/state/state.ts';
 import type { Work } from '../../src/handover/intake.ts';
-import type { RunRecord } from '../../src/river/run-record.ts';
+import type { RunRecord } from '../../src/run/run-record.ts';
 import { HOUR, noon, task } from '../unit/core/core-fixtures.ts';
 import { finisher } from './stage/behaviours.ts';
 import { createLog } from './stage/in-memory.ts';
-import { createProject, finishOnce, recordOf, runOnce, savedState } from './stage/river.ts';
+import { createProject, finishOnce, recordOf, runOnce, savedState } from './stage/run-action.ts';
 import { killAt } from './stage/tap.ts';
 
 const DAY = 24 * HOUR;

@@ -13,7 +13,7 @@ import {
   savedState,
   schedule,
   type Event,
-} from './stage/river.ts';
+} from './stage/run-action.ts';
 
 const HOUR = 60 * MINUTE;
 const LIMIT = 'limit (iterations)';

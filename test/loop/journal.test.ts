@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { checkChain, type Journal, parseJournal } from '../../src/core/journal/parse-journal.ts';
 import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
-import { createProject, loseState, runOnce, savedState, type Run } from './stage/river.ts';
+import { createProject, loseState, runOnce, savedState, type Run } from './stage/run-action.ts';
 
 // runOnce itself checks, for every run of every test, that the journal replays to the same decisions.
 

@@ -15,7 +15,7 @@ import {
   type Killed,
   type Scenario,
 } from './stage/killing.ts';
-import { finishOnce, recordOf, runOnce } from './stage/river.ts';
+import { finishOnce, recordOf, runOnce } from './stage/run-action.ts';
 import { counting, killAt } from './stage/tap.ts';
 
 // A kill right after a call usually has the same effect as one right before the next, so normal runs only test one of

@@ -15,7 +15,7 @@ import {
   usageLimited,
   type Behaviour,
 } from './stage/behaviours.ts';
-import { createProject, runOnce, savedDocument, savedState } from './stage/river.ts';
+import { createProject, runOnce, savedDocument, savedState } from './stage/run-action.ts';
 import { runs } from '../runs.ts';
 
 describe('limits over many runs', () => {

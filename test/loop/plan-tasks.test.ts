@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Behaviour } from './stage/behaviours.ts';
 import { addCommit, history } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
-import { createProject, finishOnce, labeled, red, runOnce, savedState, type Run } from './stage/river.ts';
+import { createProject, finishOnce, labeled, red, runOnce, savedState, type Run } from './stage/run-action.ts';
 import { counting, killAt } from './stage/tap.ts';
 
 const PLAN_PATH = '.ralph/fix_plan.md';

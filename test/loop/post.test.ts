@@ -13,7 +13,7 @@ import {
   savedState,
   savedIn,
   storedRecord,
-} from './stage/river.ts';
+} from './stage/run-action.ts';
 import { killAt, open, type Tap } from './stage/tap.ts';
 
 /** Returns a tap with calls that are never answered. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseState, type LaneState } from '../../src/core/lane/state/state.ts';
 import { untouched } from '../../src/core/tasks/queue.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
-import type { RunRecord } from '../../src/river/run-record.ts';
+import type { RunRecord } from '../../src/run/run-record.ts';
 import { HOUR } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
 import type { Project } from './stage/project.ts';
@@ -16,7 +16,7 @@ import {
   savedDocument,
   savedState,
   type Run,
-} from './stage/river.ts';
+} from './stage/run-action.ts';
 import { counting, killAt, open, type Tap } from './stage/tap.ts';
 
 /** Kills main right before its `number`th call of the agent. */

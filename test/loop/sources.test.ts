@@ -15,7 +15,7 @@ import {
   savedState,
   type Run,
   warningsIn,
-} from './stage/river.ts';
+} from './stage/run-action.ts';
 
 const PLAN = '.ralph/fix_plan.md';
 const workedOn = (run: Run) => run.work?.journal.map(({ taskTitle }) => taskTitle);

@@ -15,7 +15,7 @@ import {
   schedule,
   type Event,
   type Run,
-} from './stage/river.ts';
+} from './stage/run-action.ts';
 import type { Project } from './stage/project.ts';
 import { byChance, sideBySide, withSwitches, type Chooser } from './stage/side-by-side.ts';
 import { counting, killAt, type Tap } from './stage/tap.ts';

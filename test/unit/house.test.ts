@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Returns the number of source files directly in each folder below `folder`, by its path. */
-function rooms(folder: string): Map<string, number> {
+function folders(folder: string): Map<string, number> {
   const files = readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && entry.name.endsWith('.ts'),
   );
@@ -17,9 +17,9 @@ function rooms(folder: string): Map<string, number> {
 }
 
 test.each(['src', 'test', 'sandbox', 'bench', 'scripts'])(
-  'no room of %s/ holds more than 16 source files',
+  'no folder of %s/ holds more than 16 source files',
   (folder) => {
-    const crowded = [...rooms(folder)].filter(([, count]) => count > 16).map(([path]) => path.slice(root.length));
+    const crowded = [...folders(folder)].filter(([, count]) => count > 16).map(([path]) => path.slice(root.length));
     expect(crowded.filter((path) => !path.includes('node_modules'))).toEqual([]);
   },
 );
@@ -30,11 +30,11 @@ test.each(['utils', 'helpers', 'common', 'manager', 'service'])('nothing in src/
   expect(paths.filter((path) => path.split(/[/.]/).includes(word))).toEqual([]);
 });
 
-test('every room of src/ stands in the table of layers, or wires the others', () => {
+test('every folder of src/ stands in the table of layers, or wires the others', () => {
   const table = readFileSync(join(root, '.dependency-cruiser.cjs'), 'utf8');
-  const listed = [...table.matchAll(/^ {2}(\w+): \{ may: /gm)].map(([, room]) => room);
+  const listed = [...table.matchAll(/^ {2}(\w+): \{ may: /gm)].map(([, folder]) => folder);
   const found = readdirSync(join(root, 'src')).map((name) => name.replace(/\.ts$/, ''));
-  expect(found.filter((room) => !['entries', 'wiring'].includes(room)).sort()).toEqual(listed.sort());
+  expect(found.filter((folder) => !['entries', 'wiring'].includes(folder)).sort()).toEqual(listed.sort());
 });
 
 interface Rule {

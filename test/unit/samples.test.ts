@@ -17,7 +17,7 @@ import {
   waitingIn,
 } from '../../src/core/snapshot/snapshot.ts';
 import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
-import { readRunRecord, type RunRecord, writeRunRecord } from '../../src/river/run-record.ts';
+import { readRunRecord, type RunRecord, writeRunRecord } from '../../src/run/run-record.ts';
 import { ralph } from './cli/fixture.ts';
 
 // These samples were stored by real runs. Later versions must read them with their original meaning, and write them

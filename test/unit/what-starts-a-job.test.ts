@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { holds, interpolate } from '../../sandbox/workflow/expressions.ts';
-import { parseWorkflow } from '../../sandbox/workflow/workflow.ts';
+import { holds, interpolate } from '../../testbed/workflow/expressions.ts';
+import { parseWorkflow } from '../../testbed/workflow/workflow.ts';
 import { answerMarker } from '../../src/core/people/command.ts';
 import { read } from './documents/pages.ts';
 

@@ -11,7 +11,7 @@ import { logLine } from '../../processes/log-line.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { type AgentOptions, ASIDE_MS, callCli, type Started } from './call-cli.ts';
 import { type AgentCli, type ExportedSession, TEMPORARY_FOLDER } from './cli.ts';
-import { handsOf, installCli } from './install.ts';
+import { withOwnership, installCli } from './install.ts';
 import { createStallWatch } from './stall-watch.ts';
 
 /** Time in ms from SIGTERM to SIGKILL for processes that calls left behind. */
@@ -19,8 +19,8 @@ const SWEEP_GRACE_MS = 500;
 
 /** Creates an agent that is one process per call, with stdin and stdout. */
 export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
-  const { configFolder, workFolder, checkoutFolder, environment, room, runTag } = options;
-  const hands = handsOf(room);
+  const { configFolder, workFolder, checkoutFolder, environment, agentSandbox, runTag } = options;
+  const hands = withOwnership(agentSandbox);
   let program: Promise<Program> | null = null;
   const ready = (): Promise<Program> => (program ??= programOf(cli, options));
   let folder: Promise<unknown> | null = null;
@@ -31,7 +31,12 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
       if (cli.source === null) return programNamed(options);
       return nameOfProgram(
         cli,
-        await versionOf(started, { cwd: room?.folders.home ?? checkoutFolder, environment, room, runTag }),
+        await versionOf(started, {
+          cwd: agentSandbox?.folders.home ?? checkoutFolder,
+          environment,
+          agentSandbox,
+          runTag,
+        }),
       );
     },
     call: async (call) => {
@@ -46,7 +51,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     importSession: (id, content) =>
       hands(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
     sweep: async () => {
-      await room?.end(SWEEP_GRACE_MS);
+      await agentSandbox?.end(SWEEP_GRACE_MS);
       await endTagged(runTag);
     },
   };
@@ -111,13 +116,13 @@ async function programOf(
 }
 
 /** Creates the config folder, without which some CLIs do not start. In the agent's sandbox, its user creates it. */
-async function makeConfigFolder({ configFolder, environment, room, runTag }: AgentOptions): Promise<void> {
+async function makeConfigFolder({ configFolder, environment, agentSandbox, runTag }: AgentOptions): Promise<void> {
   const temporary = join(configFolder, TEMPORARY_FOLDER);
-  if (room === null) await mkdir(temporary, { recursive: true });
+  if (agentSandbox === null) await mkdir(temporary, { recursive: true });
   else
     await runAlone(
       { file: 'mkdir', args: ['-p', '-m', '700', configFolder, temporary] },
-      { cwd: room.folders.home, environment, room, runTag, timeoutMs: ASIDE_MS },
+      { cwd: agentSandbox.folders.home, environment, agentSandbox, runTag, timeoutMs: ASIDE_MS },
     );
 }
 

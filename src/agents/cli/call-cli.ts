@@ -9,13 +9,13 @@ import { asError } from '../../errors.ts';
 import type { AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
-import type { Room } from '../../ports/room.ts';
+import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { cannotStart, type Program, runAlone } from '../../processes/collect-output.ts';
 import { logLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { familyOf, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
 import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
-import { handsOf, type Lend } from './install.ts';
+import { withOwnership, type Lend } from './install.ts';
 import { createLingerWatch, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
 
 /** The CLI on this machine, or one to install into `folder` if it is missing. */
@@ -36,7 +36,7 @@ export interface AgentOptions {
   /** The environment for installing the CLI, which runs as this user. */
   readonly installEnvironment: Readonly<Record<string, string>>;
   /** The agent's sandbox, in which the CLI runs; null to run it as this user. */
-  readonly room: Room | null;
+  readonly agentSandbox: AgentSandbox | null;
   readonly broker: Broker | null;
   /** Maximum time in ms during which a call only retries; then it is ended. */
   readonly stallMs: number;
@@ -163,9 +163,9 @@ export async function callCli(
  */
 function ownFolder(
   { looksIntoFolder }: AgentCli,
-  { room }: Pick<AgentOptions, 'room'>,
+  { agentSandbox }: Pick<AgentOptions, 'agentSandbox'>,
 ): { readonly inHand: <T>(work: () => Promise<T>) => Promise<T>; readonly lend: Lend } {
-  const hands = handsOf(looksIntoFolder ? room : null);
+  const hands = withOwnership(looksIntoFolder ? agentSandbox : null);
   let lend: Lend = (work) => work();
   return {
     inHand: (work) =>
@@ -183,7 +183,8 @@ function prepare(
   options: AgentOptions & { readonly lend: Lend },
   call: AgentCall,
 ): Promise<PreparedCall> {
-  const { configFolder, workFolder, alsoFolder, tree, inbox, room, runTag, servers, extraArgs, environment } = options;
+  const { configFolder, workFolder, alsoFolder, tree, inbox, agentSandbox, runTag, servers, extraArgs, environment } =
+    options;
   return cli.prepare(
     {
       model: call.model ?? options.model,
@@ -195,12 +196,19 @@ function prepare(
       environment,
     },
     {
-      ...{ configFolder, workFolder, alsoFolder, tree, inbox, isolated: room !== null },
+      ...{ configFolder, workFolder, alsoFolder, tree, inbox, isolated: agentSandbox !== null },
       run: (args, given) =>
         options.lend(() =>
           runAlone(
             { file: program.file, args: [...program.args, ...args] },
-            { cwd: workFolder, environment: given, room, tree, runTag, timeoutMs: Math.min(ASIDE_MS, call.timeoutMs) },
+            {
+              cwd: workFolder,
+              environment: given,
+              agentSandbox,
+              tree,
+              runTag,
+              timeoutMs: Math.min(ASIDE_MS, call.timeoutMs),
+            },
           ),
         ),
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { cut, sentence } from '../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import { UserError } from '../../errors.ts';
-import type { Room } from '../../ports/room.ts';
+import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import {
   type CollectedEnd,
   describeCollected,
@@ -60,7 +60,7 @@ export async function installCli({
   const wanted = {
     ...{ title, source, version },
     // npm is not part of the lane: it installs the CLI for another user.
-    room: null,
+    agentSandbox: null,
     runTag,
     environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),
   };
@@ -93,7 +93,7 @@ interface Wanted {
   readonly title: string;
   readonly source: CliPackage;
   readonly version: string;
-  readonly room: null;
+  readonly agentSandbox: null;
   readonly runTag: string;
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -209,22 +209,22 @@ function reasonIn(stderr: string): string {
 }
 
 /** Returns the hands for a sandbox whose user is another one; for null, everything belongs to this user at any time. */
-export function handsOf(room: Pick<Room, 'folders' | 'give' | 'takeBack'> | null): Hands {
-  if (room === null) return (work) => work((lent) => lent());
-  const { session } = room.folders;
+export function withOwnership(agentSandbox: Pick<AgentSandbox, 'folders' | 'give' | 'takeBack'> | null): Hands {
+  if (agentSandbox === null) return (work) => work((lent) => lent());
+  const { session } = agentSandbox.folders;
   return async (work) => {
-    if (!(await room.takeBack(session))) return work((lent) => lent());
+    if (!(await agentSandbox.takeBack(session))) return work((lent) => lent());
     try {
       return await work(async (lent) => {
-        await room.give(session);
+        await agentSandbox.give(session);
         try {
           return await lent();
         } finally {
-          await room.takeBack(session);
+          await agentSandbox.takeBack(session);
         }
       });
     } finally {
-      await room.give(session);
+      await agentSandbox.give(session);
     }
   };
 }

@@ -87,7 +87,7 @@ export const cli: AgentCli = {
     const environment = opencodeEnvironment(call, place.configFolder);
     await resetOpenCodeHome(place.configFolder);
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
-    await takeIn(place, call.resume, environment);
+    await importLocalSession(place, call.resume, environment);
     return {
       args: opencodeArguments(call),
       environment,
@@ -178,7 +178,7 @@ async function writeDown(
 }
 
 /** Imports the file that `importSession` stored into the CLI's database. */
-async function takeIn(
+async function importLocalSession(
   { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
   id: string | null,
   environment: Variables,

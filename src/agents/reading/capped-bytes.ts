@@ -39,12 +39,12 @@ export function createCappedBytes(): CappedBytes {
   return { append, kept, clear: () => void (total = 0), length: () => total };
 
   function append(bytes: Uint8Array): void {
-    const room = Math.max(0, HEAD_BYTES - total);
-    if (bytes.length <= room) appendToHead(bytes);
-    else if (room === 0) appendToRing(bytes);
+    const agentSandbox = Math.max(0, HEAD_BYTES - total);
+    if (bytes.length <= agentSandbox) appendToHead(bytes);
+    else if (agentSandbox === 0) appendToRing(bytes);
     else {
-      appendToHead(bytes.subarray(0, room));
-      appendToRing(bytes.subarray(room));
+      appendToHead(bytes.subarray(0, agentSandbox));
+      appendToRing(bytes.subarray(agentSandbox));
     }
     total += bytes.length;
   }

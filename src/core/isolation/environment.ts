@@ -1,9 +1,9 @@
-/** The surroundings of a program in the room, besides its own variables. */
-export interface RoomSurroundings {
+/** The surroundings of a program in the sandbox, besides its own variables. */
+export interface SandboxSurroundings {
   readonly home: string;
-  /** Port of the proxy on 127.0.0.1; null if nothing limits the room's network. */
+  /** Port of the proxy on 127.0.0.1; null if nothing limits the sandbox's network. */
   readonly proxyPort: number | null;
-  /** Tells whether a folder that a variable names exists in the room. */
+  /** Tells whether a folder that a variable names exists in the sandbox. */
   readonly isVisible: (path: string) => boolean;
 }
 
@@ -15,10 +15,10 @@ const FOLDERS =
   /^(CARGO_HOME|RUSTUP_HOME|GOPATH|GOROOT|NVM_DIR|JAVA_HOME|PYTHONPATH|pythonLocation|DOTNET_ROOT|ANDROID_HOME|RUNNER_TOOL_CACHE)$/;
 const LOOPBACK = '127.0.0.1,localhost,::1';
 
-/** Returns the environment of a program in the room: without variables that lead to folders of another user, and with the proxy as the way out. */
-export function roomEnvironment(
+/** Returns the environment of a program in the sandbox: without variables that lead to folders of another user, and with the proxy as the way out. */
+export function agentSandboxEnvironment(
   given: Readonly<Record<string, string>>,
-  { home, proxyPort, isVisible }: RoomSurroundings,
+  { home, proxyPort, isVisible }: SandboxSurroundings,
 ): Record<string, string> {
   const kept = Object.entries(given).filter(
     ([name, value]) =>
@@ -52,7 +52,7 @@ export function roomEnvironment(
 }
 
 /**
- * The git settings of the room, made without changing a file: git works in a checkout that belongs to another user (a
+ * The git settings of the sandbox, made without changing a file: git works in a checkout that belongs to another user (a
  * container's) and never packs on its own, because packed files could not be told from the agent's changes.
  */
 const GIT_SETTINGS = [

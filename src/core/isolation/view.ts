@@ -6,15 +6,15 @@ export interface TopEntry {
   readonly target: string;
 }
 
-/** The content of a room's file system; all paths are absolute and real. */
+/** The content of a sandbox's file system; all paths are absolute and real. */
 export interface ViewPlan {
   readonly top: readonly TopEntry[];
-  /** Mount points of disks; other mounts are left out of the room. */
+  /** Mount points of disks; other mounts are left out of the sandbox. */
   readonly disks: readonly string[];
   /** Folders that appear empty, except for what the following fields put into them. */
   readonly hidden: readonly string[];
   readonly readOnly: readonly string[];
-  /** Folders of the room itself that it can read and in which files appear while it is in use. */
+  /** Folders of the sandbox itself that it can read and in which files appear while it is in use. */
   readonly handed: readonly string[];
   readonly writable: readonly string[];
   /** Folders that stay empty, so that something can be mounted there. */
@@ -23,7 +23,7 @@ export interface ViewPlan {
   readonly replaced: Readonly<Record<string, string>>;
 }
 
-/** Links and mounts, in the order in which they are made below the folder that becomes the room's `/`. */
+/** Links and mounts, in the order in which they are made below the folder that becomes the sandbox's `/`. */
 export interface View {
   /** Folders of the machine. The fstab mounts each from the folder of its index in the stage, where no mount is writable. */
   readonly staged: readonly string[];
@@ -32,7 +32,7 @@ export interface View {
   readonly fstab: string;
 }
 
-/** Folders that are made for the room alone or left out. */
+/** Folders that are made for the sandbox alone or left out. */
 const OWN_FOLDERS = new Set(['proc', 'sys', 'dev', 'run', 'tmp', 'lost+found']);
 /** Folders that are new, empty and writable for everybody. */
 const TEMPORARY = ['/tmp', '/var/tmp', '/dev/shm'];
@@ -52,7 +52,7 @@ export const HIDDEN_FOLDERS: readonly string[] = [
   '/var/backups',
 ];
 
-/** Names of top folders with programs and settings, or folders that are made for a room anyway, whoever owns them. */
+/** Names of top folders with programs and settings, or folders that are made for a sandbox anyway, whoever owns them. */
 const OF_THE_SYSTEM = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
 
 /** Returns the top folders that the runner owns, such as a build disk, because they may hold other people's work and keys. Empty if the runner is root. */
@@ -188,7 +188,7 @@ export function forbidsPrograms(path: string, mountinfo: string): boolean {
   return on?.options.split(',').includes('noexec') === true;
 }
 
-/** Returns the machine's listening sockets from `/proc/net/unix`, at most a hundred, without those in folders that every room has of its own. */
+/** Returns the machine's listening sockets from `/proc/net/unix`, at most a hundred, without those in folders that every sandbox has of its own. */
 export function shownSockets(sockets: string): readonly string[] {
   const paths = sockets.split('\n').flatMap((line) => {
     const [, flags = '', path = ''] = /^\S+: \w+ \w+ (\w+) \w+ \w+ +\d+ (\/.*)$/.exec(line) ?? [];

@@ -28,7 +28,7 @@ import { hashOfText } from '../people/trust.ts';
 import { findTasks, issuesOfLane, listTasks, prepareOpenTasks, type Request } from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
 import { type Look, readKeptLane, notesOf, type Restored, restoreFrom, unread } from './kept-lane.ts';
-import { baseBranch, checkBeforeSpending, type KeptLane, reopenProgress, tooManyOpen } from './restore.ts';
+import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, tooManyOpen } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -217,7 +217,7 @@ async function findWork(
   { look, restored, said, rests }: Restored & { readonly said: ReadFeedback; readonly rests: boolean },
 ): Promise<Work> {
   const found = rests && request.files === null ? null : await findStart(deps, { look, restored });
-  const reopened = reopenProgress(said.state, {
+  const reopened = dropStaleProgress(said.state, {
     named: namedBy(request),
     redo: request.redo,
     promptAgain: request.promptAgain,

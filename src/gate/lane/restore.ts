@@ -225,7 +225,7 @@ function newer(lane: LaneId, version: number, origin: string): UserError {
  * Forgets progress that no longer holds: work whose branch is gone, and tasks that a person asked for again by name
  * (done ones only if they should be repeated). A request for work repeats the prompt with `promptAgain`.
  */
-export function reopenProgress(
+export function dropStaleProgress(
   state: LaneState,
   now: {
     readonly named: readonly TaskId[];

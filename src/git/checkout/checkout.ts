@@ -29,7 +29,7 @@ export interface Checkout extends Repository {
 export function createRepository(options: RepositoryOptions): Checkout {
   if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
   const { workingDirectory } = options;
-  const roomOf = once(options.room);
+  const agentSandboxOf = once(options.agentSandbox);
   const opened = once(() => openCheckout(options));
   let work: LaneWork | null = null;
   const credentials = once(async () => {
@@ -70,7 +70,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const apart = await createQuarantine(workspace, repository, { workFolder, heads, roots });
       await apart.keep(lane.tip);
       const start = { branch: lane.branch, start: lane.tip, base: { branch: wanted.baseBranch, commit: base }, apart };
-      const trees = createLaneTrees(options, found, { credentials, roomOf, lane: start });
+      const trees = createLaneTrees(options, found, { credentials, agentSandboxOf, lane: start });
       work = startLaneWork({ options, opened: found, start, trees, published, lane, fork });
       return answer;
     },

@@ -15,7 +15,7 @@ import { type AsFound, asFoundIn, countInIndex } from './tree/found/as-found.ts'
 import type { Inbox } from './tree/inbox.ts';
 import { type LaidCommit, layTree } from './tree/lay-tree.ts';
 import { createExchange, createLocalSide, createWorkspaceRestorer, type WorkTreeSide } from './tree/local-side.ts';
-import { giveToRoom, lendToRoom, type RepositoryRoom } from './tree/room-tree.ts';
+import { giveToSandbox, lendToSandbox, type RepositorySandbox } from './tree/agent-tree.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { copyIndex, readConfig, type Workspace, workspaceAt } from './workspace.ts';
 
@@ -61,11 +61,11 @@ export function createLaneTrees(
   { workspace: checkout, repository }: Opened,
   {
     credentials,
-    roomOf,
+    agentSandboxOf,
     lane,
   }: {
     readonly credentials: () => Promise<FoundCredentials>;
-    readonly roomOf: () => Promise<RepositoryRoom | null>;
+    readonly agentSandboxOf: () => Promise<RepositorySandbox | null>;
     readonly lane: TreesOfLane;
   },
 ): LaneTrees {
@@ -75,14 +75,14 @@ export function createLaneTrees(
   let lent: Promise<Inbox> | null = null;
 
   async function lay(
-    given: RepositoryRoom | null,
+    given: RepositorySandbox | null,
     wanted: Pick<LaidCommit, 'kind' | 'commit' | 'branch' | 'sparseSince'>,
     signal: AbortSignal,
   ): Promise<Workspace> {
     const { top, ...place } = await layTree(
       {
         ...{ workspace: checkout, repository, credentials: await credentials(), workFolder, env, log, signal },
-        room: given?.room ?? null,
+        agentSandbox: given?.agentSandbox ?? null,
       },
       { ...wanted, base, hasIgnored: true, objects: await objectsFor(given, wanted.commit) },
     );
@@ -90,9 +90,9 @@ export function createLaneTrees(
   }
 
   /** Returns the folders of objects in which a tree finds the commit. */
-  async function objectsFor(given: RepositoryRoom | null, commit: ObjectId): Promise<readonly string[]> {
+  async function objectsFor(given: RepositorySandbox | null, commit: ObjectId): Promise<readonly string[]> {
     if (given === null) return ownObjects();
-    const { lend, objects } = await (lent ??= lendToRoom(given, apart, { tip: start, checkout }));
+    const { lend, objects } = await (lent ??= lendToSandbox(given, apart, { tip: start, checkout }));
     await lend(commit);
     return objects;
   }
@@ -103,7 +103,7 @@ export function createLaneTrees(
 
   return {
     async layWork(signal) {
-      const given = await roomOf();
+      const given = await agentSandboxOf();
       const tree = await lay(given, { kind: 'work', commit: start, branch, sparseSince: start }, signal);
       const quarantine = await apart.over(tree);
       await copyIndex(join(tree.gitFolder, 'index'), quarantine.indexFile);
@@ -117,9 +117,9 @@ export function createLaneTrees(
         const inbox = await lent;
         await inbox.lendIndex(quarantine.indexFile);
         const own = repository.setup;
-        const side = await giveToRoom({ ...given, tree, quarantine: apart, inbox, folder, own, log });
+        const side = await giveToSandbox({ ...given, tree, quarantine: apart, inbox, folder, own, log });
         const leave = async (): Promise<void> => {
-          const left = await given.room.end(GRACE_MS);
+          const left = await given.agentSandbox.end(GRACE_MS);
           if (left.length > 0)
             throw new UserError(
               'infrastructure',
@@ -146,11 +146,11 @@ export function createLaneTrees(
     },
 
     async layClean(commit, signal) {
-      const given = await roomOf();
+      const given = await agentSandboxOf();
       // The base contains only what the job checked out; the lane also contains what was worked on since.
       const sparseSince = base.commit === commit ? commit : start;
       const { top } = await lay(given, { kind: 'clean', commit, branch: null, sparseSince }, signal);
-      await given?.room.give(top);
+      await given?.agentSandbox.give(top);
       return top;
     },
   };

@@ -19,7 +19,7 @@ import {
   type OwnRepository,
   type PrivateRepository,
 } from './private-repository.ts';
-import type { RepositoryRoom } from './tree/room-tree.ts';
+import type { RepositorySandbox } from './tree/agent-tree.ts';
 import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, type Workspace } from './workspace.ts';
 
 /** The checkout to open, and what it needs. */
@@ -46,7 +46,7 @@ export interface RepositoryOptions extends OpenOptions {
   /** Called with the credentials found in the checkout: from then on, they must never be shown, and `rules` include them. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
   /** Returns the sandbox in which the lane's code runs as a user of its own, or null without isolation. Called when it is needed. */
-  readonly room: () => Promise<RepositoryRoom | null>;
+  readonly agentSandbox: () => Promise<RepositorySandbox | null>;
 }
 
 /** The checkout as the job made it. */

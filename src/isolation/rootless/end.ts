@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/phrase.ts';
 import { createPatience, membersOfTree, type ProcessEntry, readProcessTable } from '../../processes/process-tree.ts';
 
-/** The variable that tags the library's processes in a room; the room's programs run without it. */
+/** The variable that tags the library's processes in a sandbox; the sandbox's programs run without it. */
 export const ROOM_TAG = 'RALPH_ROOM';
 /** The variable that tags the worker and its bridges, which stay while programs come and go. */
 export const WORKER_TAG = 'RALPH_ROOM_WORKER';
@@ -13,10 +13,10 @@ const POLL_MS = 25;
 const KILL_FOR_MS = 2_000;
 
 /**
- * Ends the programs in a room or, with `WORKER_TAG`, the worker: sends SIGTERM, then SIGKILL after `graceMs` until no
+ * Ends the programs in a sandbox or, with `WORKER_TAG`, the worker: sends SIGTERM, then SIGKILL after `graceMs` until no
  * process is left. Returns the names of the processes that could not be ended.
  */
-export async function endRoom(
+export async function endAgentSandbox(
   id: string,
   { graceMs, tag }: { readonly graceMs: number; readonly tag: typeof ROOM_TAG | typeof WORKER_TAG },
 ): Promise<readonly string[]> {
@@ -28,7 +28,7 @@ export async function endRoom(
     if (patience.isOver(left.length, now)) return left.map(({ pid }) => `${nameOf(pid)} (${String(pid)})`);
     const isDue = now >= killAt;
     for (const { pid, tagged } of left) {
-      // A process with the room's tag ends by itself after its program; if it ended earlier, it would end the program
+      // A process with the sandbox's tag ends by itself after its program; if it ended earlier, it would end the program
       // with it.
       if (!isDue && ((tagged && tag === ROOM_TAG) || asked.has(pid))) continue;
       asked.add(pid);
@@ -40,7 +40,7 @@ export async function endRoom(
 }
 
 /**
- * Returns the processes of a room. All of them descend from a tagged one: a process that loses its parent becomes a
+ * Returns the processes of a sandbox. All of them descend from a tagged one: a process that loses its parent becomes a
  * child of the first process in its namespace.
  */
 function inside(variable: string): ProcessEntry[] {

@@ -6,9 +6,9 @@ import { oneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { type CollectedEnd, describeCollected, runAlone } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { Unavailable } from '../room/root.ts';
+import { Unavailable } from '../namespaces/root.ts';
 
-/** The library that makes a room without root. One of its programs runs as this user, so every byte of it is pinned. */
+/** The library that makes a sandbox without root. One of its programs runs as this user, so every byte of it is pinned. */
 export const RUNTIME = '@anthropic-ai/sandbox-runtime';
 
 export const RUNTIME_VERSION = '0.0.83';
@@ -98,7 +98,7 @@ async function npmInstall(
   if (npm === null) throw cannotInstall('npm is not installed, see actions/setup-node');
   const { end, stderr } = await runAlone(
     { file: npm, args: NPM_ARGS },
-    { ...surroundings, room: null, cwd: folder, timeoutMs: INSTALL_MS },
+    { ...surroundings, agentSandbox: null, cwd: folder, timeoutMs: INSTALL_MS },
   );
   if (end.kind !== 'exited' || end.code !== 0) throw cannotInstall(reasonOf(end, stderr.toString()));
 }

@@ -1,16 +1,16 @@
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sandboxRecord, type SandboxRecord } from '../../core/isolation/room-record.ts';
+import { rootlessRecord, type RootlessRecord } from '../../core/isolation/sandbox-record.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { runProgram } from '../../processes/run-program.ts';
-import { endRoom, ROOM_TAG, WORKER_TAG } from './end.ts';
+import { endAgentSandbox, ROOM_TAG, WORKER_TAG } from './end.ts';
 
 const CHANGE_MS = 20_000;
 
 const FILE = 'sandbox.json';
 
-/** Folder of the session in the folder of a run that no longer has a room. */
+/** Folder of the session in the folder of a run that no longer has a sandbox. */
 const SESSION = 'agent';
 
 /** Time from SIGTERM to SIGKILL for processes that nobody waits for. */
@@ -19,22 +19,22 @@ const GRACE_MS = 500;
 /**
  * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing unknown.
  */
-export function writeSandboxRecord(runFolder: string, record: SandboxRecord): void {
+export function writeRootlessRecord(runFolder: string, record: RootlessRecord): void {
   const next = join(runFolder, `${FILE}.next`);
   writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
   renameSync(next, join(runFolder, FILE));
 }
 
 /**
- * Ends every process of a room made without root, and removes the room except for the session, which moves to the run's
- * folder. Returns the names of processes that could not be ended. Does nothing if the run has no room. Safe to repeat.
+ * Ends every process of a sandbox made without root, and removes the sandbox except for the session, which moves to the run's
+ * folder. Returns the names of processes that could not be ended. Does nothing if the run has no sandbox. Safe to repeat.
  */
-export async function removeSandboxRoom(runFolder: string): Promise<readonly string[]> {
+export async function removeRootlessSandbox(runFolder: string): Promise<readonly string[]> {
   const record = readRecord(runFolder);
   if (record === null) return [];
   const left = [
-    ...(await endRoom(record.id, { graceMs: GRACE_MS, tag: ROOM_TAG })),
-    ...(await endRoom(record.id, { graceMs: GRACE_MS, tag: WORKER_TAG })),
+    ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: ROOM_TAG })),
+    ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: WORKER_TAG })),
   ];
   keepSession(join(record.folder, 'session'), join(runFolder, SESSION));
   await removeAll(record.folder);
@@ -43,9 +43,9 @@ export async function removeSandboxRoom(runFolder: string): Promise<readonly str
   return left;
 }
 
-function readRecord(runFolder: string): SandboxRecord | null {
+function readRecord(runFolder: string): RootlessRecord | null {
   try {
-    const parsed = sandboxRecord.safeParse(tryJson(readFileSync(join(runFolder, FILE), 'utf8')));
+    const parsed = rootlessRecord.safeParse(tryJson(readFileSync(join(runFolder, FILE), 'utf8')));
     return parsed.success ? parsed.data : null;
   } catch {
     return null;
@@ -57,7 +57,7 @@ function namesIn(folder: string): readonly string[] {
 }
 
 function keepSession(from: string, to: string): void {
-  // A room in which nothing ran, such as one of a failed attempt, has no session to keep; an earlier session stays.
+  // A sandbox in which nothing ran, such as one of a failed attempt, has no session to keep; an earlier session stays.
   if (namesIn(from).length === 0 || namesIn(to).length > 0) return;
   try {
     renameSync(from, to);

@@ -2,7 +2,7 @@ import { mayBeTheConversation } from '../../core/agents/fresh-call.ts';
 import type { Snapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
-import { agentAttempt, type Attempt, type Heard } from '../../core/pipeline/heard.ts';
+import { agentAttempt, type Attempt, type Heard } from '../../core/pipeline/step-output.ts';
 import { type AgentStep, aimOf, type Step } from '../../core/pipeline/pipeline.ts';
 import { type EarlierStep, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';

@@ -5,7 +5,7 @@ import {
   heardTogether,
   nextAction,
   retryAfter,
-} from '../../core/pipeline/heard.ts';
+} from '../../core/pipeline/step-output.ts';
 import type { CommandStep, Pipeline, ReadmeStep, Step } from '../../core/pipeline/pipeline.ts';
 import { callObstacle, readmeProblem } from '../../core/pipeline/readme-check.ts';
 import { afterRun, circuitOf, resultWords, type StepRecord, type StepResult } from '../../core/pipeline/step-record.ts';

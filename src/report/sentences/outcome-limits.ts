@@ -33,17 +33,17 @@ export function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: Ru
   if (needsPerson !== undefined)
     return {
       title: ['Waiting for a limit of the provider', YOU_ARE_NEEDED],
-      what: `The provider says: \`${cut(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
+      what: `The provider says: \`${cut(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${waitSkippedBy(report)}`,
     };
   return {
     title: [outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset'],
-    what: `${whyParked(outcome, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
+    what: `${whyParked(outcome, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${waitSkippedBy(report)}`,
   };
 }
 
 /** Explains why a run that was to wait for the limit did not; empty when nothing prevented the wait. */
-function notWaited(report: RunReport): string {
-  switch (workOf(report)?.notWaited ?? null) {
+function waitSkippedBy(report: RunReport): string {
+  switch (workOf(report)?.waitSkippedBy ?? null) {
     case 'iterations':
       return ` The run did not wait for that: it has made all the iterations that \`${policyInputs.maxIterations.name}\` allows.`;
     case 'minutes':

@@ -45,7 +45,7 @@ export function giveServers(
     servers,
     unmapped,
   }: {
-    readonly isolation: Pick<Isolation, 'room' | 'allow'>;
+    readonly isolation: Pick<Isolation, 'agentSandbox' | 'allow'>;
     readonly login: Pick<AgentLogin, 'environment'>;
     readonly servers: readonly McpServer[];
     /** See AgentCli. */
@@ -60,7 +60,7 @@ export function giveServers(
     );
   for (const sentence of unmapped) log.warning(sentence);
   isolation.allow(mcpHosts(servers));
-  const closed = isolation.room === null ? [] : unreachableHosts(servers, localPortsOf(config.isolation.hosts));
+  const closed = isolation.agentSandbox === null ? [] : unreachableHosts(servers, localPortsOf(config.isolation.hosts));
   if (closed.length > 0)
     log.warning(
       `The isolated agent does not reach the MCP servers at ${namesOf(closed)}: name a port of localhost in \`allowed-hosts\`; hosts of a private network are closed to it.`,

@@ -18,7 +18,7 @@ import { sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
-import { NO_NEEDS, type Examination } from '../../river/deps.ts';
+import { NO_NEEDS, type Examination } from '../../run/deps.ts';
 import { cacheObstacle } from '../../state/cache-environment.ts';
 import { unpricedModels } from '../agents/prices.ts';
 import type { World } from '../world.ts';

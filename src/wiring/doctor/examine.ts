@@ -199,7 +199,7 @@ export async function tryCommands(
       environment,
       clean: await rememberSurroundings({ environment, workspace: top, folder: parent, trees: dirname(clone) }),
       // A person's own checkout, on a person's own machine.
-      room: null,
+      agentSandbox: null,
       runTag: randomUUID(),
       log: logTo(log),
       now,
@@ -230,7 +230,7 @@ async function layHead(
   if (commit === null) throw new UserError('configuration', `The repository in ${top} has no commits yet.`);
   const laid = await layTree(
     {
-      ...{ ...options, workspace, workFolder, room: null, signal },
+      ...{ ...options, workspace, workFolder, agentSandbox: null, signal },
       repository: await createPrivateRepository(workspace, { workFolder, env, hide: [] }),
       credentials: await findCredentials(workspace, options),
     },

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { remainsSentence } from '../../core/isolation/room-record.ts';
+import { remainsSentence } from '../../core/isolation/sandbox-record.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { RunClaim } from '../../home/own-folder.ts';
 import type { Log } from '../../ports/machine.ts';
-import { endAgent, removeRoomsOf } from '../agent.ts';
+import { endAgent, removeSandboxesOf } from '../agent.ts';
 import type { Place } from './place.ts';
 
-/** A run that was killed: ends what it left running and removes its room. */
+/** A run that was killed: ends what it left running and removes its sandbox. */
 export async function cleanUpAfter(
   killed: RunClaim,
   {
@@ -27,7 +27,7 @@ export async function cleanUpAfter(
     log.warning(`Its folder ${killed.runFolder} does not belong to this checkout, so nothing in it is removed.`);
     return;
   }
-  const remains = await removeRoomsOf({ runFolder: killed.runFolder }, environment);
+  const remains = await removeSandboxesOf({ runFolder: killed.runFolder }, environment);
   if (remains.processes.length > 0)
     throw new UserError(
       'infrastructure',

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { roomEnvironment } from '../../core/isolation/environment.ts';
+import { agentSandboxEnvironment } from '../../core/isolation/environment.ts';
 import {
   allowedHosts,
   type AllowedHosts,
@@ -23,13 +23,13 @@ import {
 } from '../../core/isolation/probe.ts';
 import { openFoldersWarning } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
-import { remainsSentence } from '../../core/isolation/room-record.ts';
+import { remainsSentence } from '../../core/isolation/sandbox-record.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { proxyFinder } from '../../github/proxied-fetch.ts';
-import type { OpenedRoom } from '../../isolation/room/open-room.ts';
-import type { RoomOptions } from '../../isolation/room/room-of.ts';
-import { isHiddenFolder, roomOptions, runtimeFolder } from './room-place.ts';
+import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
+import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
+import { isHiddenFolder, agentSandboxOptions, runtimeFolder } from './sandbox-place.ts';
 import type { World } from '../world.ts';
 import { notIsolated, type Isolation, type Measured } from './isolation.ts';
 
@@ -46,7 +46,7 @@ export async function isolate(world: World): Promise<Isolation> {
   hosts?.catch(() => undefined);
   const failed: FailedLevel[] = [];
   const mustLimit = asksForBounds(config.isolation.hosts);
-  let opened: OpenedRoom | null = null;
+  let opened: OpenedAgentSandbox | null = null;
   for (const level of levelsToTry(wanted)) {
     const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => messageOf(error));
     if (typeof tried !== 'string') {
@@ -74,8 +74,8 @@ async function openBounded(
   world: World,
   level: FailedLevel['level'],
   mustLimit: boolean,
-): Promise<OpenedRoom | string> {
-  const options = roomOptions(world);
+): Promise<OpenedAgentSandbox | string> {
+  const options = agentSandboxOptions(world);
   if (level === 'sandbox' && options.localPorts.length > 0) return NO_SERVICES;
   const opened = await openLevel(world, level, options);
   if (!mustLimit || (await opened.limitNetwork([]))) return opened;
@@ -83,18 +83,22 @@ async function openBounded(
   return NO_BOUNDS;
 }
 
-async function openLevel(world: World, level: FailedLevel['level'], options: RoomOptions): Promise<OpenedRoom> {
+async function openLevel(
+  world: World,
+  level: FailedLevel['level'],
+  options: AgentSandboxOptions,
+): Promise<OpenedAgentSandbox> {
   if (level !== 'sandbox') {
-    const { openRoom } = await import('../../isolation/room/open-room.ts');
-    return await openRoom(level, options);
+    const { openAgentSandbox } = await import('../../isolation/namespaces/open-sandbox.ts');
+    return await openAgentSandbox(level, options);
   }
-  const [{ openSandboxRoom }, { installSandboxRuntime }] = await Promise.all([
-    import('../../isolation/rootless/open-sandbox-room.ts'),
+  const [{ openRootlessSandbox }, { installSandboxRuntime }] = await Promise.all([
+    import('../../isolation/rootless/open-rootless-sandbox.ts'),
     import('../../isolation/rootless/install.ts'),
   ]);
   const { environment, runTag } = world;
   const runtime = (): Promise<string> => installSandboxRuntime({ folder: runtimeFolder(world), environment, runTag });
-  return await openSandboxRoom({ ...options, runtime });
+  return await openRootlessSandbox({ ...options, runtime });
 }
 
 async function isolatedIn(
@@ -103,11 +107,11 @@ async function isolatedIn(
     opened,
     hosts,
     why,
-  }: { readonly opened: OpenedRoom; readonly hosts: Promise<AllowedHosts>; readonly why: string | null },
+  }: { readonly opened: OpenedAgentSandbox; readonly hosts: Promise<AllowedHosts>; readonly why: string | null },
 ): Promise<Isolation> {
   const { config, context, log } = world;
-  const { room, level } = opened;
-  const options = roomOptions(world);
+  const { agentSandbox, level } = opened;
+  const options = agentSandboxOptions(world);
   const never = modelHosts(world);
   const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOfTarget);
   if (ofModel.length > 0)
@@ -135,11 +139,12 @@ async function isolatedIn(
     if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
     // Sessions may have been stored there before.
-    await room.takeBack(room.folders.session);
-    for (const { name } of config.agent.order) await mkdir(join(room.folders.session, name), { recursive: true });
-    await room.give(room.folders.session);
-    const { probeRoom } = await import('./probe-room.ts');
-    const probe = await probeRoom(world, opened, { brokerPort, proxyPort, network });
+    await agentSandbox.takeBack(agentSandbox.folders.session);
+    for (const { name } of config.agent.order)
+      await mkdir(join(agentSandbox.folders.session, name), { recursive: true });
+    await agentSandbox.give(agentSandbox.folders.session);
+    const { probeAgentSandbox } = await import('./probe-sandbox.ts');
+    const probe = await probeAgentSandbox(world, opened, { brokerPort, proxyPort, network });
     measured = { network, keyHidden: brokerPort !== null, probe, processesLeft: null };
     for (const gap of opened.gaps) log.warning(gap);
     const problem = problemOf(probe);
@@ -162,10 +167,10 @@ async function isolatedIn(
 
   return {
     level,
-    room,
+    agentSandbox,
     environmentFor: (given) =>
-      roomEnvironment(given, {
-        home: room.folders.home,
+      agentSandboxEnvironment(given, {
+        home: agentSandbox.folders.home,
         proxyPort,
         isVisible: (path) => !isHiddenFolder(path, options),
       }),
@@ -175,9 +180,9 @@ async function isolatedIn(
     },
     begin,
     count: async () => {
-      const left = await room.end(END_GRACE_MS);
+      const left = await agentSandbox.end(END_GRACE_MS);
       if (measured !== null) measured = { ...measured, processesLeft: left.length };
-      if (left.length === 0) await room.takeBack(room.folders.session);
+      if (left.length === 0) await agentSandbox.takeBack(agentSandbox.folders.session);
     },
     facts: () =>
       measured === null

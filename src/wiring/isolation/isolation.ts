@@ -2,13 +2,13 @@ import type { Server } from 'node:http';
 import type { IsolationFacts } from '../../core/isolation/probe.ts';
 import type { HostRule } from '../../core/isolation/hosts.ts';
 import { listenOnLoopback } from '../../isolation/listening.ts';
-import type { Room } from '../../ports/room.ts';
+import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 
 /** The isolation of a run's programs that run the lane's code. */
 export interface Isolation {
   readonly level: IsolationFacts['level'];
   /** The agent's sandbox; null if such programs run as this user. */
-  readonly room: Room | null;
+  readonly agentSandbox: AgentSandbox | null;
   /** Returns a program's environment there. */
   readonly environmentFor: (given: Readonly<Record<string, string>>) => Record<string, string>;
   /** Makes a server reachable from there; returns its port on 127.0.0.1. */
@@ -41,7 +41,7 @@ export function notIsolated(why: string | null): Isolation {
   let measured: Measured | null = null;
   return {
     level: 'none',
-    room: null,
+    agentSandbox: null,
     environmentFor: (given) => ({ ...given }),
     listen: listenOnLoopback,
     allow: () => undefined,

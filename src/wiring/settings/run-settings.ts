@@ -60,7 +60,7 @@ function handoffBehindGate(texts: Texts): Config['handoff'] | null {
 /** What cannot be taken is reported by whoever takes the whole parcel. */
 async function handedSettings(handoff: Config['handoff']): Promise<readonly FoundSetting[]> {
   try {
-    const { takeIntake } = await import('../../river/jobs/parcels.ts');
+    const { takeIntake } = await import('../../run/jobs/parcels.ts');
     const { handed } = await takeIntake(await openHandoff({ handoff }), handoff);
     return handed.settings;
   } catch (error) {

@@ -5,9 +5,9 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, inject, test } from 'vitest';
-import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
-import type { RunningMain } from '../../../sandbox/runner.ts';
-import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
+import { ACTION_FOLDER } from '../../../testbed/testbed.ts';
+import type { RunningMain } from '../../../testbed/runner.ts';
+import type { Behaviour } from '../../../testbed/scripted-agent.ts';
 import type { LaneState } from '../../../src/core/lane/state/state.ts';
 import { identitiesOf } from '../../../src/runner/run-context.ts';
 import { noOwnMachine } from '../../own-machine.ts';
@@ -195,19 +195,19 @@ export function attackBy(
 /**
  * Returns everything on the branches and refs that the action pushed: commits with messages and names, and contents.
  */
-export function everythingPushed({ sandbox }: Scene): Promise<string> {
-  return sandbox.git('log', '--all', '--not', 'main', '--not', '--format=raw', '--patch', '--text', '--root');
+export function everythingPushed({ testbed }: Scene): Promise<string> {
+  return testbed.git('log', '--all', '--not', 'main', '--not', '--format=raw', '--patch', '--text', '--root');
 }
 
 /** Returns the paths of the files of `branch` on the remote. */
-export async function filesOf({ sandbox }: Scene, branch = 'ralph/queue'): Promise<string[]> {
-  const listed = await sandbox.git('ls-tree', '-r', '-z', '--name-only', branch);
+export async function filesOf({ testbed }: Scene, branch = 'ralph/queue'): Promise<string[]> {
+  const listed = await testbed.git('ls-tree', '-r', '-z', '--name-only', branch);
   return listed.split('\0').filter(Boolean);
 }
 
 /** Returns the paths that any commit of `branch` touches, including those that a later one removes. */
-export async function everTouched({ sandbox }: Scene, branch = 'ralph/queue'): Promise<string[]> {
-  const listed = await sandbox.git('log', '-z', '-m', '--format=', '--name-only', `main..${branch}`);
+export async function everTouched({ testbed }: Scene, branch = 'ralph/queue'): Promise<string[]> {
+  const listed = await testbed.git('log', '-z', '-m', '--format=', '--name-only', `main..${branch}`);
   return [...new Set(listed.split('\0').filter(Boolean))];
 }
 
@@ -217,7 +217,7 @@ export function shownBy({ main, post, summary, outputs }: Run): string {
 }
 
 /** Returns the state of the lane in its ref, or null if there is none. */
-export async function storedState({ sandbox }: Scene, lane = 'queue'): Promise<LaneState | null> {
-  const record = await sandbox.git('show', `refs/ralph/v2/state:lanes/${lane}.json`).catch(() => null);
+export async function storedState({ testbed }: Scene, lane = 'queue'): Promise<LaneState | null> {
+  const record = await testbed.git('show', `refs/ralph/v2/state:lanes/${lane}.json`).catch(() => null);
   return record === null ? null : (JSON.parse(record) as { readonly state: LaneState | null }).state;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { statusBlock } from '../../../sandbox/scripted-work.ts';
+import { statusBlock } from '../../../testbed/scripted-work.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
 import { attackBy, repel, shownBy, storedState, type Attack } from './attack-fixture.ts';
 
@@ -70,7 +70,7 @@ repel<Aftermath>('Words of the agent that want to be more than words', {
       ],
     });
     const { title, body } = scene.pullOf('ralph/queue');
-    const comments = scene.sandbox.github.state.comments.map((comment) => comment.body);
+    const comments = scene.testbed.github.state.comments.map((comment) => comment.body);
     return { run, scene, pull: [title, body, ...comments, run.summary].join('\n') };
   },
   attacks: [
@@ -128,7 +128,7 @@ const PLAN = '# Plan\n\n- [ ] Count the ducks\n- [ ] Greet the ducks\n- [ ] Feed
 repel<Aftermath>('The plan', {
   heldBy: 'loop/plan-tasks.test.ts',
   stage: async (scene) => {
-    await scene.sandbox.remote.commitByHand('main', { '.ralph/fix_plan.md': PLAN });
+    await scene.testbed.remote.commitByHand('main', { '.ralph/fix_plan.md': PLAN });
     const run = await scene.run({
       inputs: { verify: 'test -f src/greet-ducks.js', 'max-iterations': '2' },
       agent: [

@@ -25,7 +25,7 @@ repel<{ readonly commits: readonly Commit[]; readonly texts: string; readonly pu
     stage: async (scene) => {
       scene.openIssue('Count');
       scene.openIssue('Somebody else wants this');
-      const file = scene.sandbox.github.state.issues;
+      const file = scene.testbed.github.state.issues;
       expect(file).toHaveLength(2);
       await scene.run({
         inputs: { 'max-iterations': '3' },
@@ -58,7 +58,7 @@ repel<{ readonly commits: readonly Commit[]; readonly texts: string; readonly pu
         expect.arrayContaining([...Object.keys(messages), 'borrowed', 'summed'].map((name) => `src/${name}.js`)),
       );
       const format = ['%an <%ae> %ad', '%cn <%ce> %cd', '%B'].join(SEPARATOR) + SEPARATOR;
-      const fields = (await scene.sandbox.git('log', `--format=${format}`, 'main..ralph/queue')).split('\0');
+      const fields = (await scene.testbed.git('log', `--format=${format}`, 'main..ralph/queue')).split('\0');
       const commits: Commit[] = [];
       for (let at = 0; at + 2 < fields.length; at += 3)
         commits.push({ author: fields[at] ?? '', committer: fields[at + 1] ?? '', message: fields[at + 2] ?? '' });

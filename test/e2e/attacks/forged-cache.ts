@@ -17,7 +17,7 @@ export async function forgeCacheEntry(
   scene: Scene,
   forged: { readonly edit: (state: LaneState) => LaneState; readonly conversation?: string },
 ): Promise<void> {
-  const { entries } = scene.sandbox.cache;
+  const { entries } = scene.testbed.cache;
   const honest = entries.findLast(({ key }) => key.includes('/queue/'));
   if (honest === undefined) throw new Error('There is no honest entry to begin with.');
   const files = unpacked(honest.content);
@@ -42,10 +42,10 @@ export async function forgeCacheEntry(
 }
 
 /** Returns all bytes in the cache and the lane's ref, unpacked, as text. */
-export async function keptInPublic({ sandbox }: Scene): Promise<string> {
-  const cached = sandbox.cache.entries.flatMap(({ content }) => Object.values(unpacked(content)).map(String));
-  const refs = (await sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph')).split('\n').filter(Boolean);
-  const onRefs = await Promise.all(refs.map((ref) => sandbox.git('log', '--patch', '--text', '--root', ref)));
+export async function keptInPublic({ testbed }: Scene): Promise<string> {
+  const cached = testbed.cache.entries.flatMap(({ content }) => Object.values(unpacked(content)).map(String));
+  const refs = (await testbed.git('for-each-ref', '--format=%(refname)', 'refs/ralph')).split('\n').filter(Boolean);
+  const onRefs = await Promise.all(refs.map((ref) => testbed.git('log', '--patch', '--text', '--root', ref)));
   return [...cached, ...onRefs].join('\n');
 }
 

@@ -186,7 +186,7 @@ repel<Aftermath>('Objects that are gone', {
 
 repel<Aftermath & { readonly ran: string }>("Programs in git's configuration", {
   stage: async (scene) => {
-    const marks = `${scene.sandbox.folder}/ran`;
+    const marks = `${scene.testbed.folder}/ran`;
     const program = (name: string): string => `touch ${marks}-${name}; cat`;
     const { run } = await after(
       [
@@ -209,7 +209,7 @@ repel<Aftermath & { readonly ran: string }>("Programs in git's configuration", {
       ].join('\n'),
     )(scene);
     const { readdirSync } = await import('node:fs');
-    const ran = readdirSync(scene.sandbox.folder).filter((name) => name.startsWith('ran-'));
+    const ran = readdirSync(scene.testbed.folder).filter((name) => name.startsWith('ran-'));
     return { run, scene, ran: ran.join(' ') };
   },
   attacks: [

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
-import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
+import { ACTION_FOLDER } from '../../../testbed/testbed.ts';
 import { rows } from '../../runs.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import { attackBy, isIsolated, leftBy, repel, scratchFolder, storedState, type Attack } from './attack-fixture.ts';
@@ -62,7 +62,7 @@ repel<Aftermath>('What a process of the same user reaches', {
       'reads the token in the environment of main and pushes with it',
       'a branch of its own',
       async ({ scene }) => {
-        expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)')).not.toContain('by-the-agent');
+        expect(await scene.testbed.git('for-each-ref', '--format=%(refname)')).not.toContain('by-the-agent');
       },
     ),
     ...(isMemoryForbidden()
@@ -115,7 +115,7 @@ if (existsSync('/usr/bin/cc'))
   repel<Aftermath>('LD_PRELOAD for the post step', {
     heldBy: 'e2e/isolation/rooms.test.ts',
     stage: (scene) => {
-      const library = join(scene.sandbox.folder, 'planted.so');
+      const library = join(scene.testbed.folder, 'planted.so');
       execFileSync('/usr/bin/cc', ['-shared', '-fPIC', '-x', 'c', '-o', library, '-'], { input: PRELOADED });
       return working(`echo 'LD_PRELOAD=${library}' >> "$runner_files/env"; kill -KILL $main`)(scene);
     },
@@ -130,7 +130,7 @@ if (existsSync('/usr/bin/cc'))
 
 repel<Aftermath>('A post.js that was changed', {
   stage: (scene) => {
-    const action = join(scene.sandbox.folder, 'action');
+    const action = join(scene.testbed.folder, 'action');
     for (const name of ['action.yml', 'dist', 'templates'])
       cpSync(join(ACTION_FOLDER, name), join(action, name), { recursive: true });
     const post = join(action, 'dist', 'post.js');
@@ -144,7 +144,7 @@ repel<Aftermath>('A post.js that was changed', {
 repel<Aftermath>('A Node that was replaced', {
   heldBy: 'e2e/isolation/rooms.test.ts',
   stage: (scene) => {
-    const node = join(scene.sandbox.folder, 'node');
+    const node = join(scene.testbed.folder, 'node');
     symlinkSync(process.execPath, node);
     const replace = `rm '${node}'; printf '#!/bin/sh\\necho planted in node\\n' > '${node}'; chmod +x '${node}'`;
     return working(replace, { node })(scene);
@@ -222,8 +222,8 @@ repel<Aftermath>('A record that was sealed with the token', {
       'a run that ends in silence, and keeps its lane',
       async ({ run, scene }) => {
         expect(run.summary).not.toBe('');
-        expect(scene.sandbox.github.state.pulls).toHaveLength(1);
-        const record = await scene.sandbox.git('show', 'refs/ralph/v2/state:lanes/queue.json');
+        expect(scene.testbed.github.state.pulls).toHaveLength(1);
+        const record = await scene.testbed.git('show', 'refs/ralph/v2/state:lanes/queue.json');
         expect(JSON.parse(record)).toMatchObject({ lease: null });
       },
     ),
@@ -269,7 +269,7 @@ describe.each(
   repel<Aftermath>('its word', {
     stage: (scene) => {
       // The second machine is the loop's, if there are three jobs.
-      const places = [1, 2].map((nth) => join(scene.sandbox.folder, `machine-${String(nth)}`, folder));
+      const places = [1, 2].map((nth) => join(scene.testbed.folder, `machine-${String(nth)}`, folder));
       return working(`printf '#!/bin/sh\\n' > "$(command -v check-counts)"`, {
         env: { PATH: [...places, dirname(process.execPath), process.env.PATH ?? ''].join(':') },
         prepare: () => {
@@ -313,7 +313,7 @@ describe.each(
           const packages = join(workspace, 'node_modules');
           mkdirSync(packages);
           writeFileSync(join(packages, 'built-in'), packages);
-          writeFileSync(join(packages, 'cache-folder'), scene.sandbox.folder);
+          writeFileSync(join(packages, 'cache-folder'), scene.testbed.folder);
           return Promise.resolve();
         },
         inputs: { verify },

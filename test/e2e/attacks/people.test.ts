@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { editIssue } from '../../../sandbox/github/people.ts';
-import { addComment, addIssue } from '../../../sandbox/github/state.ts';
-import { events } from '../../../sandbox/sandbox.ts';
+import { editIssue } from '../../../testbed/github/people.ts';
+import { addComment, addIssue } from '../../../testbed/github/state.ts';
+import { events } from '../../../testbed/testbed.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
 import { attackBy, leftBy, repel, type Attack } from './attack-fixture.ts';
 
@@ -30,7 +30,7 @@ repel<Asked>('What an issue says', {
   stage: async (scene) => {
     const { 'in an HTML comment that never ends': last = '', ...rest } = hidden;
     addIssue(
-      scene.sandbox.github.state,
+      scene.testbed.github.state,
       {
         title: '::error::pwned ##[add-mask]x',
         body: [
@@ -93,7 +93,7 @@ interface Refused {
 
 repel<Refused>('Whom it listens to', {
   stage: async (scene) => {
-    const { github } = scene.sandbox;
+    const { github } = scene.testbed;
     const issue = scene.openIssue('Count');
     const say = (body: string, by: string) => scene.run({ event: events.comment(github, { issue, body, by }) });
     const runs: Record<string, Run> = {
@@ -164,7 +164,7 @@ repel<Refused>('Whom it listens to', {
 
 repel<{ readonly run: Run; readonly prompt: string; readonly scene: Scene }>('Words that came after the consent', {
   stage: async (scene) => {
-    const { state } = scene.sandbox.github;
+    const { state } = scene.testbed.github;
     const edited = scene.openIssue('Count');
     const renamed = scene.openIssue('Greet');
     const honest = scene.openIssue('Sum');

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
+import { ACTION_FOLDER } from '../../../testbed/testbed.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import {
   attackBy,
@@ -60,7 +60,7 @@ const forgeSealed = (edit: string): string =>
   `cat > "$scratch/seal.mjs" <<'JS'
 import { readFileSync } from 'node:fs';
 import { identitiesOf } from '${join(ACTION_FOLDER, 'src/runner/run-context.ts')}';
-import { readRunRecord, writeRunRecord } from '${join(ACTION_FOLDER, 'src/river/run-record.ts')}';
+import { readRunRecord, writeRunRecord } from '${join(ACTION_FOLDER, 'src/run/run-record.ts')}';
 const variables = readFileSync('/proc/' + process.argv[2] + '/environ', 'utf8').split(String.fromCharCode(0)).filter(Boolean);
 const environment = Object.fromEntries(variables.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
 const [{ runFolder, key }] = identitiesOf(environment);
@@ -118,7 +118,7 @@ repel<Aftermath>('A forged record, and main killed: post believes nothing that t
     }),
     byAgent('calls the run complete', 'a report or pull request that says so', ({ run, scene }) => {
       expect(run.summary).not.toContain('Complete');
-      expect(JSON.stringify(scene.sandbox.github.state.issues)).not.toMatch(/Closes #1|"outcome\W+complete/);
+      expect(JSON.stringify(scene.testbed.github.state.issues)).not.toMatch(/Closes #1|"outcome\W+complete/);
     }),
     byAgent('approves an issue in the name of octo', 'a state with that approval', async ({ scene }) => {
       expect((await storedState(scene))?.tasks['issue-7']?.approval).toBeUndefined();
@@ -127,10 +127,10 @@ repel<Aftermath>('A forged record, and main killed: post believes nothing that t
       expect((await storedState(scene))?.pause ?? null).toBeNull();
     }),
     byAgent('names another branch', 'that branch', async ({ scene }) => {
-      expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)')).not.toContain('elsewhere');
+      expect(await scene.testbed.git('for-each-ref', '--format=%(refname)')).not.toContain('elsewhere');
     }),
     byAgent('adds a sentence to the warnings', 'that sentence in the voice of the action', ({ run, scene }) => {
-      expect(run.summary + JSON.stringify(scene.sandbox.github.state.issues)).not.toContain('Approved by the security');
+      expect(run.summary + JSON.stringify(scene.testbed.github.state.issues)).not.toContain('Approved by the security');
     }),
     byAgent('does all that', 'the loss of the iteration before', async ({ scene }) => {
       expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
@@ -226,7 +226,7 @@ repel<Aftermath>('A record that speaks and parks, sealed with the real key, and 
   attacks: [
     byAgent('gives the run an end in its own words', 'these words in the voice of the action', ({ run, scene }) => {
       expect(run.summary).toContain(isIsolated(scene) ? 'Iteration limit' : 'Failed: infrastructure');
-      expect(run.summary + run.post.log + JSON.stringify(scene.sandbox.github.state)).not.toContain('security team');
+      expect(run.summary + run.post.log + JSON.stringify(scene.testbed.github.state)).not.toContain('security team');
     }),
     byAgent(
       'parks the lane for a week, opens its circuit and fails its task',
@@ -475,8 +475,8 @@ const PLANTED = ['git', 'tar', 'zstd', 'gzip', 'npm', 'bash', 'ps'];
 repel<Aftermath & { readonly used: string }>('Programs planted in a folder of the PATH', {
   stage: async (scene) => {
     scene.openIssue('Count');
-    const tools = join(scene.sandbox.folder, 'tools');
-    const used = join(scene.sandbox.folder, 'used');
+    const tools = join(scene.testbed.folder, 'tools');
+    const used = join(scene.testbed.folder, 'used');
     await mkdir(tools);
     const run = await scene.run({
       env: { PATH: `${tools}:${process.env['PATH'] ?? ''}` },
@@ -515,8 +515,8 @@ repel<Aftermath & { readonly used: string }>('A cp planted in a folder of the PA
   heldBy: 'integration/processes/trusted-programs.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
-    const tools = join(scene.sandbox.folder, 'tools');
-    const used = join(scene.sandbox.folder, 'used');
+    const tools = join(scene.testbed.folder, 'tools');
+    const used = join(scene.testbed.folder, 'used');
     await mkdir(tools);
     const run = await scene.run({
       env: { PATH: `${tools}:${process.env['PATH'] ?? ''}` },

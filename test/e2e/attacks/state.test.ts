@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { editIssue } from '../../../sandbox/github/people.ts';
+import { editIssue } from '../../../testbed/github/people.ts';
 import type { LaneState } from '../../../src/core/lane/state/state.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
@@ -39,7 +39,7 @@ async function afterForgedApproval(scene: Scene, inputs: Readonly<Record<string,
   const issue = scene.openIssue('Count');
   scene.openIssue('Greet');
   await scene.run({ inputs: { ...inputs, 'max-iterations': '1' } });
-  editIssue(scene.sandbox.github.state, issue.number, { body: EDITED, by: 'stranger', now: later(1) });
+  editIssue(scene.testbed.github.state, issue.number, { body: EDITED, by: 'stranger', now: later(1) });
   await forgeCacheEntry(scene, {
     edit: approving('Count', EDITED),
     conversation: `${JSON.stringify({ type: 'assistant', message: { role: 'assistant', content: PLANTED } })}\n`,

@@ -80,7 +80,7 @@ echo 'export const sum = () => 0;' > src/sum.js; git add src; git commit -q -m s
         'a branch on which verify fails and that counts as done, or changes of tests that the branch does not show',
       holds: async ({ run, scene }) => {
         const done = run.outputs['tasks-done'] !== '0';
-        const script = await scene.sandbox.git('show', 'ralph/queue:package.json');
+        const script = await scene.testbed.git('show', 'ralph/queue:package.json');
         if (done) expect(script).toContain('"true"');
         expect(scene.pullOf('ralph/queue').body).toMatch(/package\.json/);
       },
@@ -135,7 +135,7 @@ repel<Aftermath>('A test that is skipped', {
 repel<Aftermath>('What verify itself does', {
   stage: async (scene) => {
     scene.openIssue('Count');
-    await scene.sandbox.remote.commitByHand('main', { 'tools/check.mjs': '' });
+    await scene.testbed.remote.commitByHand('main', { 'tools/check.mjs': '' });
     const run = await scene.run({
       inputs: { verify: 'node tools/check.mjs', 'max-iterations': '2' },
       agent: [
@@ -164,7 +164,7 @@ JS`,
       does: 'leaves coverage and files of code in the work tree',
       never: "a commit of them as the agent's next work, nor progress by them",
       holds: async ({ scene }) => {
-        const files = await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue');
+        const files = await scene.testbed.git('ls-tree', '-r', '--name-only', 'ralph/queue');
         expect(files).not.toMatch(/coverage|by-verify/);
         expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
       },
@@ -174,7 +174,7 @@ JS`,
       does: 'commits a workflow on top of what was inspected',
       never: 'that commit on the branch',
       holds: async ({ scene }) => {
-        expect(await scene.sandbox.git('log', '--all', '--name-only', '--format=')).not.toContain('steal.yml');
+        expect(await scene.testbed.git('log', '--all', '--name-only', '--format=')).not.toContain('steal.yml');
       },
     },
   ],
@@ -232,7 +232,7 @@ mkdir -p "$HOME/.config/git"; printf '[alias]\n\tcheck = "!true"\n' > "$HOME/.co
 repel<Aftermath>('What verify does from the clean clone', {
   stage: async (scene) => {
     scene.openIssue('Count');
-    await scene.sandbox.remote.commitByHand('main', { 'tools/check.sh': '' });
+    await scene.testbed.remote.commitByHand('main', { 'tools/check.sh': '' });
     const run = await scene.run({
       inputs: { verify: 'sh tools/check.sh', 'max-iterations': '2' },
       agent: [

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { submitReview } from '../../../sandbox/github/feedback/reviews.ts';
-import { armAutoMerge } from '../../../sandbox/github/people.ts';
-import { closePull } from '../../../sandbox/github/state.ts';
-import { events } from '../../../sandbox/sandbox.ts';
+import { submitReview } from '../../../testbed/github/feedback/reviews.ts';
+import { armAutoMerge } from '../../../testbed/github/people.ts';
+import { closePull } from '../../../testbed/github/state.ts';
+import { events } from '../../../testbed/testbed.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { BRANCH, createReviewedScene, onFirstLine, pullOf, review, REVIEWER } from '../feedback/feedback-fixture.ts';
 
 test('a pull request that is approved and armed: a new issue waits, and what its review asks for is pushed to a draft without auto-merge', async () => {
   await using scene = await createReviewedScene();
-  const { github, git } = scene.sandbox;
+  const { github, git } = scene.testbed;
   const { state } = github;
   const pull = pullOf(scene);
   submitReview(state, { pull: pull.number, by: REVIEWER, state: 'APPROVED' }, Date.now());
@@ -49,7 +49,7 @@ test('a pull request that is approved and armed: a new issue waits, and what its
 
 test('two issues on branches of their own change the same line: once one is merged, the next run merges the base into the other', async () => {
   await using scene = await createScene();
-  const { github, git } = scene.sandbox;
+  const { github, git } = scene.testbed;
   const { state } = github;
   const issues = [scene.openIssue('Count'), scene.openIssue('Subtract')];
   const write = (text: string) =>

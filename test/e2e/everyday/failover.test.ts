@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
+import { ACTION_FOLDER } from '../../../testbed/testbed.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { storedState } from '../attacks/attack-fixture.ts';
 import { createScene, type Run, type SceneJob } from '../e2e-fixture.ts';

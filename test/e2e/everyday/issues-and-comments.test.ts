@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { events } from '../../../sandbox/sandbox.ts';
+import { events } from '../../../testbed/testbed.ts';
 import { deepTest, rows } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
 
@@ -8,9 +8,9 @@ const readOnlyCache = { ACTIONS_CACHE_MODE: 'read' };
 
 test('a labelled issue is worked on a lane of its own; the ref keeps what the read-only cache does not; the queue leaves it alone', async () => {
   await using scene = await createScene();
-  const { sandbox } = scene;
+  const { testbed } = scene;
   const issue = scene.openIssue('Greet several people');
-  sandbox.cache.setMode('read');
+  testbed.cache.setMode('read');
 
   const run = await scene.run({ event: events.labeled(issue) });
   expect(run).toMatchObject({
@@ -21,10 +21,10 @@ test('a labelled issue is worked on a lane of its own; the ref keeps what the re
   expect(run.summary).toContain('read-only');
   expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
   expect(scene.pullOf('ralph/issue-1').body).toContain('Closes #1');
-  expect(sandbox.cache.entries).toEqual([]);
-  expect(sandbox.github.state.reactions).toMatchObject([{ content: 'eyes', on: { kind: 'issue', number: 1 } }]);
+  expect(testbed.cache.entries).toEqual([]);
+  expect(testbed.github.state.reactions).toMatchObject([{ content: 'eyes', on: { kind: 'issue', number: 1 } }]);
 
-  sandbox.cache.setMode('write');
+  testbed.cache.setMode('write');
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'no_tasks' } });
   const other = scene.openIssue('Another one');
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '1' } });
@@ -37,7 +37,7 @@ deepTest(
   'a label lane that stopped at its limit continues by /ralph run, though its state could not be saved, as with the cache alone',
   async () => {
     await using scene = await createScene();
-    const { github, cache } = scene.sandbox;
+    const { github, cache } = scene.testbed;
     const issue = scene.openIssue('Greet several people');
     cache.setMode('read');
     const limited = await scene.run({
@@ -63,7 +63,7 @@ test.each([
   { case: 'a comment of our own', event: 'own' },
 ] as const)('$case: green, without a call or a request', async ({ event }) => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const issue = scene.openIssue('Something', ['ralph', 'bug']);
   const body = event === 'own' ? '<!-- ralph-action:status -->\n/ralph run' : 'I like /ralph run';
   const run = await scene.run({
@@ -76,7 +76,7 @@ test.each([
 
 test('commands of a writer: status and unknown ones are answered in one sticky comment, run works the issue', async () => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const issue = scene.openIssue('Greet twice');
   const say = (body: string, by = 'octo') =>
     scene.run({ event: events.comment(github, { issue, body, by }), env: readOnlyCache });
@@ -107,7 +107,7 @@ test.each(rows(1, ['/ralph run', '/ralph status', '/ralph nonsense']))(
   '%s of a stranger gets one reaction and no comment',
   async (body) => {
     await using scene = await createScene();
-    const { github } = scene.sandbox;
+    const { github } = scene.testbed;
     const issue = scene.openIssue('Greet twice');
     const run = await scene.run({ event: events.comment(github, { issue, body, by: 'stranger' }) });
     expect(run).toMatchObject({
@@ -129,13 +129,13 @@ test('a label that a stranger put on is refused', async () => {
     main: { exitCode: 0 },
     outputs: { outcome: 'refused' },
   });
-  expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
+  expect(scene.testbed.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
 });
 
 // Also tested by loop/people/orders and loop/people/answers.
 deepTest("a comment on Ralph's pull request is about its lane", async () => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   scene.openIssue('First');
   scene.openIssue('Second');
   await scene.run({ inputs: { 'max-iterations': '2' } });
@@ -160,7 +160,7 @@ deepTest("a comment on Ralph's pull request is about its lane", async () => {
 // Also tested by loop/people/answers.
 deepTest('status of an issue that the queue works reports how the queue stands', async () => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const issue = scene.openIssue('First');
   scene.openIssue('Second');
   await scene.run({ inputs: { 'max-iterations': '2' } });

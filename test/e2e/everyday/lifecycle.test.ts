@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { labelIssue, reopenIssue } from '../../../sandbox/github/people.ts';
-import { closePull, type StoredPull } from '../../../sandbox/github/state.ts';
-import { events } from '../../../sandbox/sandbox.ts';
+import { labelIssue, reopenIssue } from '../../../testbed/github/people.ts';
+import { closePull, type StoredPull } from '../../../testbed/github/state.ts';
+import { events } from '../../../testbed/testbed.ts';
 import { deepTest } from '../../runs.ts';
 import { createScene, type Scene, isNotification } from '../e2e-fixture.ts';
 
@@ -13,7 +13,7 @@ const ours = (scene: Scene, number: number): readonly string[] =>
     .map(({ body }) => body);
 
 /** Merges the newest pull request as a person would, without deleting its branch. */
-async function merge({ sandbox: { github, git } }: Scene): Promise<StoredPull> {
+async function merge({ testbed: { github, git } }: Scene): Promise<StoredPull> {
   const pull = github.state.pulls.at(-1);
   if (pull === undefined) throw new Error('There is no pull request.');
   await git('update-ref', 'refs/heads/main', `refs/heads/${pull.head}`);
@@ -21,7 +21,7 @@ async function merge({ sandbox: { github, git } }: Scene): Promise<StoredPull> {
   return pull;
 }
 
-async function requestsOf({ sandbox: { github } }: Scene, run: () => Promise<unknown>): Promise<number> {
+async function requestsOf({ testbed: { github } }: Scene, run: () => Promise<unknown>): Promise<number> {
   const before = github.requests.length;
   await run();
   return github.requests.length - before;
@@ -29,7 +29,7 @@ async function requestsOf({ sandbox: { github } }: Scene, run: () => Promise<unk
 
 test('a task that takes too many iterations: a label, a comment that a person can act on, and on their word another try', async () => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const issue = scene.openIssue('Greet');
   const other = scene.openIssue('Another');
   expect(await scene.run({ agent: [idle, idle], inputs: { 'max-iterations-per-task': '2' } })).toMatchObject({
@@ -60,7 +60,7 @@ test('a task that takes too many iterations: a label, a comment that a person ca
 
 test('five issues in a run: one comment on each, and requests that an hour has room for, printed', async () => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const issues = ['One', 'Two', 'Three', 'Four', 'Five'].map((title) => scene.openIssue(title));
   let log = '';
   const first = await requestsOf(scene, async () => {
@@ -86,7 +86,7 @@ test('five issues in a run: one comment on each, and requests that an hour has r
 
 test('merged: the branch goes, GitHub closes the issues, the next run is idle; reopened by a person the issue is worked again, on the queue', async () => {
   await using scene = await createScene();
-  const { github, git } = scene.sandbox;
+  const { github, git } = scene.testbed;
   const issue = scene.openIssue('Greet');
   expect(await scene.run({ event: events.labeled(issue) })).toMatchObject({
     outputs: { outcome: 'complete', branch: 'ralph/issue-1' },
@@ -124,7 +124,7 @@ test('merged: the branch goes, GitHub closes the issues, the next run is idle; r
 // Also tested by publishing and loop/events.
 deepTest('closed without merging: the queue rests until the pull request is opened again', async () => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   scene.openIssue('Greet');
   await scene.run({ inputs: { 'max-iterations': '1' } });
   const [pull] = github.state.pulls;
@@ -144,7 +144,7 @@ deepTest('closed without merging: the queue rests until the pull request is open
 // Also tested by loop/people/labels and loop/kill.
 deepTest('labels are right after a run that was killed, and after a person who mixed them up', async () => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const issue = scene.openIssue('Greet');
   expect(
     await scene.run({

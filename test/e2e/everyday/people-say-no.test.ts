@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { closeIssue } from '../../../sandbox/github/people.ts';
-import { events } from '../../../sandbox/sandbox.ts';
+import { closeIssue } from '../../../testbed/github/people.ts';
+import { events } from '../../../testbed/testbed.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
 
-const close = ({ sandbox: { github } }: Scene, number: number): void => {
+const close = ({ testbed: { github } }: Scene, number: number): void => {
   closeIssue(github.state, number, { by: 'octo', now: Date.now() });
 };
 
@@ -45,7 +45,7 @@ test('the issue is closed during call 1 of 5: no further call, no pull request t
   );
   expect(run).toMatchObject({ calls: 1, main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'withdrawn' } });
   expect(issue.labels).toEqual(['ralph']);
-  expect(scene.sandbox.github.state.pulls).toEqual([]);
+  expect(scene.testbed.github.state.pulls).toEqual([]);
   expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
   expect(await scene.run()).toMatchObject({ calls: 0 });
 });
@@ -66,7 +66,7 @@ test('the same with three jobs: the job that publishes heeds it', async () => {
   });
   expect(publish).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'withdrawn' } });
   expect(issue.labels).toEqual(['ralph']);
-  expect(scene.sandbox.github.state.pulls).toEqual([]);
+  expect(scene.testbed.github.state.pulls).toEqual([]);
   // The agent's job cannot be informed meanwhile, so its work is kept on the branch.
   expect(await scene.commitsOf('ralph/queue')).not.toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
-import { startScriptedModel } from '../../../sandbox/scripted-model/server.ts';
-import { workerScript } from '../../../sandbox/worker-script.ts';
+import { TOOL_CACHE } from '../../../testbed/testbed.ts';
+import { startScriptedModel } from '../../../testbed/scripted-model/server.ts';
+import { workerScript } from '../../../testbed/worker-script.ts';
 import { createScene, KEY } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 

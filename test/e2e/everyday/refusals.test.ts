@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { setServerRules } from '../../../sandbox/server-rules.ts';
-import { closePull, type StoredPull } from '../../../sandbox/github/state.ts';
+import { setServerRules } from '../../../testbed/server-rules.ts';
+import { closePull, type StoredPull } from '../../../testbed/github/state.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 
 /** A secret that Ralph's own scanner does not know, but GitHub does. */
 const KNOWN_TO_GITHUB = 'partner-token 4711';
 
 /** Merges the newest pull request as a person would, without deleting its branch. */
-async function merge({ sandbox: { github, git } }: Scene): Promise<StoredPull> {
+async function merge({ testbed: { github, git } }: Scene): Promise<StoredPull> {
   const pull = github.state.pulls.at(-1);
   if (pull === undefined) throw new Error('There is no pull request.');
   await git('update-ref', 'refs/heads/main', `refs/heads/${pull.head}`);
@@ -15,7 +15,7 @@ async function merge({ sandbox: { github, git } }: Scene): Promise<StoredPull> {
   return pull;
 }
 
-const allNotifications = ({ sandbox: { github }, notificationsOn }: Scene): readonly string[] =>
+const allNotifications = ({ testbed: { github }, notificationsOn }: Scene): readonly string[] =>
   [...new Set(github.state.comments.map(({ issue }) => issue))].flatMap((issue) =>
     notificationsOn(issue).map(({ body }) => body),
   );
@@ -23,14 +23,14 @@ const allNotifications = ({ sandbox: { github }, notificationsOn }: Scene): read
 test('push protection refuses a file of the first of three tasks: it is left out, the others are done, and one person is asked in the words of GitHub', async () => {
   await using scene = await createScene();
   for (const title of ['One', 'Two', 'Three']) scene.openIssue(title);
-  await setServerRules(scene.sandbox.remote.repositoryFolder, [
+  await setServerRules(scene.testbed.remote.repositoryFolder, [
     { kind: 'secret', text: KNOWN_TO_GITHUB, namesFile: true },
   ]);
   const leaky = { kind: 'work-and-write', files: { 'src/config.mjs': `// ${KNOWN_TO_GITHUB}\n` } } as const;
   const run = await scene.run({ agent: [leaky, leaky] });
   // Each task takes two calls: the module, then its test.
   expect(run).toMatchObject({ calls: 6, outputs: { 'tasks-done': '2', branch: 'ralph/queue' } });
-  const { git } = scene.sandbox;
+  const { git } = scene.testbed;
   expect(await git('log', '--format=', '--name-only', 'main..ralph/queue')).not.toContain('config.mjs');
   const words = allNotifications(scene).filter((body) => body.includes('The git server does not take the work'));
   expect(words).toHaveLength(1);
@@ -46,7 +46,7 @@ test('push protection refuses a file of the first of three tasks: it is left out
 
 test('a branch that is in the way, and a ruleset that accepts no author but its own: no call, one notification, and nothing is left behind; then a branch that may not be deleted', async () => {
   await using scene = await createScene();
-  const { git, remote } = scene.sandbox;
+  const { git, remote } = scene.testbed;
   const issue = scene.openIssue('One');
   await git('branch', 'ralph', 'main');
   for (let i = 0; i < 2; i += 1) {

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import { createSampleProject, type GitRemote } from '../../../sandbox/git-remote.ts';
+import { git } from '../../../testbed/git.ts';
+import { createSampleProject, type GitRemote } from '../../../testbed/git-remote.ts';
 import { createScene } from '../e2e-fixture.ts';
 
 /** Creates a project in whose fresh clone git reports a modified file. */
@@ -40,7 +40,7 @@ test('line ends, a nested repository of verify, packages that are ignored too la
   expect(pull.body).not.toContain('Left out');
   const patch = await readFile(`${run.outputs['journal-path'] ?? ''}.1-work-tree-tree.patch`, 'utf8');
   expect(patch).toMatch(/greeting\.txt[^]*\+greeting/);
-  const { repositoryFolder } = scene.sandbox.remote;
+  const { repositoryFolder } = scene.testbed.remote;
   const changed = await git(repositoryFolder, ['diff', '--name-only', 'main', 'ralph/queue']);
   expect(changed.split('\n')).toEqual(['.gitignore', 'greeting.txt']);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { feedbackEvents } from '../../../sandbox/feedback-events.ts';
-import { answerThread, submitReview } from '../../../sandbox/github/feedback/reviews.ts';
+import { feedbackEvents } from '../../../testbed/feedback-events.ts';
+import { answerThread, submitReview } from '../../../testbed/github/feedback/reviews.ts';
 import { runSplit } from '../split-fixture.ts';
 import {
   answersIn,
@@ -41,15 +41,15 @@ test('a review starts a run: what it spells out is committed without a call, the
   expect(body).toContain('### Review and checks');
   expect(status.feedback).toMatchObject({ open: 0, answered: 3 });
 
-  const written = JSON.stringify([scene.sandbox.github.state.threads, scene.sandbox.github.state.comments]);
+  const written = JSON.stringify([scene.testbed.github.state.threads, scene.testbed.github.state.comments]);
   for (const again of [event, undefined])
     expect(await scene.run(again === undefined ? {} : { event: again })).toMatchObject({ calls: 0 });
-  expect(JSON.stringify([scene.sandbox.github.state.threads, scene.sandbox.github.state.comments])).toBe(written);
+  expect(JSON.stringify([scene.testbed.github.state.threads, scene.testbed.github.state.comments])).toBe(written);
 });
 
 test('whoever is not content says so in the thread, and gets one more answer', async () => {
   await using scene = await createReviewedScene();
-  const { state } = scene.sandbox.github;
+  const { state } = scene.testbed.github;
   const { threads, event } = review(scene, [onFirstLine('Please say why.')]);
   await scene.run({ event });
   const [thread] = threads;
@@ -63,7 +63,7 @@ test('whoever is not content says so in the thread, and gets one more answer', a
 
 test('an approval starts a run that asks GitHub nothing, and ends what was asked before', async () => {
   await using scene = await createReviewedScene();
-  const { state } = scene.sandbox.github;
+  const { state } = scene.testbed.github;
   const { threads } = review(scene, [onFirstLine('Please say why.')]);
   const approval = submitReview(
     state,
@@ -78,25 +78,25 @@ test('an approval starts a run that asks GitHub nothing, and ends what was asked
 
 test('a base branch that moved on and conflicts is merged, without a marker in any commit', async () => {
   await using scene = await createReviewedScene();
-  await scene.sandbox.remote.commitByHand('main', { [MODULE]: '// By hand.\nexport const byHand = true;\n' });
+  await scene.testbed.remote.commitByHand('main', { [MODULE]: '// By hand.\nexport const byHand = true;\n' });
   const run = await scene.run({ inputs: { verify: 'npm test' } });
   expect(run).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
-  const merged = await scene.sandbox.git('show', `${BRANCH}:${MODULE}`);
+  const merged = await scene.testbed.git('show', `${BRANCH}:${MODULE}`);
   expect(merged).toContain(FIRST_LINE);
   expect(merged).toContain('// By hand.');
-  await scene.sandbox.git('merge-base', '--is-ancestor', 'main', BRANCH);
-  expect(await scene.sandbox.git('log', '-m', '--patch', BRANCH)).not.toMatch(/^[+ ]*(?:<{7}|>{7}) /m);
+  await scene.testbed.git('merge-base', '--is-ancestor', 'main', BRANCH);
+  expect(await scene.testbed.git('log', '-m', '--patch', BRANCH)).not.toMatch(/^[+ ]*(?:<{7}|>{7}) /m);
 });
 
 test('an agent that leaves the markers, and says that it is done, has nothing published', async () => {
   await using scene = await createReviewedScene();
-  await scene.sandbox.remote.commitByHand('main', { [MODULE]: '// By hand.\n' });
-  const before = await scene.sandbox.git('rev-parse', BRANCH);
+  await scene.testbed.remote.commitByHand('main', { [MODULE]: '// By hand.\n' });
+  const before = await scene.testbed.git('rev-parse', BRANCH);
   const lazy = { kind: 'shell', script: 'git add -A; git commit -qm "All resolved"; true' } as const;
   const run = await scene.run({ inputs: { 'max-iterations': '2' }, agent: [lazy, lazy] });
   expect(run.outputs['outcome']).not.toBe('complete');
-  expect(await scene.sandbox.git('log', '-m', '--patch', BRANCH)).not.toMatch(/^[+ ]*(?:<{7}|>{7}) /m);
-  expect(await scene.sandbox.git('rev-parse', BRANCH)).toBe(before);
+  expect(await scene.testbed.git('log', '-m', '--patch', BRANCH)).not.toMatch(/^[+ ]*(?:<{7}|>{7}) /m);
+  expect(await scene.testbed.git('rev-parse', BRANCH)).toBe(before);
 });
 
 test('in three jobs the last one answers', async () => {
@@ -117,7 +117,7 @@ test.each([
   { what: 'after the first answer, of which it heard nothing', effect: { kind: 'lost' } },
 ] as const)('main is killed $what: post does the rest, and each thread has one answer', async ({ effect }) => {
   await using scene = await createReviewedScene();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const { threads, event } = review(scene, [suggesting('// Counted.'), onFirstLine('Please say why.')]);
   github.faults.inject({ match: { method: 'POST', path: /\/replies$/ }, times: 1, effect });
   const isReply = ({ path }: { readonly path: string }): boolean => path.endsWith('/replies');
@@ -145,7 +145,7 @@ test('a run that has only feedback to read makes at most ten requests more than 
   await using scene = await createReviewedScene();
   const idle = await counted(scene);
   expect(idle).toMatchObject({ calls: 0, outputs: { outcome: 'idle' } });
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   github.state.collaborators.set('bob', { permission: 'write', roleName: 'write' });
   review(
     scene,

@@ -37,7 +37,7 @@ test('a failed check starts a run that gets the end of its log, and is compared 
 
 test('a check that fails on the base branch as well, or passes when it is run again, is not worked on', async () => {
   await using scene = await createReviewedScene();
-  const { git, github } = scene.sandbox;
+  const { git, github } = scene.testbed;
   await report(scene, { name: 'flaky' });
   await report(scene, { name: 'flaky', conclusion: 'SUCCESS' });
   const { suite, event } = await report(scene, { name: 'old', workflow: { name: 'Old' } });
@@ -73,15 +73,15 @@ test('a log of 48 MiB is streamed: it costs no memory, and is in no prompt, stat
   expect(run.prompts[0]?.length).toBeLessThan(40_000);
   expect(little.peakBytes).toBeGreaterThan(20 * MEBIBYTE);
   expect(run.peakBytes - little.peakBytes).toBeLessThan(40 * MEBIBYTE);
-  const { issues, comments, threads } = scene.sandbox.github.state;
-  const refs = await scene.sandbox.git('log', '--all', '--patch', '--text', '--format=%B');
+  const { issues, comments, threads } = scene.testbed.github.state;
+  const refs = await scene.testbed.git('log', '--all', '--patch', '--text', '--format=%B');
   expect([JSON.stringify([issues, comments, threads]), refs, run.main.log, run.summary].join()).not.toContain(EARLY);
 });
 
 test('of a log of 10 MB the three jobs hand over what is shown', async () => {
   await using scene = await createReviewedScene();
   const { event } = await report(scene, { log: { kind: 'text', content: longLog(10 * MEBIBYTE) } });
-  const kept = join(scene.sandbox.folder, 'kept');
+  const kept = join(scene.testbed.folder, 'kept');
   const { gate, publish } = await runSplit(scene, {
     event,
     beforePublish: (folder) => cp(folder, kept, { recursive: true }),

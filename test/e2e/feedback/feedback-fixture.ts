@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { feedbackEvents } from '../../../sandbox/feedback-events.ts';
-import { addCheck, type ReportedCheck } from '../../../sandbox/github/feedback/checks.ts';
-import { submitReview, type WrittenAtLine } from '../../../sandbox/github/feedback/reviews.ts';
-import type { StoredReviewComment, StoredSuite, StoredThread } from '../../../sandbox/github/feedback/stored.ts';
-import type { StoredPull } from '../../../sandbox/github/state.ts';
-import type { HeardCall } from '../../../sandbox/scripted-agent.ts';
+import { feedbackEvents } from '../../../testbed/feedback-events.ts';
+import { addCheck, type ReportedCheck } from '../../../testbed/github/feedback/checks.ts';
+import { submitReview, type WrittenAtLine } from '../../../testbed/github/feedback/reviews.ts';
+import type { StoredReviewComment, StoredSuite, StoredThread } from '../../../testbed/github/feedback/stored.ts';
+import type { StoredPull } from '../../../testbed/github/state.ts';
+import type { HeardCall } from '../../../testbed/scripted-agent.ts';
 import { expect } from 'vitest';
 import { createScene, type Run, type Scene, type SceneJob } from '../e2e-fixture.ts';
 
@@ -27,13 +27,13 @@ export async function createReviewedScene(given: Parameters<typeof createScene>[
 }
 
 /** Gives a scene its reviewer, and its token the right to read logs. */
-export function prepareReview({ sandbox: { github, permissions } }: Scene): void {
+export function prepareReview({ testbed: { github, permissions } }: Scene): void {
   github.state.collaborators.set(REVIEWER, { permission: 'write', roleName: 'write' });
   Object.assign(permissions, { actions: 'read' });
 }
 
 /** Returns the pull request under review; its head is that of the branch. */
-export function pullOf({ sandbox: { github } }: Scene): StoredPull {
+export function pullOf({ testbed: { github } }: Scene): StoredPull {
   const pull = github.state.pulls.find(({ head }) => head === BRANCH);
   if (pull === undefined) throw new Error(`${BRANCH} has no pull request.`);
   return pull;
@@ -49,7 +49,7 @@ export function review(
     body = '',
   }: Partial<Pick<Parameters<typeof submitReview>[1], 'by' | 'state' | 'body'>> = {},
 ): { readonly threads: readonly StoredThread[]; readonly event: NonNullable<SceneJob['event']> } {
-  const { state: github } = scene.sandbox.github;
+  const { state: github } = scene.testbed.github;
   const submitted = submitReview(github, { pull: pullOf(scene).number, by, state, body, comments }, Date.now());
   return { threads: submitted.threads, event: feedbackEvents.reviewed(github, submitted.review) };
 }
@@ -69,7 +69,7 @@ export async function report(
   scene: Scene,
   check: Partial<Omit<ReportedCheck, 'head'>> = {},
 ): Promise<{ readonly head: string; readonly suite: StoredSuite; readonly event: NonNullable<SceneJob['event']> }> {
-  const { github, git } = scene.sandbox;
+  const { github, git } = scene.testbed;
   const head = await git('rev-parse', BRANCH);
   // GitHub updates the head after a push.
   Object.assign(pullOf(scene), { headSha: head });
@@ -93,7 +93,7 @@ export async function counted(
   scene: Scene,
   job: SceneJob = {},
 ): Promise<Run & { readonly requests: readonly string[] }> {
-  const { requests } = scene.sandbox.github;
+  const { requests } = scene.testbed.github;
   const before = requests.length;
   const run = await scene.run(job);
   return { ...run, requests: requests.slice(before).map(({ method, path }) => `${method} ${path}`) };
@@ -101,7 +101,7 @@ export async function counted(
 
 /** Returns a run together with the prompts of its agent. */
 export async function heard(scene: Scene, job: SceneJob = {}): Promise<Run & { readonly prompts: readonly string[] }> {
-  const file = join(scene.sandbox.folder, `heard-${String(scene.sandbox.github.requests.length)}`);
+  const file = join(scene.testbed.folder, `heard-${String(scene.testbed.github.requests.length)}`);
   const run = await scene.run({
     ...job,
     inputs: { 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_HEARD', ...job.inputs },

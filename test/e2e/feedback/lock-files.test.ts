@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { TOKEN } from '../../../sandbox/sandbox.ts';
+import { TOKEN } from '../../../testbed/testbed.ts';
 import { KEY, LEVEL, type Scene } from '../e2e-fixture.ts';
 import { BRANCH, createReviewedScene } from './feedback-fixture.ts';
 
@@ -25,7 +25,7 @@ function lock(name: string): string {
 
 /** Adds a different package on each side: git merges the manifest, and the lock file conflicts. */
 async function bothGetPackages(
-  { sandbox: { remote } }: Scene,
+  { testbed: { remote } }: Scene,
   more: { readonly lane?: Readonly<Record<string, string>>; readonly main?: Readonly<Record<string, string>> } = {},
 ): Promise<void> {
   await remote.commitByHand(BRANCH, {
@@ -48,7 +48,7 @@ test('a lock file that conflicts is made again by the real npm, and the merge ne
   const run = await scene.run({ inputs: { verify: 'npm test' } });
   expect(run.main.log).toContain(`\`npm\` made \`${LOCK}\` again`);
   expect(run).toMatchObject({ calls: 0, outputs: { outcome: 'complete' } });
-  const made = JSON.parse(await scene.sandbox.git('show', `${BRANCH}:${LOCK}`)) as { readonly packages: object };
+  const made = JSON.parse(await scene.testbed.git('show', `${BRANCH}:${LOCK}`)) as { readonly packages: object };
   expect(Object.keys(made.packages).sort()).toEqual([
     '',
     'node_modules/lane-side',
@@ -56,15 +56,15 @@ test('a lock file that conflicts is made again by the real npm, and the merge ne
     'packages/lane-side',
     'packages/main-side',
   ]);
-  expect(await scene.sandbox.git('log', '-1', '--format=%P', BRANCH)).toContain(
-    await scene.sandbox.git('rev-parse', 'main'),
+  expect(await scene.testbed.git('log', '-1', '--format=%P', BRANCH)).toContain(
+    await scene.testbed.git('rev-parse', 'main'),
   );
   expect(scene.pullOf(BRANCH).body).toContain('merged, with its lock files made again in');
 });
 
 test('orders in AGENT.md, scripts and settings of the branch get nothing that its agent has not', async () => {
   await using scene = await createReviewedScene();
-  const [ran, program] = [join(scene.sandbox.folder, 'ran'), join(scene.sandbox.folder, 'not-git')];
+  const [ran, program] = [join(scene.testbed.folder, 'ran'), join(scene.testbed.folder, 'not-git')];
   await writeFile(program, `#!/bin/sh\nenv > ${ran}-as-git\nexit 1\n`);
   await chmod(program, 0o755);
   await bothGetPackages(scene, {

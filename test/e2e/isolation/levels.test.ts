@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, inject, test } from 'vitest';
-import { ACTION_FOLDER, events } from '../../../sandbox/sandbox.ts';
+import { ACTION_FOLDER, events } from '../../../testbed/testbed.ts';
 import { noOwnMachine, sudoUser } from '../../own-machine.ts';
 import { deepTest, IS_DEEP, rows } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
@@ -10,7 +10,7 @@ import { runSplit } from '../split-fixture.ts';
 /** The rights of a container's root, and those of an ordinary user. */
 const WITHOUT_MOUNTS = ['setpriv', '--bounding-set=-sys_admin,-net_admin,-sys_ptrace', '--'];
 const WITHOUT_USERS = [
-  // The level `sandbox` needs bwrap, which some machines have.
+  // The level `testbed` needs bwrap, which some machines have.
   ...['bash', '-c', '[ ! -e /usr/bin/bwrap ] || mount --bind /dev/null /usr/bin/bwrap; exec "$@"', 'bash'],
   ...['setpriv', '--bounding-set=-sys_admin,-net_admin,-sys_ptrace,-setuid,-setgid', '--'],
 ];
@@ -65,7 +65,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     ).toBe('');
   });
 
-  test.runIf(user !== null)('where no program may be started from /var/tmp, the room is elsewhere', async () => {
+  test.runIf(user !== null)('where no program may be started from /var/tmp, the sandbox is elsewhere', async () => {
     await using scene = await createScene({ level: 'namespace', user });
     scene.own?.run('mount', '-o', 'remount,noexec', '/var/tmp');
     scene.openIssue('Add a test');
@@ -134,7 +134,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
         inputs: { 'max-iterations': '1', 'allowed-hosts': hosts },
         agent: [{ kind: 'shell', script: ASK_ELSEWHERE }],
       });
-      expect(await scene.sandbox.git('show', 'ralph/queue:answer.txt'), run.main.log).toContain(answer);
+      expect(await scene.testbed.git('show', 'ralph/queue:answer.txt'), run.main.log).toContain(answer);
       expect(run.summary).toContain(shown);
     },
   );

@@ -2,8 +2,8 @@ import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ACTION_FOLDER, TOKEN } from '../../../sandbox/sandbox.ts';
-import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
+import { ACTION_FOLDER, TOKEN } from '../../../testbed/testbed.ts';
+import type { Behaviour } from '../../../testbed/scripted-agent.ts';
 import { createScene, type Run } from '../e2e-fixture.ts';
 import { deepTest, rows } from '../../runs.ts';
 
@@ -48,7 +48,7 @@ kill -KILL $main`),
       expect.stringMatching(/The record of this run in .* is not the one that the main step wrote/),
     ]);
     expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
-    expect(scene.sandbox.github.state.pulls).toEqual([]);
+    expect(scene.testbed.github.state.pulls).toEqual([]);
     expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
     expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
   },
@@ -127,8 +127,8 @@ test('credentials that are found in the checkout are masked, redacted and never 
     ],
   });
   expect(run.main.log).toContain(`::add-mask::${password}`);
-  expect(await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue', 'src/')).not.toContain('found.js');
-  expect(await scene.sandbox.git('log', '--all', '-p')).not.toContain(password);
+  expect(await scene.testbed.git('ls-tree', '-r', '--name-only', 'ralph/queue', 'src/')).not.toContain('found.js');
+  expect(await scene.testbed.git('log', '--all', '-p')).not.toContain(password);
   const { body } = scene.pullOf('ralph/queue');
   expect(body).toContain('src/found.js');
   const shown = run.main.log.replaceAll(/^::add-mask::.*/gm, '') + run.post.log + run.summary + body;
@@ -161,7 +161,7 @@ test.each(
 )("the action's own files are changed, $name", async ({ file, does, end }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const action = join(scene.sandbox.folder, 'action');
+  const action = join(scene.testbed.folder, 'action');
   for (const name of ['action.yml', 'dist', 'templates'])
     cpSync(join(ACTION_FOLDER, name), join(action, name), { recursive: true });
   const chunk = join(action, 'dist', file);
@@ -180,7 +180,7 @@ test.each(
   expect(run.post.log).not.toContain('PLANTED');
   expect(run.summary).toContain("The action's own files were changed");
   if (end === 'main') expect(readFileSync(chunk, 'utf8')).toBe(original);
-  else expect(scene.sandbox.github.state.pulls).toEqual([]);
+  else expect(scene.testbed.github.state.pulls).toEqual([]);
 });
 
 /** Returns the runner's files that a later step would read and that were changed. */

@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import { events } from '../../../sandbox/sandbox.ts';
+import { git } from '../../../testbed/git.ts';
+import { events } from '../../../testbed/testbed.ts';
 import { rows } from '../../runs.ts';
 import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
 
@@ -33,26 +33,26 @@ async function startProvider(status: number) {
 /** Creates a repository with the template's workflow and all its requirements. */
 async function sceneWithWorkflow(change: (text: string) => string = (text) => text): Promise<Scene> {
   const scene = await createScene();
-  const { sandbox } = scene;
+  const { testbed } = scene;
   const template = await readFile(new URL(`../../../templates/workflows/ralph.yml`, import.meta.url), 'utf8');
   const text = change(template.replace('OWNER/', 'acme/').replace(/# verify: .*/, `verify: ${VERIFY}`));
-  const folder = join(sandbox.folder, 'person');
-  await git(sandbox.folder, ['clone', '--quiet', '--branch', 'main', sandbox.remote.repositoryFolder, folder]);
+  const folder = join(testbed.folder, 'person');
+  await git(testbed.folder, ['clone', '--quiet', '--branch', 'main', testbed.remote.repositoryFolder, folder]);
   await mkdir(dirname(join(folder, PATH)), { recursive: true });
   await writeFile(join(folder, PATH), text);
   await git(folder, ['add', '--all']);
   await git(folder, ['commit', '--quiet', '-m', 'Workflow', '--author', 'Ada <ada@example.com>']);
   await git(folder, ['push', '--quiet', 'origin', 'main']);
   await rm(folder, { recursive: true });
-  sandbox.permissions.actions = 'read';
-  sandbox.github.state.setUp.workflows.push({ path: PATH, state: 'active' });
+  testbed.permissions.actions = 'read';
+  testbed.github.state.setUp.workflows.push({ path: PATH, state: 'active' });
   return scene;
 }
 
 test('/ralph doctor of a repository that is set up: green, without a call, in the one status comment', async () => {
   await using scene = await sceneWithWorkflow();
   await using provider = await startProvider(200);
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const issue = scene.openIssue('Greet');
   const run = await scene.run({
     event: events.comment(github, { issue, body: '/ralph doctor' }),
@@ -83,7 +83,7 @@ test('/ralph doctor of a repository that is set up: green, without a call, in th
   expect(run.summary).toContain('**Set-up:**');
   expect(run.main.log).toContain('one request that costs nothing');
   // Nothing is claimed, reserved, published or labelled.
-  expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+  expect(await scene.testbed.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
   expect(github.state.pulls).toEqual([]);
   expect(issue.labels).toEqual(['ralph']);
 });
@@ -93,7 +93,7 @@ test('command: doctor says everything that is wrong at once, and fails', async (
     text.replace('issues: write', 'issues: read').replace('verify:', 'verfy:'),
   );
   await using provider = await startProvider(401);
-  const { github, permissions } = scene.sandbox;
+  const { github, permissions } = scene.testbed;
   github.state.settings.actionsMayOpenPullRequests = false;
   const [workflow] = github.state.setUp.workflows;
   if (workflow !== undefined) workflow.state = 'disabled_inactivity';
@@ -158,10 +158,10 @@ test.each(rows(1, ['doctor by hand', 'doctor in a comment']))(
     const change = (text: string): string => text.replace(/^jobs:/m, environment);
     await using scene = await sceneWithWorkflow(change);
     const issue = scene.openIssue('Greet');
-    const workflow = await scene.sandbox.git('show', `main:${PATH}`);
+    const workflow = await scene.testbed.git('show', `main:${PATH}`);
     const event = how.endsWith('hand')
       ? events.dispatch('doctor')
-      : events.comment(scene.sandbox.github, { issue, body: '/ralph doctor' });
+      : events.comment(scene.testbed.github, { issue, body: '/ralph doctor' });
     const played = await scene.play({ workflow, event });
     expect(played).toMatchObject({
       kind: 'ran',
@@ -174,7 +174,7 @@ test.each(rows(1, ['doctor by hand', 'doctor in a comment']))(
 
 test('a stranger is refused, and nothing is looked at', async () => {
   await using scene = await sceneWithWorkflow();
-  const { github } = scene.sandbox;
+  const { github } = scene.testbed;
   const issue = scene.openIssue('Greet');
   const run = await scene.run({ event: events.comment(github, { issue, body: '/ralph doctor', by: 'stranger' }) });
   expect(run).toMatchObject({ calls: 0, outputs: { outcome: 'refused', reason: 'not_allowed' } });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { editIssue } from '../../../sandbox/github/people.ts';
-import { events } from '../../../sandbox/sandbox.ts';
-import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
+import { editIssue } from '../../../testbed/github/people.ts';
+import { events } from '../../../testbed/testbed.ts';
+import type { Behaviour } from '../../../testbed/scripted-agent.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 
@@ -18,7 +18,7 @@ deepTest(
   'a task that never gets anywhere notifies who labelled it, once; the others go on; what is done is settled',
   async () => {
     await using scene = await createScene();
-    const { github } = scene.sandbox;
+    const { github } = scene.testbed;
     const stuck = scene.openIssue('Greet everybody');
     const easy = scene.openIssue('Greet once');
 
@@ -62,7 +62,7 @@ deepTest(
   "what an issue's own branch asks holds in the queue, which links it, until somebody who may edits its text",
   async () => {
     await using scene = await createScene();
-    const { github } = scene.sandbox;
+    const { github } = scene.testbed;
     const issue = scene.openIssue('Greet everybody');
     const blocked: Behaviour = {
       kind: 'shell',
@@ -99,7 +99,7 @@ deepTest(
   'as many pull requests as may be open: one notification on the oldest, remembered; a locked or deleted one makes no storm',
   async () => {
     await using scene = await createScene();
-    const { github } = scene.sandbox;
+    const { github } = scene.testbed;
     const labelled = scene.openIssue('Greet once');
     const inputs = { 'max-open-prs': '1' };
     await scene.run({ event: events.labeled(labelled), inputs });
@@ -160,7 +160,7 @@ deepTest(
   'inputs that stop every run notify once, whatever runs; where somebody asked they are answered; nobody hears of strangers',
   async () => {
     await using scene = await createScene();
-    const { github } = scene.sandbox;
+    const { github } = scene.testbed;
     const first = scene.openIssue('Greet once');
     const second = scene.openIssue('Greet twice');
     const broken = { inputs: { 'max-iterations': 'many', notify: '@octo' } };
@@ -202,11 +202,11 @@ test('inputs that stop every run fail a run with no token or no issue in the sum
   await using scene = await createScene();
   expect(await scene.run({ inputs: { draft: 'yes' } })).toMatchObject({ main: { exitCode: 1 } });
   scene.openIssue('Greet once');
-  const before = scene.sandbox.github.requests.length;
+  const before = scene.testbed.github.requests.length;
   const run = await scene.run({ inputs: { draft: 'yes', 'github-token': '' } });
   expect(run.summary).toContain('2 inputs are not usable');
-  expect(scene.sandbox.github.requests.length).toBe(before);
-  expect(scene.sandbox.github.state.comments).toEqual([]);
+  expect(scene.testbed.github.requests.length).toBe(before);
+  expect(scene.testbed.github.state.comments).toEqual([]);
 });
 
 // Also tested by loop/people/notifications.
@@ -214,6 +214,6 @@ deepTest('nobody is notified who does not want it', async () => {
   await using scene = await createScene();
   scene.openIssue('Greet once');
   await scene.run({ inputs: { notify: 'none', 'pr-reviewers': 'none' } });
-  expect(scene.sandbox.github.state.comments.filter(({ body }) => body.includes('@'))).toEqual([]);
-  expect(scene.sandbox.github.state.pulls).toMatchObject([{ draft: false, reviewers: [] }]);
+  expect(scene.testbed.github.state.comments.filter(({ body }) => body.includes('@'))).toEqual([]);
+  expect(scene.testbed.github.state.pulls).toMatchObject([{ draft: false, reviewers: [] }]);
 });

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import { ACTION_FOLDER, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
+import { git } from '../../../testbed/git.ts';
+import { ACTION_FOLDER, TESTBED_KEY } from '../../../testbed/testbed.ts';
 import { runStatusSchema } from '../../../src/core/local/status-document.ts';
 import { layRalph, type Ralph } from '../../ralphs.ts';
 import { rows } from '../../runs.ts';
@@ -37,7 +37,7 @@ function ralphRun(
     PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
     HOME: join(folder, 'home'),
     TMPDIR: tmpdir(),
-    ANTHROPIC_API_KEY: SANDBOX_KEY,
+    ANTHROPIC_API_KEY: TESTBED_KEY,
     CLAUDE_CODE_CMD: join(inject('programs'), 'scripted-agent.mjs'),
     GIT_CONFIG_GLOBAL: '/dev/null',
   };

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import { tryRepository } from '../../../sandbox/own-repository/try.ts';
-import { ACTION_FOLDER, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
+import { git } from '../../../testbed/git.ts';
+import { tryRepository } from '../../../testbed/own-repository/try.ts';
+import { ACTION_FOLDER, TESTBED_KEY } from '../../../testbed/testbed.ts';
 import { createScene, LEVEL, type Run, type Scene } from '../e2e-fixture.ts';
 import { noOwnMachine } from '../../own-machine.ts';
 import { deepTest, rows } from '../../runs.ts';
@@ -92,12 +92,12 @@ test.each<{ name: string; run: (scene: Scene) => Promise<Pick<Run, 'outputs'> | 
   await using scene = await onGitHub();
   const ended = await run(scene);
   expect(ended).toMatchObject({ outputs: { outcome: 'complete', iterations: '2' } });
-  await expectWorkIn(scene.sandbox.remote.repositoryFolder);
+  await expectWorkIn(scene.testbed.remote.repositoryFolder);
   expect(scene.pullOf('ralph/queue').body).toContain(`${FOLDER}/.ralph/fix_plan.md:1`);
 });
 
 test.skipIf(noOwnMachine !== null).each(rows(1, ['namespace', 'user']))(
-  'in a room (%s) the agent and verify work in the folder as well, and the agent may edit beside it',
+  'in a sandbox (%s) the agent and verify work in the folder as well, and the agent may edit beside it',
   async (level) => {
     await using scene = await onGitHub(level);
     const { outputs, summary, main } = await scene.run({
@@ -108,7 +108,7 @@ test.skipIf(noOwnMachine !== null).each(rows(1, ['namespace', 'user']))(
     });
     expect(outputs['outcome'], main.log).toBe('limit');
     expect(summary).toContain(`Isolation: ${level} — own user`);
-    const branch = async (path: string): Promise<string> => scene.sandbox.git('show', `ralph/queue:${path}`);
+    const branch = async (path: string): Promise<string> => scene.testbed.git('show', `ralph/queue:${path}`);
     expect(await branch(`${FOLDER}/where.txt`)).toMatch(new RegExp(`/${FOLDER}$`));
     expect(await branch('packages/lib/shared.txt')).toBe('1');
     expect(main.log).toContain('verify passed: test -f package.json');
@@ -123,7 +123,7 @@ test("ralph run: the same on a person's own machine", async () => {
     const env = {
       PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
       ...{ HOME: join(folder, 'home'), TMPDIR: tmpdir(), GIT_CONFIG_GLOBAL: '/dev/null' },
-      ANTHROPIC_API_KEY: SANDBOX_KEY,
+      ANTHROPIC_API_KEY: TESTBED_KEY,
     };
     const program = [join(ACTION_FOLDER, 'dist/cli/index.js'), 'run', '--isolation', 'none'];
     const agent = ['--agent-path', join(inject('programs'), 'scripted-agent.mjs')];

@@ -1,17 +1,17 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
-import { statusBlock } from '../../../sandbox/scripted-work.ts';
+import { git } from '../../../testbed/git.ts';
+import type { Behaviour } from '../../../testbed/scripted-agent.ts';
+import { statusBlock } from '../../../testbed/scripted-work.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 
 /** Commits files to the base branch, as a person does. */
-async function lay({ sandbox }: Scene, files: Readonly<Record<string, string>>): Promise<void> {
-  const folder = join(sandbox.folder, 'person');
+async function lay({ testbed }: Scene, files: Readonly<Record<string, string>>): Promise<void> {
+  const folder = join(testbed.folder, 'person');
   await rm(folder, { recursive: true, force: true });
-  await git(sandbox.folder, ['clone', '--quiet', '--branch', 'main', sandbox.remote.repositoryFolder, folder]);
+  await git(testbed.folder, ['clone', '--quiet', '--branch', 'main', testbed.remote.repositoryFolder, folder]);
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
@@ -57,7 +57,7 @@ deepTest(
 
     const second = await scene.run({ inputs, agent: [marks, marks] });
     expect(second).toMatchObject({ calls: 2, outputs: { outcome: 'complete', reason: 'completion_signals' } });
-    const files = await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue');
+    const files = await scene.testbed.git('ls-tree', '-r', '--name-only', 'ralph/queue');
     expect(files.split('\n')).not.toContain('.ralph-complete');
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 1 } });
 

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import { events } from '../../../sandbox/sandbox.ts';
-import type { HeardCall } from '../../../sandbox/scripted-agent.ts';
+import { git } from '../../../testbed/git.ts';
+import { events } from '../../../testbed/testbed.ts';
+import type { HeardCall } from '../../../testbed/scripted-agent.ts';
 import { layRalph, type Ralph } from '../../ralphs.ts';
 import { deepTest, rows } from '../../runs.ts';
 import { createScene, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
@@ -45,7 +45,7 @@ async function run(
   scene: Scene,
   { workflow = TEMPLATE, event = events.schedule(), agent = [] }: Partial<ScenePerformance> = {},
 ): Promise<Ended> {
-  const heardIn = join(scene.sandbox.folder, 'heard.jsonl');
+  const heardIn = join(scene.testbed.folder, 'heard.jsonl');
   await writeFile(heardIn, '');
   const played = await scene.play({ workflow, event, agent, heardIn });
   if (played.kind !== 'ran') throw new Error(`The job did not run: ${played.kind}`);
@@ -82,8 +82,8 @@ function titlesIn(heard: readonly HeardCall[]): readonly string[] {
 }
 
 /** Returns a file of the lane on the remote, or null if it does not exist. */
-function onLane({ sandbox }: Scene, path: string): Promise<string | null> {
-  return sandbox.git('show', `ralph/queue:${path}`).catch(() => null);
+function onLane({ testbed }: Scene, path: string): Promise<string | null> {
+  return testbed.git('show', `ralph/queue:${path}`).catch(() => null);
 }
 
 interface Entry {
@@ -105,10 +105,10 @@ async function entriesOnLane(scene: Scene, path: string): Promise<ReadonlyMap<st
 }
 
 /** Commits a change of a file to main, as a person does. */
-async function change({ sandbox }: Scene, path: string, edit: (text: string) => string): Promise<void> {
-  const folder = join(sandbox.folder, 'person');
+async function change({ testbed }: Scene, path: string, edit: (text: string) => string): Promise<void> {
+  const folder = join(testbed.folder, 'person');
   await rm(folder, { recursive: true, force: true });
-  await git(sandbox.folder, ['clone', '--quiet', sandbox.remote.repositoryFolder, folder]);
+  await git(testbed.folder, ['clone', '--quiet', testbed.remote.repositoryFolder, folder]);
   await mkdir(dirname(join(folder, path)), { recursive: true });
   const text = await readFile(join(folder, path), 'utf8').catch(() => '');
   await writeFile(join(folder, path), edit(text));
@@ -162,7 +162,7 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     expect((await run(scene, { workflow })).end).toBe('idle (all_done), 0 calls');
     // The other Ralph's files are unchanged.
     for (const path of ['.ralphrc', '.ralph/.circuit_breaker_state', '.ralph/status.json', '.ralph/.claude_session_id'])
-      expect(await onLane(scene, path)).toBe(await scene.sandbox.git('show', `main:${path}`));
+      expect(await onLane(scene, path)).toBe(await scene.testbed.git('show', `main:${path}`));
   });
 
   test('bmalph: its hourly limit parks, its gates verify, and an input comes before its file', async () => {

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import { events } from '../../../sandbox/sandbox.ts';
+import { git } from '../../../testbed/git.ts';
+import { events } from '../../../testbed/testbed.ts';
 import { deepTest } from '../../runs.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
@@ -10,9 +10,9 @@ import { runSplit } from '../split-fixture.ts';
 /** Creates a repository whose base branch has this settings file. */
 async function sceneWith(rc: string): Promise<Scene> {
   const scene = await createScene();
-  const folder = join(scene.sandbox.folder, 'person');
+  const folder = join(scene.testbed.folder, 'person');
   await rm(folder, { recursive: true, force: true });
-  await git(scene.sandbox.folder, ['clone', '--quiet', scene.sandbox.remote.repositoryFolder, folder]);
+  await git(scene.testbed.folder, ['clone', '--quiet', scene.testbed.remote.repositoryFolder, folder]);
   await writeFile(join(folder, '.ralphrc'), rc);
   await git(folder, ['add', '--all']);
   await git(folder, ['commit', '--quiet', '-m', 'Settings', '--author', 'Ada <ada@example.com>']);
@@ -37,7 +37,7 @@ deepTest(
     expect(first.main.log).toContain(`found: ${FOUND}`);
     expect(first.summary).toContain('### Found of other Ralphs');
     // The agent's own settings are not published, and change nothing.
-    expect(await scene.sandbox.git('show', 'ralph/queue:.ralphrc')).toBe(RC.trimEnd());
+    expect(await scene.testbed.git('show', 'ralph/queue:.ralphrc')).toBe(RC.trimEnd());
     expect(first.summary).toContain('.ralphrc');
     expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'parked' } });
     expect(await scene.run({ env: { RALPH_MAX_CALLS_PER_HOUR: '9' } })).toMatchObject({
@@ -51,7 +51,7 @@ deepTest('what a person changes on the branch of Ralph alone changes no setting'
   await using scene = await sceneWith(RC);
   scene.openIssue('Count', ['todo']);
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { reason: 'calls_per_hour' } });
-  const folder = join(scene.sandbox.folder, 'person');
+  const folder = join(scene.testbed.folder, 'person');
   await git(folder, ['fetch', '--quiet', 'origin']);
   await git(folder, ['checkout', '--quiet', 'ralph/queue']);
   await writeFile(join(folder, '.ralphrc'), 'MAX_CALLS_PER_HOUR=50\nGITHUB_TASK_LABEL="todo"\n');

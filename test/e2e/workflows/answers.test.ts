@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ACTION_FOLDER, events } from '../../../sandbox/sandbox.ts';
-import { feedbackEvents } from '../../../sandbox/feedback-events.ts';
-import { addCheck } from '../../../sandbox/github/feedback/checks.ts';
-import { submitReview } from '../../../sandbox/github/feedback/reviews.ts';
+import { ACTION_FOLDER, events } from '../../../testbed/testbed.ts';
+import { feedbackEvents } from '../../../testbed/feedback-events.ts';
+import { addCheck } from '../../../testbed/github/feedback/checks.ts';
+import { submitReview } from '../../../testbed/github/feedback/reviews.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 
 type Performance = Omit<Parameters<Scene['play']>[0], 'workflow'>;
@@ -25,7 +25,7 @@ test.each(['ralph', 'three-jobs'])(
   '%s.yml: a review is answered in its threads, and a failed check',
   async (template) => {
     await using scene = await createScene();
-    const { state } = scene.sandbox.github;
+    const { state } = scene.testbed.github;
     scene.openIssue('Greet');
     await endIn(scene, template, { event: events.schedule() });
     const pull = scene.pullOf('ralph/queue');
@@ -53,7 +53,7 @@ test.each(['ralph', 'three-jobs'])(
       expect(await endIn(scene, template, { event: feedbackEvents.reviewed(state, asReview) })).toBe('none');
 
     const workflow = { name: 'CI', path: '.github/workflows/ci.yml' };
-    const head = await scene.sandbox.git('rev-parse', 'ralph/queue');
+    const head = await scene.testbed.git('rev-parse', 'ralph/queue');
     addCheck(
       state,
       { head, name: 'test', workflow, conclusion: 'FAILURE', log: 'Error: 1 of 3 tests failed' },

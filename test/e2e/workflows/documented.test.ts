@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { events } from '../../../sandbox/sandbox.ts';
-import { endOfRun } from '../../../sandbox/workflow/play.ts';
+import { events } from '../../../testbed/testbed.ts';
+import { endOfRun } from '../../../testbed/workflow/play.ts';
 import { nodesOf, read } from '../../unit/documents/pages.ts';
 import { deepTest } from '../../runs.ts';
 import { writtenWorkflows } from '../../workflow-lint.ts';
@@ -121,7 +121,7 @@ function withoutToolchain(text: string): string {
 }
 
 /** Puts files on the default branch: the set-up action, and an empty lockfile, which `npm ci` asks for. */
-async function layFiles({ sandbox: { folder, git } }: Scene, { setUp }: Followed): Promise<void> {
+async function layFiles({ testbed: { folder, git } }: Scene, { setUp }: Followed): Promise<void> {
   const root = { name: 'sample', version: '1.0.0' };
   const lock = JSON.stringify({ ...root, lockfileVersion: 3, packages: { '': root } });
   const files = { 'package-lock.json': lock, ...(setUp === null ? {} : { [SET_UP]: withoutToolchain(setUp) }) };

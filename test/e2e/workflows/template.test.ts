@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { closePull, type StoredIssue, type StoredPull } from '../../../sandbox/github/state.ts';
-import { events } from '../../../sandbox/sandbox.ts';
+import { closePull, type StoredIssue, type StoredPull } from '../../../testbed/github/state.ts';
+import { events } from '../../../testbed/testbed.ts';
 import { createScene, KEY, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
 import { deepTest, rows } from '../../runs.ts';
 
@@ -20,7 +20,7 @@ function ending(played: Played): string {
 
 const COMPLETE = 'complete (plan_complete), 2 calls';
 const play = (scene: Scene, event: Event) => scene.play({ workflow: template, event });
-const say = ({ sandbox: { github } }: Scene, issue: StoredIssue, body: string, by = 'octo') =>
+const say = ({ testbed: { github } }: Scene, issue: StoredIssue, body: string, by = 'octo') =>
   events.comment(github, { issue, body, by });
 
 describe('the template, played', () => {
@@ -98,7 +98,7 @@ describe('the template, played', () => {
   // Also tested by everyday/lifecycle.
   deepTest('merged: the branch goes, also when a person deleted it already', async () => {
     await using scene = await createScene();
-    const { github, git } = scene.sandbox;
+    const { github, git } = scene.testbed;
     expect(ending(await play(scene, events.labeled(scene.openIssue('Greet'))))).toBe(COMPLETE);
     const merged = pullOf(scene);
     await git('update-ref', 'refs/heads/main', `refs/heads/${merged.head}`);
@@ -115,7 +115,7 @@ describe('the template, played', () => {
 
   test('closed without merging: the default branch is checked out, not the merge that GitHub made', async () => {
     await using scene = await createScene();
-    const { git } = scene.sandbox;
+    const { git } = scene.testbed;
     const played = await play(scene, events.pullClosed(await openedByHand(scene, 'ralph/queue')));
     expect(ending(played)).toBe('idle (updated), 0 calls');
     expect(logOf(played)).toContain('was closed without merging, so work on the queue is on hold.');
@@ -222,7 +222,7 @@ describe("a project's own steps around the action", () => {
 });
 
 /** Opens a pull request of a branch with one commit, which results in this tree. */
-async function openedByHand({ sandbox: { git } }: Scene, branch: string, tree = 'main:src'): Promise<StoredPull> {
+async function openedByHand({ testbed: { git } }: Scene, branch: string, tree = 'main:src'): Promise<StoredPull> {
   const headSha = await git('commit-tree', tree, '-p', 'main', '-m', 'By hand');
   await git('update-ref', `refs/heads/${branch}`, headSha);
   return {
@@ -254,7 +254,7 @@ function reviewed({ number, head, headSha }: StoredPull, by: string): Event {
   };
 }
 
-function pullOf({ sandbox: { github } }: Scene): StoredPull {
+function pullOf({ testbed: { github } }: Scene): StoredPull {
   const [pull] = github.state.pulls;
   if (pull === undefined) throw new Error('There is no pull request.');
   return pull;

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ACTION_FOLDER, events, TOKEN } from '../../../sandbox/sandbox.ts';
-import type { PlayedJob } from '../../../sandbox/workflow/job.ts';
+import { ACTION_FOLDER, events, TOKEN } from '../../../testbed/testbed.ts';
+import type { PlayedJob } from '../../../testbed/workflow/job.ts';
 import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 
@@ -40,8 +40,8 @@ test('a labelled issue: three jobs, each with just its rights, and the schedule 
   expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
 
   // People get the journal and the log, and no conversation.
-  const [artifacts = ''] = readdirSync(scene.sandbox.folder).filter((name) => name.startsWith('artifacts-'));
-  const kept = join(scene.sandbox.folder, artifacts, 'ralph-journal');
+  const [artifacts = ''] = readdirSync(scene.testbed.folder).filter((name) => name.startsWith('artifacts-'));
+  const kept = join(scene.testbed.folder, artifacts, 'ralph-journal');
   expect(readdirSync(kept)).toEqual(['journal.jsonl', 'journal.jsonl.log']);
   expect(readFileSync(join(kept, 'journal.jsonl.log'), 'utf8')).toContain('iteration 1: task done');
   expect(readFileSync(join(kept, 'journal.jsonl.log'), 'utf8')).not.toContain(KEY);
@@ -69,7 +69,7 @@ test('other labels, comments and issues start no runner; a command is answered b
   const issue = scene.openIssue('Greet', []);
   for (const event of [
     events.labeled(issue, 'bug'),
-    events.comment(scene.sandbox.github, { issue, body: 'Nice.' }),
+    events.comment(scene.testbed.github, { issue, body: 'Nice.' }),
     events.issue('closed', issue),
   ]) {
     // Also of an event that only those want who react faster.
@@ -77,7 +77,7 @@ test('other labels, comments and issues start no runner; a command is answered b
     const { endOf } = await play(scene, { event, workflow });
     expect([endOf('gate'), endOf('loop'), endOf('publish')]).toEqual(['skipped', 'skipped', 'skipped']);
   }
-  const asked = await play(scene, { event: events.comment(scene.sandbox.github, { issue, body: '/ralph status' }) });
+  const asked = await play(scene, { event: events.comment(scene.testbed.github, { issue, body: '/ralph status' }) });
   expect([asked.ranOf('gate').result.outputs['reason'], asked.endOf('loop')]).toEqual(['answered', 'skipped']);
 });
 
@@ -90,7 +90,7 @@ test('what the caller sets, as an input or under `settings`, holds in all three 
   });
   expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete', branch: 'bot/queue' });
   expect(ranOf('loop').result.main.log).toContain('Iteration 1/7');
-  expect(await scene.sandbox.git('log', '-1', '--format=%B', 'bot/queue')).not.toContain('Co-authored-by');
+  expect(await scene.testbed.git('log', '-1', '--format=%B', 'bot/queue')).not.toContain('Co-authored-by');
   expect(['gate', 'loop', 'publish'].map((name) => Object.hasOwn(ranOf(name).inputs, 'settings'))).toEqual([
     true,
     false,
@@ -114,7 +114,7 @@ test('the job of the loop may not push, and its agent finds no token in the chec
   const { workspace } = ranOf('loop');
   const found = await Promise.all(['config.txt', 'env.txt'].map((name) => readFile(join(workspace, name), 'utf8')));
   expect(found).toEqual(['0\n', '0\n']);
-  expect(await scene.sandbox.git('for-each-ref', 'refs/heads')).not.toContain('stolen');
+  expect(await scene.testbed.git('for-each-ref', 'refs/heads')).not.toContain('stolen');
 });
 
 // Also tested by loop/split/jobs.
@@ -146,7 +146,7 @@ deepTest('verify decides there as in one job, and what it said of the clean clon
 
 test("the project's own set-up steps run in the job of the agent alone, and what they install is there", async () => {
   await using scene = await createScene();
-  const { folder, git } = scene.sandbox;
+  const { folder, git } = scene.testbed;
   const action = join(folder, 'action.yml');
   await writeFile(
     action,

@@ -88,7 +88,7 @@ export function createAgentOn(
     environment: { ...machine.environment, ...given.environment },
     installEnvironment: { ...machine.environment, ...given.environment },
     broker: given.broker ?? null,
-    room: null,
+    agentSandbox: null,
     workFolder: join(machine.workFolder, given.folder ?? ''),
     alsoFolder: given.folder === undefined ? null : machine.workFolder,
     tree: machine.workFolder,

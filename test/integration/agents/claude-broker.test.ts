@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Step } from '../../../sandbox/scripted-model/step.ts';
+import type { Step } from '../../../testbed/scripted-model/step.ts';
 import { eventually } from '../../eventually.ts';
 import { commandOf, processesWith } from '../processes/process-fixture.ts';
 import { callOf } from './agent-fixture.ts';

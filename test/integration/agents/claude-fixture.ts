@@ -1,9 +1,9 @@
 import { listenOnLoopback } from '../../../src/isolation/listening.ts';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
-import { startScriptedModel, type ScriptedModel } from '../../../sandbox/scripted-model/server.ts';
-import type { Script } from '../../../sandbox/scripted-model/step.ts';
+import { TOOL_CACHE } from '../../../testbed/testbed.ts';
+import { startScriptedModel, type ScriptedModel } from '../../../testbed/scripted-model/server.ts';
+import type { Script } from '../../../testbed/scripted-model/step.ts';
 import { cli } from '../../../src/agents/claude/cli.ts';
 import { installCli } from '../../../src/agents/cli/install.ts';
 import { loginFor } from '../../../src/wiring/agents/agent-settings.ts';

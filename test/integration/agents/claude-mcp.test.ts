@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
-import type { Step } from '../../../sandbox/scripted-model/step.ts';
+import type { Step } from '../../../testbed/scripted-model/step.ts';
 import { claudeMcpServers } from '../../../src/agents/claude/cli.ts';
 import { serverRules } from '../../../src/core/mcp/values.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { statusBlock } from '../../../sandbox/scripted-work.ts';
+import { statusBlock } from '../../../testbed/scripted-work.ts';
 import { cli } from '../../../src/agents/command/cli.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 

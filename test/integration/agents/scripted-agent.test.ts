@@ -4,14 +4,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
+import type { Behaviour } from '../../../testbed/scripted-agent.ts';
 import { claudeArguments } from '../../../src/agents/claude/cli.ts';
 import { eventually } from '../../eventually.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 import { isRunning, processesWith } from '../processes/process-fixture.ts';
 
 // The stand-in for the CLI; the adapter starts it like the real one.
-const command = { kind: 'path', path: join(import.meta.dirname, '../../../sandbox/scripted-agent.ts') } as const;
+const command = { kind: 'path', path: join(import.meta.dirname, '../../../testbed/scripted-agent.ts') } as const;
 const PROMPT = '# Your task: issue-7\n\n<<<<< BEGIN TASK-1\nCount\n>>>>> END TASK-1';
 const LAST_PROMPT = `- Tasks: 1 done, 1 open (this one included).\n\n${PROMPT}`;
 

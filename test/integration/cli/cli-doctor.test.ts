@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { openapiValidator } from '../../../sandbox/openapi/validator.ts';
+import { openapiValidator } from '../../../testbed/openapi/validator.ts';
 import { runGit } from '../git/git-fixture.ts';
 
 const KEY = 'sk-ant-api03-the-key-of-this-test';

@@ -4,8 +4,8 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { addIssue } from '../../../sandbox/github/state.ts';
-import { startScriptedModel } from '../../../sandbox/scripted-model/server.ts';
+import { addIssue } from '../../../testbed/github/state.ts';
+import { startScriptedModel } from '../../../testbed/scripted-model/server.ts';
 import { cli } from '../../../src/agents/claude/cli.ts';
 import { installCli } from '../../../src/agents/cli/install.ts';
 import { claude, installOnce } from '../agents/claude-fixture.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startGitRemote } from '../../../sandbox/git-remote.ts';
+import { startGitRemote } from '../../../testbed/git-remote.ts';
 import { initialState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { reserve } from '../../../src/core/sharing/budget.ts';

@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
-import { git, NO_CLEANUP } from '../../../sandbox/git.ts';
-import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
+import { git, NO_CLEANUP } from '../../../testbed/git.ts';
+import { createSampleProject, startGitRemote, type GitRemote } from '../../../testbed/git-remote.ts';
 import { createRepository, type Checkout } from '../../../src/git/checkout/checkout.ts';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
-import type { RepositoryRoom } from '../../../src/git/checkout/tree/room-tree.ts';
+import type { RepositorySandbox } from '../../../src/git/checkout/tree/agent-tree.ts';
 import { treeFolder } from '../../../src/git/checkout/tree/tree-folder.ts';
 import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
 import { createRemote } from '../../../src/git/remote/remote.ts';
@@ -59,11 +59,11 @@ export function reachByFolder(): void {
 }
 
 /** Opens the agent's sandbox whose user works in the trees of scenes; null for the user of this process. */
-let openRoom: ((root: string) => Promise<RepositoryRoom>) | null = null;
+let openAgentSandbox: ((root: string) => Promise<RepositorySandbox>) | null = null;
 
 /** Gives each of the following scenes its own sandbox, to which its tree belongs. */
-export function workIn(room: NonNullable<typeof openRoom>): void {
-  openRoom = room;
+export function workIn(agentSandbox: NonNullable<typeof openAgentSandbox>): void {
+  openAgentSandbox = agentSandbox;
 }
 
 /** A sample repository on a real HTTP remote, and a clone of it as actions/checkout would leave it. */
@@ -75,7 +75,7 @@ export interface Scene {
   readonly folder: string;
   readonly workFolder: string;
   readonly repository: SceneCheckout;
-  readonly room: RepositoryRoom | null;
+  readonly agentSandbox: RepositorySandbox | null;
   remote(change?: Partial<RemoteOptions>): SceneRemote;
   /** Opens another Repository on the same checkout, as a new process would. */
   reopen(rules?: Partial<PublishingRules>, folder?: string, workingDirectory?: string): SceneCheckout;
@@ -131,12 +131,12 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     secretValues: () => [...all.secretValues(), ...learned, TOKEN],
   });
 
-  const room = openRoom === null ? null : await openRoom(root);
+  const agentSandbox = openAgentSandbox === null ? null : await openAgentSandbox(root);
   const reopen = (changed: Partial<PublishingRules> = {}, at = checkout, workingDirectory = ''): SceneCheckout => {
     const repository = createRepository({
       folder: at,
       workingDirectory,
-      room: () => Promise.resolve(room),
+      agentSandbox: () => Promise.resolve(agentSandbox),
       remote: { url, token: TOKEN },
       workFolder,
       rules: withSecrets({ ...ordinaryRules, ...rules, ...changed }),
@@ -149,7 +149,9 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   };
 
   const folderNow = (): string =>
-    opened === null ? checkout : treeFolder('work', { top: opened, workFolder, room: room?.room ?? null });
+    opened === null
+      ? checkout
+      : treeFolder('work', { top: opened, workFolder, agentSandbox: agentSandbox?.agentSandbox ?? null });
   return {
     server,
     checkout,
@@ -158,7 +160,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     },
     workFolder,
     repository: reopen(),
-    room,
+    agentSandbox,
     remote: (change = {}) => {
       const remote = createRemote({
         url,

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { git } from '../../../sandbox/git.ts';
-import { startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
+import { git } from '../../../testbed/git.ts';
+import { startGitRemote, type GitRemote } from '../../../testbed/git-remote.ts';
 import { withUnanswered } from '../../../src/core/snapshot/going-on.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {

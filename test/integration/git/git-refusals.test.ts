@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { setServerRules, type ServerRule } from '../../../sandbox/server-rules.ts';
+import { setServerRules, type ServerRule } from '../../../testbed/server-rules.ts';
 import { BRANCH, iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
 
 const rules = (scene: Scene, ...all: readonly ServerRule[]): Promise<void> =>

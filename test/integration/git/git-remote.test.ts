@@ -2,7 +2,7 @@ import { explainRefusal } from '../../../src/core/refusals/refusal.ts';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startGitRemote } from '../../../sandbox/git-remote.ts';
+import { startGitRemote } from '../../../testbed/git-remote.ts';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
 import { BRANCH, iterate, openFresh, READ_ONLY_TOKEN, setScene, startWay, TOKEN, type Scene } from './git-fixture.ts';
 

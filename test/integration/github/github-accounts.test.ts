@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addIssue } from '../../../sandbox/github/state.ts';
+import { addIssue } from '../../../testbed/github/state.ts';
 import { now, openForge, refusedWith } from './github-fixture.ts';
 
 describe('permission of a person', () => {

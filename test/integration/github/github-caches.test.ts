@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { StoredCache } from '../../../sandbox/github/state.ts';
+import type { StoredCache } from '../../../testbed/github/state.ts';
 import { type ForgeFixture, now, openForge } from './github-fixture.ts';
 import { cacheFixture, copyOf } from '../state/state-cache-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Person } from '../../../sandbox/github/accounts.ts';
-import { editComment, transferIssue } from '../../../sandbox/github/people.ts';
-import { addComment, addIssue } from '../../../sandbox/github/state.ts';
+import type { Person } from '../../../testbed/github/accounts.ts';
+import { editComment, transferIssue } from '../../../testbed/github/people.ts';
+import { addComment, addIssue } from '../../../testbed/github/state.ts';
 import { needsOfTask } from '../../../src/core/people/notifications.ts';
 import { now, openForge, refusedWith } from './github-fixture.ts';
 

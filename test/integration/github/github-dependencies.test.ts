@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addSubIssue, blockIssue, closeIssue, deleteIssue } from '../../../sandbox/github/people.ts';
-import { addIssue, closePull } from '../../../sandbox/github/state.ts';
+import { addSubIssue, blockIssue, closeIssue, deleteIssue } from '../../../testbed/github/people.ts';
+import { addIssue, closePull } from '../../../testbed/github/state.ts';
 import { type ForgeFixture, now, openForge } from './github-fixture.ts';
 
 describe('what an issue waits for', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { TokenIdentity } from '../../../sandbox/github/route.ts';
-import type { CacheShelf } from '../../../sandbox/github/state.ts';
-import { type GitHub, startGitHub } from '../../../sandbox/github/server.ts';
+import type { TokenIdentity } from '../../../testbed/github/route.ts';
+import type { CacheShelf } from '../../../testbed/github/state.ts';
+import { type GitHub, startGitHub } from '../../../testbed/github/server.ts';
 import type { ForgeAdapter } from '../../../src/ports/forge.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { TokenSource } from '../../../src/github/errors.ts';

@@ -9,8 +9,8 @@ import {
   reopenIssue,
   transferIssue,
   unlabelIssue,
-} from '../../../sandbox/github/people.ts';
-import { addComment, addIssue } from '../../../sandbox/github/state.ts';
+} from '../../../testbed/github/people.ts';
+import { addComment, addIssue } from '../../../testbed/github/state.ts';
 import type { IssueHistory } from '../../../src/ports/forge.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 

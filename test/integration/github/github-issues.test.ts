@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addSubIssue, blockIssue, deleteIssue, transferIssue } from '../../../sandbox/github/people.ts';
-import { addIssue, ensureLabel } from '../../../sandbox/github/state.ts';
+import { addSubIssue, blockIssue, deleteIssue, transferIssue } from '../../../testbed/github/people.ts';
+import { addIssue, ensureLabel } from '../../../testbed/github/state.ts';
 import { now, openForge, refusedWith } from './github-fixture.ts';
 
 const issue = { title: 'Add a greeting', body: 'Say hello.', labels: ['ralph'], author: 'stranger' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startJob, type GitHubState } from '../../../sandbox/github/state.ts';
+import { startJob, type GitHubState } from '../../../testbed/github/state.ts';
 import { now, openForge } from './github-fixture.ts';
 
 const run = { runId: '42', runAttempt: 2, runnerName: 'GitHub Actions 7' };

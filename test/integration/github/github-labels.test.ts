@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { deleteIssue, transferIssue } from '../../../sandbox/github/people.ts';
-import { addIssue } from '../../../sandbox/github/state.ts';
+import { deleteIssue, transferIssue } from '../../../testbed/github/people.ts';
+import { addIssue } from '../../../testbed/github/state.ts';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { addComment, addIssue } from '../../../sandbox/github/state.ts';
-import { configOf } from '../../loop/stage/river.ts';
+import { addComment, addIssue } from '../../../testbed/github/state.ts';
+import { configOf } from '../../loop/stage/run-action.ts';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { notifyOfConfiguration } from '../../../src/publish/notifications.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closePull, newIssue } from '../../../sandbox/github/state.ts';
+import { closePull, newIssue } from '../../../testbed/github/state.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
 const request = { title: 'Ralph: work', body: 'What was done.', head: 'ralph/queue', base: 'main', draft: true };

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { FaultEffect } from '../../../sandbox/github/faults.ts';
-import type { TokenIdentity } from '../../../sandbox/github/route.ts';
-import { addIssue } from '../../../sandbox/github/state.ts';
+import type { FaultEffect } from '../../../testbed/github/faults.ts';
+import type { TokenIdentity } from '../../../testbed/github/route.ts';
+import { addIssue } from '../../../testbed/github/state.ts';
 import type { ForgeAdapter } from '../../../src/ports/forge.ts';
 import { createForge } from '../../../src/github/forge.ts';
 import { now, openForge, refusedWith, TOKEN } from './github-fixture.ts';

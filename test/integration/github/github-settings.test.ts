@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Area } from '../../../sandbox/github/route.ts';
+import type { Area } from '../../../testbed/github/route.ts';
 import type { Asked, RepositorySettings } from '../../../src/core/doctor/facts.ts';
 import { openForge } from './github-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { openapiValidator } from '../../../sandbox/openapi/validator.ts';
-import { addIssue, closePull } from '../../../sandbox/github/state.ts';
+import { openapiValidator } from '../../../testbed/openapi/validator.ts';
+import { addIssue, closePull } from '../../../testbed/github/state.ts';
 import { type ForgeFixture, now, openForge, TOKEN } from './github-fixture.ts';
 
 const ROOT = '/repos/octo/demo';

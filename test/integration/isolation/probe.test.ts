@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkNames, judgeProbe, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
-import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/room/seal.ts';
+import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/namespaces/seal.ts';
 import { LOOK_AT_START, probe, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
-import { startOfProcess } from '../../../src/isolation/tries.ts';
+import { startOfProcess } from '../../../src/isolation/probe-attempts.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 
 /** The user `nobody`, who owns none of the tests' files. */
@@ -184,7 +184,7 @@ describe('it finds closed', () => {
       },
     ],
     [
-      'a folder in which nothing is but the way to what the room has',
+      'a folder in which nothing is but the way to what the sandbox has',
       ({ runnerTemp }) => ({ given: [join(runnerTemp ?? '', 'commands', 'a')] }),
       { "list the runner's home": 'closed', "list the runner's temporary folder": 'closed' },
     ],
@@ -284,7 +284,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
     return results;
   }
 
-  async function createRoom() {
+  async function createAgentSandbox() {
     const machine = await createMachine();
     const { request } = machine;
     const owned = [request.workFolder, request.home];
@@ -297,8 +297,8 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
   }
 
   test('all is closed that a user of its own closes, and what it needs works', async () => {
-    await using room = await createRoom();
-    const results = await answerOf(room.folder, room.request);
+    await using agentSandbox = await createAgentSandbox();
+    const results = await answerOf(agentSandbox.folder, agentSandbox.request);
     expect(judgeProbe('user', 'open', results).failed).toEqual([]);
     // The probe found the doors that only a namespace closes.
     expect(judgeProbe('namespace', 'limited', results).failed).toEqual(
@@ -315,9 +315,9 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
   test.skipIf(!canStart(ALONE_IN_NAMESPACES))(
     'and with processes and a network of its own, so is the rest',
     async () => {
-      await using room = await createRoom();
-      const request = { ...room.request, outside: { address: '192.0.2.1', port: 53 } };
-      expect(await answerOf(room.folder, request, ALONE_IN_NAMESPACES)).toMatchObject({
+      await using agentSandbox = await createAgentSandbox();
+      const request = { ...agentSandbox.request, outside: { address: '192.0.2.1', port: 53 } };
+      expect(await answerOf(agentSandbox.folder, request, ALONE_IN_NAMESPACES)).toMatchObject({
         "read the action's command line": 'closed',
         'signal the action': 'closed',
         'connect to other machines directly': 'closed',
@@ -331,13 +331,13 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
   );
 
   test('what was forgotten is found: its rights, an open folder, a work tree of somebody else', async () => {
-    await using room = await createRoom();
-    const { workFolder, home, runnerTemp } = room.request;
+    await using agentSandbox = await createAgentSandbox();
+    const { workFolder, home, runnerTemp } = agentSandbox.request;
     if (runnerTemp !== null) await chmod(runnerTemp, 0o755);
     for (const path of [workFolder, home]) await chown(path, 0, 0);
     const flags = ALONE.filter((flag) => !/no-new-privs|bounding-set/.test(flag));
     const grouped = flags.map((flag) => (flag === '--clear-groups' ? '--groups=0' : flag));
-    const results = await answerOf(room.folder, room.request, grouped);
+    const results = await answerOf(agentSandbox.folder, agentSandbox.request, grouped);
     expect(new Set(judgeProbe('user', 'open', results).failed)).toEqual(
       new Set([
         "list the runner's temporary folder",

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rememberSurroundings, surroundingsInRoom } from '../../../src/processes/clean-surroundings.ts';
+import { rememberSurroundings, surroundingsInSandbox } from '../../../src/processes/clean-surroundings.ts';
 
 let root = '';
 beforeEach(() => {
@@ -148,7 +148,7 @@ describe('the environment of a clean clone', () => {
   );
 });
 
-test('in a room, variables that name the work tree name the clean clone, and the home folder is a new one', async () => {
+test('in a sandbox, variables that name the work tree name the clean clone, and the home folder is a new one', async () => {
   const environment = {
     HOME: '/room/home',
     PATH: `${work('node_modules/.bin')}:/usr/bin:${work()}`,
@@ -157,7 +157,7 @@ test('in a room, variables that name the work tree name the clean clone, and the
     TEXT: 'nothing',
   };
   const refresh = (): Promise<string> => Promise.resolve('/room/new-home');
-  const laid = await surroundingsInRoom({ environment, workspace: work(), seenAt: (tree) => tree }, refresh).lay(
+  const laid = await surroundingsInSandbox({ environment, workspace: work(), seenAt: (tree) => tree }, refresh).lay(
     clone(),
   );
   expect(laid).toMatchObject({

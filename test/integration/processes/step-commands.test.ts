@@ -32,7 +32,7 @@ async function withRun(command: string, given: Given, look: (ran: Ran) => void |
     workFolder: machine.workFolder,
     folder: '',
     environment: { ...machine.environment, ...given.variables },
-    room: null,
+    agentSandbox: null,
     runTag,
     log,
   });

@@ -103,7 +103,7 @@ async function verify(
     workFolder: machine.workFolder,
     folder: given.folder ?? '',
     environment: machine.environment,
-    room: null,
+    agentSandbox: null,
     runTag,
     log,
     now: given.now ?? (() => 0),

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readRunRecord, type RunRecord, writeRunRecord } from '../../../src/river/run-record.ts';
+import { readRunRecord, type RunRecord, writeRunRecord } from '../../../src/run/run-record.ts';
 import { identitiesOf, takeIdentity } from '../../../src/runner/run-context.ts';
 
 let temp = '';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inject, vi } from 'vitest';
 import type { CopyStore, PartialCopy, Transcript } from '../../../src/ports/state.ts';
-import { type CacheService, type CacheStep, startCacheService } from '../../../sandbox/cache-service.ts';
+import { type CacheService, type CacheStep, startCacheService } from '../../../testbed/cache-service.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
 

@@ -6,7 +6,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CacheFault, type CacheStep, cacheToken } from '../../../sandbox/cache-service.ts';
+import { type CacheFault, type CacheStep, cacheToken } from '../../../testbed/cache-service.ts';
 import type { CopyStore, RestoredCopy, SavedCopy, Transcript } from '../../../src/ports/state.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { eventually } from '../../eventually.ts';

@@ -3,7 +3,7 @@ import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { crashing, endless, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { commented, createProject, runOnce, savedState } from '../stage/river.ts';
+import { commented, createProject, runOnce, savedState } from '../stage/run-action.ts';
 
 const THINKING =
   'API Error: 400 messages.1.content.5: `thinking` blocks in the latest assistant message cannot be modified';

@@ -15,7 +15,7 @@ import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import type { Project } from '../stage/project.ts';
 import { runSplit } from '../stage/split.ts';
-import { createProject, makeRed, runOnce, savedState, type Run } from '../stage/river.ts';
+import { createProject, makeRed, runOnce, savedState, type Run } from '../stage/run-action.ts';
 
 function refusing(kind: 'auth' | 'billing' | 'server'): Behaviour {
   return () => ({ exitCode: 1, output: { agentError: { kind, text: `${kind} problem` } } });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_STATE_BYTES } from '../../../src/core/lane/state/state.ts';
 import { addCommit } from '../stage/in-memory.ts';
-import { addIssue, loseState, savedDocument } from '../stage/river.ts';
+import { addIssue, loseState, savedDocument } from '../stage/run-action.ts';
 import { bodyOf, BRANCH, explainer, next, notices, reviewed, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
 

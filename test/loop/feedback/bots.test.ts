@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ThreadNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { Project } from '../stage/project.ts';
-import { commented, savedState, schedule } from '../stage/river.ts';
+import { commented, savedState, schedule } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { BRANCH, HOUR, next, notices, remembered, reviewed, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckNow } from '../../../src/core/feedback/pull-request-now.ts';
-import { runOnce } from '../stage/river.ts';
+import { runOnce } from '../stage/run-action.ts';
 import { open, type Tap } from '../stage/tap.ts';
 import { BRANCH, HOUR, bodyOf, next, remembered, reviewed, worker } from './reviewing.ts';
 import { comment, failing, review, thread } from './said.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { finisher } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { commented, createProject, labeled, runOnce, savedState, senderOf, type Event } from '../stage/river.ts';
+import { commented, createProject, labeled, runOnce, savedState, senderOf, type Event } from '../stage/run-action.ts';
 
 const begun = async (): Promise<Project> => {
   const project = createProject({ issues: [1], agent: [finisher] });

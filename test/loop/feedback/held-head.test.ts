@@ -13,7 +13,7 @@ import {
   schedule,
   warningsIn,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
 import { BRANCH, HOUR, next, notices, reviewed, worker } from './reviewing.ts';

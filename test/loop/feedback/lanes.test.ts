@@ -11,7 +11,7 @@ import {
   schedule,
   warningsIn,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
 import { next, reviewedOn, worker } from './reviewing.ts';

@@ -3,7 +3,7 @@ import type { CommandRun } from '../../../src/ports/agent.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import { addCommit, type Files } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { green, makeRed, red, runOnce } from '../stage/river.ts';
+import { green, makeRed, red, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { BRANCH, bodyOf, HOUR, next, remembered, reviewed } from './reviewing.ts';
 

@@ -4,7 +4,7 @@ import { nextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { loseState, schedule, type Run } from '../stage/river.ts';
+import { loseState, schedule, type Run } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { BRANCH, bodyOf, explainer, HOUR, next, notices, reviewed, reviewedOn, worker } from './reviewing.ts';
 import { comment, failing, review, thread } from './said.ts';

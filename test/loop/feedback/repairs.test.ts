@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
-import { commented, createProject, labeled, red, runOnce, savedState, schedule } from '../stage/river.ts';
+import { commented, createProject, labeled, red, runOnce, savedState, schedule } from '../stage/run-action.ts';
 import { bodyOf, BRANCH, next, notices, remembered, reviewed, reviewedOn, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { finisher, type Behaviour } from '../stage/behaviours.ts';
-import { createProject, runOnce, savedState, schedule, senderOf, type Event, type Run } from '../stage/river.ts';
+import { createProject, runOnce, savedState, schedule, senderOf, type Event, type Run } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 
 export const HOUR = 3_600_000;

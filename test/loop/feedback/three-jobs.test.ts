@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { red, runOnce, schedule } from '../stage/river.ts';
+import { red, runOnce, schedule } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { BRANCH, HOUR, remembered, reviewed, worker } from './reviewing.ts';
 import { comment, review, thread } from './said.ts';

@@ -3,7 +3,7 @@ import { UserError } from '../../../src/errors.ts';
 import { nextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
 import type { Project } from '../stage/project.ts';
-import { addIssue, createProject, warningsIn, type Event } from '../stage/river.ts';
+import { addIssue, createProject, warningsIn, type Event } from '../stage/run-action.ts';
 import { BRANCH, bodyOf, next, notices, reviewed, reviewedOn, worker } from './reviewing.ts';
 import { failing } from './said.ts';
 

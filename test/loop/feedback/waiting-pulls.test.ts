@@ -13,7 +13,7 @@ import {
   senderOf,
   warningsIn,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { killAt } from '../stage/tap.ts';
 import { HOUR, next, notices, worker } from './reviewing.ts';

@@ -6,7 +6,7 @@ import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { HOUR } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import type { Machine } from '../stage/machine.ts';
-import { createProject, finishOnce, green, runOnce, savedState, type Run } from '../stage/river.ts';
+import { createProject, finishOnce, green, runOnce, savedState, type Run } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 import { runSplit } from '../stage/split.ts';
 import { killAt } from '../stage/tap.ts';

@@ -4,7 +4,7 @@ import { expiryOf } from '../../../src/core/sharing/lease.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { createProject, runOnce, savedState, storedRecord } from '../stage/river.ts';
+import { createProject, runOnce, savedState, storedRecord } from '../stage/run-action.ts';
 
 const waiting = {
   'on-limit': 'wait',
@@ -110,25 +110,25 @@ describe('on-limit: wait at home, where waiting is no time of the run', () => {
     // Three calls take 24 minutes, and less than one minute is left.
     expect(run).toMatchObject({ end: 'limit (minutes)', calls: 3 });
     expect(run.work?.journal[2]?.startedAt).toBeGreaterThanOrEqual(noon + HOUR);
-    expect(run.work?.notWaited).toBeNull();
+    expect(run.work?.waitSkippedBy).toBeNull();
   });
 
   test('in a job the same run does not wait, and says why', async () => {
     const inputs = { ...waiting, 'max-minutes': '25', 'max-iterations': '9' };
     const run = await runOnce(createProject({ agent: [lasting(8)], inputs }));
-    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 2, work: { notWaited: 'minutes' } });
+    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 2, work: { waitSkippedBy: 'minutes' } });
   });
 
   test('it does not wait for longer than it may, and says why', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { ...waiting, 'max-minutes': '10' } });
     const run = await runOnce(project, { maxWaitMs: 70 * MINUTE });
-    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 4, work: { notWaited: 'minutes' } });
+    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 4, work: { waitSkippedBy: 'minutes' } });
   });
 
   test('it does not wait for a call that another bound forbids, and says which', async () => {
     const inputs = { ...waiting, 'max-iterations': '2' };
     const run = await runOnce(createProject({ agent: [steadyWorker], inputs }), atHome);
-    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', work: { notWaited: 'iterations' } });
+    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', work: { waitSkippedBy: 'iterations' } });
   });
 
   test('its claim is never over while it waits or works', async () => {

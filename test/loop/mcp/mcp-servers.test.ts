@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../stage/behaviours.ts';
-import { createProject, runOnce } from '../stage/river.ts';
+import { createProject, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 const FILE = '.mcp.json';

@@ -14,7 +14,7 @@ import {
   schedule,
   warningsIn,
   type Run,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 
 const PRD_PATH = '.ralph/prd.json';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { createProject, runOnce, savedState, warningsIn } from '../stage/river.ts';
+import { createProject, runOnce, savedState, warningsIn } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 

@@ -14,7 +14,7 @@ import {
   savedState,
   schedule,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { notificationKinds } from '../../../src/core/people/notifications.ts';
 import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { reviewedOn } from '../feedback/reviewing.ts';

@@ -9,7 +9,7 @@ import {
   schedule,
   senderOf,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 
 /** Returns the comments of a thread without the characters that prevent mentions. */

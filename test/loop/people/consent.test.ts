@@ -13,7 +13,7 @@ import {
   savedState,
   type Run,
   warningsIn,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 
 const ann = person('ann');
 const eve = person('eve');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckNow, ChecksNow } from '../../../src/core/feedback/pull-request-now.ts';
 import { finisher } from '../stage/behaviours.ts';
-import { addIssue, createProject, labeled, runOnce, senderOf, type Event } from '../stage/river.ts';
+import { addIssue, createProject, labeled, runOnce, senderOf, type Event } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 import { failing, review } from '../feedback/said.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, claimsBlocked, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
-import { addIssue, commented, createProject, finishOnce, labeled, runOnce, warningsIn } from '../stage/river.ts';
+import { addIssue, commented, createProject, finishOnce, labeled, runOnce, warningsIn } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 import { killAt } from '../stage/tap.ts';
 

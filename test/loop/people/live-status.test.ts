@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { finisher, steadyWorker } from '../stage/behaviours.ts';
-import { commented, createProject, labeled, runOnce, schedule } from '../stage/river.ts';
+import { commented, createProject, labeled, runOnce, schedule } from '../stage/run-action.ts';
 import { open } from '../stage/tap.ts';
 
 test('the status comment stands from the first seconds, and is edited as each iteration begins', async () => {

@@ -16,7 +16,7 @@ import {
   savedState,
   senderOf,
   warningsIn,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { byChance, sideBySide } from '../stage/side-by-side.ts';
 import { killAt, type Tap } from '../stage/tap.ts';
 import { deepTest, runs } from '../../runs.ts';

@@ -14,7 +14,7 @@ import {
   schedule,
   senderOf,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 
 const ordersOf = (project: Project, lane: string): readonly string[] =>
   storedRecord(project, lane).orders.map(({ kind }) => kind);

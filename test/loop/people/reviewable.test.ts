@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { finisher, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { HOUR } from '../../unit/core/core-fixtures.ts';
-import { commented, createProject, labeled, runOnce, savedState } from '../stage/river.ts';
+import { commented, createProject, labeled, runOnce, savedState } from '../stage/run-action.ts';
 
 describe('a pull request of the queue stays reviewable', () => {
   test('it takes max-tasks-per-pr tasks, then the queue waits without a call until it is merged', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { cure, fine, problem, unchecked } from '../../../src/core/doctor/finding.ts';
-import { commented, createProject, runOnce, senderOf, type Event } from '../stage/river.ts';
+import { commented, createProject, runOnce, senderOf, type Event } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 
 const findings = [

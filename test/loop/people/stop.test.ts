@@ -8,7 +8,7 @@ import { noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import { createLog } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { configOf, createProject, putRecord, runOnce, savedState, storedRecord } from '../stage/river.ts';
+import { configOf, createProject, putRecord, runOnce, savedState, storedRecord } from '../stage/run-action.ts';
 
 /** Records a person's order from elsewhere while the agent works. */
 function orderNow(project: Project, kind: OrderKind, lane = 'queue'): void {

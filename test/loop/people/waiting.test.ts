@@ -14,7 +14,7 @@ import {
   senderOf,
   schedule,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 
 const HOUR = 60 * MINUTE;

@@ -17,7 +17,7 @@ import {
   savedState,
   schedule,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 const HOUR = 60 * MINUTE;

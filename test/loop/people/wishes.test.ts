@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ISSUES_SWITCHED_OFF, UserError } from '../../../src/errors.ts';
 import type { WishWrites } from '../../../src/ports/forge.ts';
 import { finisher } from '../stage/behaviours.ts';
-import { commented, createProject, labeled, runOnce, warningsIn } from '../stage/river.ts';
+import { commented, createProject, labeled, runOnce, warningsIn } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 const WISHES: readonly (keyof WishWrites)[] = [

@@ -12,7 +12,7 @@ import {
   warningsIn,
   type Event,
   type Run,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { open, type Tap } from '../stage/tap.ts';
 

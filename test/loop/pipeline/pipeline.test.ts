@@ -4,7 +4,15 @@ import type { StepRecord } from '../../../src/core/pipeline/step-record.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { crashing, finisher, steadyWorker, stuck, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { commented, createProject, finishOnce, runOnce, savedState, warningsIn, type Run } from '../stage/river.ts';
+import {
+  commented,
+  createProject,
+  finishOnce,
+  runOnce,
+  savedState,
+  warningsIn,
+  type Run,
+} from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { killAt } from '../stage/tap.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import type { Files } from '../stage/in-memory.ts';
-import { addIssue, createProject, runOnce, savedState } from '../stage/river.ts';
+import { addIssue, createProject, runOnce, savedState } from '../stage/run-action.ts';
 
 /** Returns GitHub's message about a secret in a file. */
 const secretIn = (path: string): string =>

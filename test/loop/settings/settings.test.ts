@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
-import { commented, createProject, labeled, runOnce } from '../stage/river.ts';
+import { commented, createProject, labeled, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import type { Project } from '../stage/project.ts';
 

@@ -10,7 +10,7 @@ import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { addIssue, createProject, savedState, schedule } from '../stage/river.ts';
+import { addIssue, createProject, savedState, schedule } from '../stage/run-action.ts';
 import { runSplit, type SplitRun } from '../stage/split.ts';
 
 // An unisolated agent can change everything that its job hands over. Each row is a possible forgery; the job that

@@ -15,7 +15,7 @@ import {
   schedule,
   finishOnce,
   type Event,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
 

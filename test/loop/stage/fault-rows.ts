@@ -16,7 +16,7 @@ import {
   runOnce,
   savedState,
   storedRecord,
-} from './river.ts';
+} from './run-action.ts';
 import type { Project } from './project.ts';
 import { killAt } from './tap.ts';
 

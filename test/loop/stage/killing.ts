@@ -20,7 +20,7 @@ import {
   type Run,
   storedBudget,
   storedRecord,
-} from './river.ts';
+} from './run-action.ts';
 import type { Project } from './project.ts';
 import { counting, killAt, type When } from './tap.ts';
 import { comment, review, thread } from '../feedback/said.ts';

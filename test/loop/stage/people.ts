@@ -1,7 +1,7 @@
 import type { Account, IssueComment, IssueHistory } from '../../../src/ports/forge.ts';
 import { noon } from '../../unit/core/core-fixtures.ts';
 import type { FakeForge } from './in-memory.ts';
-import type { Event } from './river.ts';
+import type { Event } from './run-action.ts';
 
 /** An instant long before any run, in ms. */
 export const BEFORE = noon - 3_600_000;

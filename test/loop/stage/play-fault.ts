@@ -2,7 +2,16 @@ import { laneOf, workOf } from '../../../src/report/facts.ts';
 import { analysis, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from './behaviours.ts';
 import type { Machine } from './machine.ts';
-import { createProject, finishOnce, runOnce, schedule, type Event, type Run, savedIn, warningsIn } from './river.ts';
+import {
+  createProject,
+  finishOnce,
+  runOnce,
+  schedule,
+  type Event,
+  type Run,
+  savedIn,
+  warningsIn,
+} from './run-action.ts';
 import type { Project } from './project.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { HandoffName } from '../../../src/ports/handoff.ts';
 import type { Project } from './project.ts';
-import { runOnce, type Run, type RunSetting } from './river.ts';
+import { runOnce, type Run, type RunSetting } from './run-action.ts';
 
 /** A run of three jobs; null for a job that did not run because the one before ended the run. */
 export interface SplitRun {

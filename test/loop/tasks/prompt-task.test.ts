@@ -17,7 +17,7 @@ import {
   runOnce,
   savedState,
   warningsIn,
-} from '../stage/river.ts';
+} from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 const PROMPT = '# Build the shop\n\nDo what specs/ says.\n';

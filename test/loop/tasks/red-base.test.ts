@@ -4,7 +4,7 @@ import type { VerifyCall } from '../../../src/ports/agent.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { createProject, runOnce, savedState, senderOf } from '../stage/river.ts';
+import { createProject, runOnce, savedState, senderOf } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { finisher, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { createProject, runOnce, savedState } from '../stage/river.ts';
+import { createProject, runOnce, savedState } from '../stage/run-action.ts';
 
 const STRAY = '.claude/settings.local.json';
 const CI = '.github/workflows/ci.yml';

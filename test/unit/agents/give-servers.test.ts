@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { codexMcpServers } from '../../../src/agents/codex/tool-rules.ts';
 import type { HostRule } from '../../../src/core/isolation/hosts.ts';
 import type { McpServer } from '../../../src/core/mcp/values.ts';
-import type { Room } from '../../../src/ports/room.ts';
+import type { AgentSandbox } from '../../../src/ports/agent-sandbox.ts';
 import { giveServers } from '../../../src/wiring/agents/agent-settings.ts';
-import { configOf } from '../../loop/stage/river.ts';
+import { configOf } from '../../loop/stage/run-action.ts';
 
 const remote = (url: string, headers: Readonly<Record<string, string>> = {}): McpServer => ({
   ...{ kind: 'remote', name: 'docs', tools: [], transport: 'http' },
@@ -33,7 +33,7 @@ function give(
       },
     },
     {
-      isolation: { room: isIsolated ? ({} as Room) : null, allow: (hosts) => (opened = hosts) },
+      isolation: { agentSandbox: isIsolated ? ({} as AgentSandbox) : null, allow: (hosts) => (opened = hosts) },
       login: { environment: { TOKEN: 't', KEY: 'k' } },
       servers,
       unmapped,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { configOf } from '../../loop/stage/river.ts';
+import { configOf } from '../../loop/stage/run-action.ts';
 
 /** An agent of the order as `[name, version, path, args, model]`. */
 type Row = readonly [string, string, string | null, readonly string[], string | null];

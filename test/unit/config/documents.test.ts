@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readInputDefaults } from '../../../sandbox/runner.ts';
+import { readInputDefaults } from '../../../testbed/runner.ts';
 import { KEY_INPUTS, inputNamesIn } from '../../../src/config/agent-inputs.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../../../src/config/input-rows.ts';
 import { inputs } from '../../../src/config/input-schema.ts';
@@ -9,7 +9,7 @@ import { SETTING_ROWS } from '../../../src/config/setting-rows.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
 import { renderOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
-import { actionYml, configOf } from '../../loop/stage/river.ts';
+import { actionYml, configOf } from '../../loop/stage/run-action.ts';
 import { plain, read, tableUnder } from '../documents/pages.ts';
 
 const NO_JOURNAL = { path: null, hash: null };

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readInputDefaults } from '../../../sandbox/runner.ts';
+import { readInputDefaults } from '../../../testbed/runner.ts';
 import { parseInputs, parseReach } from '../../../src/config/inputs.ts';
 import { UserError } from '../../../src/errors.ts';
 import { MINUTE, policy } from '../core/core-fixtures.ts';
-import { actionYml, configOf } from '../../loop/stage/river.ts';
+import { actionYml, configOf } from '../../loop/stage/run-action.ts';
 
 describe('what each input accepts', () => {
   test.each<[string, string, (config: ReturnType<typeof configOf>) => unknown, unknown]>([

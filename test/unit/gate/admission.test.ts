@@ -10,7 +10,7 @@ import {
   type Event,
   type Run,
   warningsIn,
-} from '../../loop/stage/river.ts';
+} from '../../loop/stage/run-action.ts';
 import type { Project } from '../../loop/stage/project.ts';
 
 const status = (project: Project, thread: number) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OWN_COMMENT_MARKER, type Command } from '../../../src/core/people/command.ts';
 import type { EventInputs } from '../../../src/gate/event/intent.ts';
 import { STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
-import { commented, labeled } from '../../loop/stage/river.ts';
+import { commented, labeled } from '../../loop/stage/run-action.ts';
 import { intentOf } from './webhooks.ts';
 
 /** The inputs of a step without `command`. */

@@ -19,8 +19,8 @@ describe('a run at home that ended at a limit', () => {
     ['iterations', 'it has made all the iterations that max-iterations allows'],
     ['minutes', 'max-minutes would leave no time for a call'],
     ['cost', 'it has spent what max-cost-usd allows'],
-  ] as const)('with on-limit wait is told why it did not wait, and nothing that is set: %s', (notWaited, why) => {
-    const text = renderEndAtHome(report(parked, { notWaited, policy: { ...policy, onLimit: 'wait' } }));
+  ] as const)('with on-limit wait is told why it did not wait, and nothing that is set: %s', (waitSkippedBy, why) => {
+    const text = renderEndAtHome(report(parked, { waitSkippedBy, policy: { ...policy, onLimit: 'wait' } }));
     expect(text).toContain(`The run did not wait for that: ${why}.`);
     expect(text).not.toContain('--on-limit');
     expect(text).toMatch(/\nNext: run again after [^,]+\.$/);

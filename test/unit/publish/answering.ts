@@ -6,7 +6,7 @@ import { publish } from '../../../src/publish/publish.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import { finisher } from '../../loop/stage/behaviours.ts';
 import type { Project } from '../../loop/stage/project.ts';
-import { createProject, publisherOf, runOnce, savedState } from '../../loop/stage/river.ts';
+import { createProject, publisherOf, runOnce, savedState } from '../../loop/stage/run-action.ts';
 import { task } from '../core/core-fixtures.ts';
 
 /** The answer to a feedback item. */

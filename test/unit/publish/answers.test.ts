@@ -3,7 +3,7 @@ import type { Feedback } from '../../../src/core/feedback/memory.ts';
 import type { ThreadNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
 import { UserError } from '../../../src/errors.ts';
-import { runOnce, savedState } from '../../loop/stage/river.ts';
+import { runOnce, savedState } from '../../loop/stage/run-action.ts';
 import { COMMIT, item, items, post, stage, threadNow, threadTask, type Answer } from './answering.ts';
 
 describe('an answer', () => {

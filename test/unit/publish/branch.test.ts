@@ -17,7 +17,7 @@ import {
   type Run,
   savedIn,
   warningsIn,
-} from '../../loop/stage/river.ts';
+} from '../../loop/stage/run-action.ts';
 import type { Project } from '../../loop/stage/project.ts';
 import { killAt } from '../../loop/stage/tap.ts';
 

@@ -15,7 +15,7 @@ import {
   STATUS_MARKER,
 } from '../../../src/report/pages/status-comment.ts';
 import { UserError } from '../../../src/errors.ts';
-import { createProject, publisherOf, runOnce, schedule } from '../../loop/stage/river.ts';
+import { createProject, publisherOf, runOnce, schedule } from '../../loop/stage/run-action.ts';
 import type { Project } from '../../loop/stage/project.ts';
 import { END, report } from '../report/fixtures.ts';
 

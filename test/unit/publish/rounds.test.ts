@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Feedback } from '../../../src/core/feedback/memory.ts';
 import type { Project } from '../../loop/stage/project.ts';
-import { savedState } from '../../loop/stage/river.ts';
+import { savedState } from '../../loop/stage/run-action.ts';
 import { item, items, post, stage, threadNow, threadTask } from './answering.ts';
 
 const rounds = (number: number): Feedback['items'] => ({ 'thread-11': item(11, { rounds: number }) });

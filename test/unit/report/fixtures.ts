@@ -211,7 +211,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     held: null,
     unlisted: [],
     shown: null,
-    notWaited: null,
+    waitSkippedBy: null,
     iterations: [entry(1, { verdict: { taskDone: true } })],
     circuit: 'closed',
     openedBy: 'streak',

@@ -255,7 +255,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
   [
     'parked although it was to wait: which input kept it from that',
     { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) },
-    { notWaited: 'minutes' },
+    { waitSkippedBy: 'minutes' },
     'The run did not wait for that: `max-minutes` would leave no time for a call.',
     'Nothing to do',
   ],

@@ -5,7 +5,7 @@ import { sentence } from '../../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../../core/countdown.ts';
 import { messageOf, UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
-import type { Room } from '../../../ports/room.ts';
+import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { collectOutput, describeCollected } from '../../../processes/collect-output.ts';
 import { trustedEnvironment, trustedProgram } from '../../../processes/trusted-programs.ts';
 import { removeSettings, type FoundCredentials } from '../credentials/credentials.ts';
@@ -30,7 +30,7 @@ export interface TreeOptions {
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
   /** The agent's sandbox, whose user works in the trees; null if this process's user does. */
-  readonly room: Pick<Room, 'folders' | 'takeBack'> | null;
+  readonly agentSandbox: Pick<AgentSandbox, 'folders' | 'takeBack'> | null;
   /** Ends commands that take long. */
   readonly signal: AbortSignal;
   readonly log: Pick<Log, 'warning'>;
@@ -61,10 +61,10 @@ const COPY_MS = 5 * MINUTE_MS;
  * given to the sandbox's user.
  */
 export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<WorkspacePlace> {
-  const { workspace, repository, credentials, env, room, signal, log } = options;
+  const { workspace, repository, credentials, env, agentSandbox, signal, log } = options;
   const top = treeFolder(laid.kind, { ...options, top: workspace.top });
   const parent = dirname(top);
-  await room?.takeBack(top);
+  await agentSandbox?.takeBack(top);
   await removeTree(parent);
   const gitFolder = join(top, '.git');
   const moves = [
@@ -74,7 +74,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
   ];
   await mkdir(top, { recursive: true });
   // The sandbox's user must pass through, whatever the umask of this process.
-  if (room !== null) for (const folder of [parent, top]) await chmod(folder, 0o755);
+  if (agentSandbox !== null) for (const folder of [parent, top]) await chmod(folder, 0o755);
   const own = laid.branch === null ? null : `refs/heads/${laid.branch}`;
   const tip = laid.base === null ? null : `refs/remotes/origin/${laid.base.branch}`;
   const theirs = (await refsOf(workspace)).filter(({ name }) => name !== own && name !== tip);

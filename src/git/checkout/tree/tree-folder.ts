@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import type { Room } from '../../../ports/room.ts';
+import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 
 /** `work`: the agent works in it until the run ends. `clean`: one verification runs in it, which the agent cannot reach. */
 export type TreeKind = 'work' | 'clean';
@@ -10,8 +10,8 @@ export function treeFolder(
   {
     top,
     workFolder,
-    room,
-  }: { readonly top: string; readonly workFolder: string; readonly room: Pick<Room, 'folders'> | null },
+    agentSandbox,
+  }: { readonly top: string; readonly workFolder: string; readonly agentSandbox: Pick<AgentSandbox, 'folders'> | null },
 ): string {
-  return join(room?.folders.trees ?? join(workFolder, 'trees'), kind, basename(top));
+  return join(agentSandbox?.folders.trees ?? join(workFolder, 'trees'), kind, basename(top));
 }

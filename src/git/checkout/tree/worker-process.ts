@@ -11,7 +11,7 @@ import {
 } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
-import type { Room } from '../../../ports/room.ts';
+import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { createTail } from '../../../processes/output-tail.ts';
 import { describeEnd, type ProgramEnd, runProgram } from '../../../processes/run-program.ts';
 import type { TreeRequestOf, TreeSetup } from './inbox.ts';
@@ -112,19 +112,22 @@ export function createWorkers(options: WorkersOptions): WithWorker {
 }
 
 interface WorkersOptions {
-  readonly room: Pick<Room, 'enter' | 'end'>;
+  readonly agentSandbox: Pick<AgentSandbox, 'enter' | 'end'>;
   readonly command: TreeWorkerCommand;
   readonly setup: TreeSetup;
   readonly log: Pick<Log, 'warning'>;
 }
 
-function startWorker({ room, command, log }: WorkersOptions): { readonly talk: TreeTalk; end(): Promise<void> } {
+function startWorker({ agentSandbox, command, log }: WorkersOptions): {
+  readonly talk: TreeTalk;
+  end(): Promise<void>;
+} {
   const { file, args, environment, answerMs = ANSWER_MS } = command;
   const questions = new PassThrough();
   const stop = new AbortController();
   const words = createTail(TAIL_BYTES);
   let problem: string | null = null;
-  let lostRoom: { readonly error: unknown } | null = null;
+  let lostSandbox: { readonly error: unknown } | null = null;
 
   /** Ends the worker; the first reason stays. */
   function dismiss(why: string): void {
@@ -145,17 +148,17 @@ function startWorker({ room, command, log }: WorkersOptions): { readonly talk: T
     input: questions,
     timeoutMs: Infinity,
     signal: stop.signal,
-    family: { kind: 'room', room },
+    family: { kind: 'sandbox', agentSandbox },
     outputs: [held.push, words.push],
   })
     .then(
       (how) => (end = how),
-      (error: unknown) => void (lostRoom = { error }),
+      (error: unknown) => void (lostSandbox = { error }),
     )
     .finally(held.end);
 
   function lost(): Error {
-    if (lostRoom !== null) return lostRoom.error as Error;
+    if (lostSandbox !== null) return lostSandbox.error as Error;
     if (problem !== null) return new WorkerLost(problem, false);
     const said = oneLine(words.text(), 300);
     const how = end === null ? 'ended' : describeEnd(end);

@@ -3,7 +3,7 @@ import { chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from 'node
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { git } from '../../../../sandbox/git.ts';
+import { git } from '../../../../testbed/git.ts';
 import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
 
 const CRLF = 'one\r\ntwo\r\nthree\r\n';

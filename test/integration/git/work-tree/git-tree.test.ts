@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, link, mkdir, readFile, readdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { git } from '../../../../sandbox/git.ts';
+import { git } from '../../../../testbed/git.ts';
 import { BRANCH, iterate, openFresh, reachByFolder, runGit, setScene, stateOf, type Scene } from '../git-fixture.ts';
 
 reachByFolder();

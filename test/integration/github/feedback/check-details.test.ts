@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { addCheck, type ReportedCheck } from '../../../../sandbox/github/feedback/checks.ts';
-import { zipOf } from '../../../../sandbox/github/feedback/log-storage.ts';
-import type { StoredLog } from '../../../../sandbox/github/feedback/stored.ts';
-import type { TokenIdentity } from '../../../../sandbox/github/route.ts';
+import { addCheck, type ReportedCheck } from '../../../../testbed/github/feedback/checks.ts';
+import { zipOf } from '../../../../testbed/github/feedback/log-storage.ts';
+import type { StoredLog } from '../../../../testbed/github/feedback/stored.ts';
+import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import { MAX_LOG_CHARS, MAX_LOG_LINES } from '../../../../src/core/feedback/checks/log-tail.ts';
 import type { CheckDetails, CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { type ForgeFixture, now, openForge, TOKEN } from '../github-fixture.ts';

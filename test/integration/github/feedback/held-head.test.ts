@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { submitReview } from '../../../../sandbox/github/feedback/reviews.ts';
-import { addCheck } from '../../../../sandbox/github/feedback/checks.ts';
-import { armAutoMerge, enqueue } from '../../../../sandbox/github/people.ts';
-import { newId, newIssue } from '../../../../sandbox/github/state.ts';
-import type { TokenIdentity } from '../../../../sandbox/github/route.ts';
+import { submitReview } from '../../../../testbed/github/feedback/reviews.ts';
+import { addCheck } from '../../../../testbed/github/feedback/checks.ts';
+import { armAutoMerge, enqueue } from '../../../../testbed/github/people.ts';
+import { newId, newIssue } from '../../../../testbed/github/state.ts';
+import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
 
 const HEAD = 'b'.repeat(40);

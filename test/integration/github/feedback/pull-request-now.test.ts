@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addCheck, addStatus, addWorkflowRun, STEP_MS } from '../../../../sandbox/github/feedback/checks.ts';
+import { addCheck, addStatus, addWorkflowRun, STEP_MS } from '../../../../testbed/github/feedback/checks.ts';
 import {
   answerThread,
   deleteReviewComment,
@@ -7,10 +7,10 @@ import {
   editReviewComment,
   outdateThread,
   submitReview,
-} from '../../../../sandbox/github/feedback/reviews.ts';
-import type { StoredThread } from '../../../../sandbox/github/feedback/stored.ts';
-import { closePull, newId, newIssue } from '../../../../sandbox/github/state.ts';
-import type { TokenIdentity } from '../../../../sandbox/github/route.ts';
+} from '../../../../testbed/github/feedback/reviews.ts';
+import type { StoredThread } from '../../../../testbed/github/feedback/stored.ts';
+import { closePull, newId, newIssue } from '../../../../testbed/github/state.ts';
+import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import type { CheckNow, PullRequestNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { addCheck } from '../../../../sandbox/github/feedback/checks.ts';
-import { submitReview } from '../../../../sandbox/github/feedback/reviews.ts';
-import { newId, newIssue } from '../../../../sandbox/github/state.ts';
-import type { FaultEffect } from '../../../../sandbox/github/faults.ts';
+import { addCheck } from '../../../../testbed/github/feedback/checks.ts';
+import { submitReview } from '../../../../testbed/github/feedback/reviews.ts';
+import { newId, newIssue } from '../../../../testbed/github/state.ts';
+import type { FaultEffect } from '../../../../testbed/github/faults.ts';
 import { pullRequestQuery } from '../../../../src/github/feedback/pull-request-query.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
 

@@ -89,7 +89,7 @@ describe('the command line', () => {
       lacks: 'sandbox_workspace_write.writable_roots',
     },
     {
-      what: 'a room that is the limit',
+      what: 'a sandbox that is the limit',
       given: { sandbox: null },
       settings: { sandbox_mode: 'danger-full-access' },
       lacks: 'sandbox_workspace_write.writable_roots',

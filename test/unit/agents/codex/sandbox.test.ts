@@ -38,7 +38,7 @@ test.each([
   expect(await sandboxOn(works, { rules, isolated }).sandbox()).toMatchObject({ mode });
 });
 
-test('where none starts, the room is the limit', async () => {
+test('where none starts, the sandbox is the limit', async () => {
   expect(await sandboxOn(fails, { rules: WORK, isolated: true }).sandbox()).toBeNull();
 });
 

@@ -162,7 +162,7 @@ test('disks in hidden folders are not there', () => {
   expect(coverOf('/opt/cache/x', given)).toMatch(/^bind,ro/);
 });
 
-test('folders of the machine are taken from the stage, and what is of the room is not', () => {
+test('folders of the machine are taken from the stage, and what is of the sandbox is not', () => {
   const { staged } = viewOf(plan, PLACES);
   const sources = new Map(mountsOf(plan).map(([source, place]) => [place, source]));
   for (const place of ['/usr', '/etc', '/opt', '/opt/cache', '/home/runner/node'])
@@ -189,7 +189,7 @@ test.each([
   expect(forbidsPrograms(path, mountinfo)).toBe(expected);
 });
 
-test('shownSockets() knows those at which somebody listens, outside of what rooms have of their own', () => {
+test('shownSockets() knows those at which somebody listens, outside of what sandboxes have of their own', () => {
   const line = (flags: string, path: string): string =>
     `0000000069f61b6a: 00000002 00000000 ${flags} 0001 01 118855 ${path}`;
   const sockets = [

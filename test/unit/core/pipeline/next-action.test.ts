@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { agentAttempt, firstCall, nextAction, retryAfter, type Progress } from '../../../../src/core/pipeline/heard.ts';
+import {
+  agentAttempt,
+  firstCall,
+  nextAction,
+  retryAfter,
+  type Progress,
+} from '../../../../src/core/pipeline/step-output.ts';
 import {
   agentStepsOf,
   otherStepsOf,

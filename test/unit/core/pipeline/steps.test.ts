@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endsTheRun, heardTogether } from '../../../../src/core/pipeline/heard.ts';
+import { endsTheRun, heardTogether } from '../../../../src/core/pipeline/step-output.ts';
 import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
 import { callObstacle, readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
 import { stepNotes, type StepRecord } from '../../../../src/core/pipeline/step-record.ts';

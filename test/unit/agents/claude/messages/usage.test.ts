@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { eventFrame } from '../../../../../sandbox/scripted-model/amazon-frames.ts';
+import { eventFrame } from '../../../../../testbed/scripted-model/amazon-frames.ts';
 import { createClaudeUsage } from '../../../../../src/agents/claude/messages/usage.ts';
 
 const event = (data: Readonly<Record<string, unknown>> & { readonly type: string }): string =>

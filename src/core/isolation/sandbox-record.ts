@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { DAY_MS } from '../countdown.ts';
+import { namesOf } from '../text/phrase.ts';
+
+/** A record of a sandbox made without root: what must be ended and removed by whoever ends the run. */
+export const rootlessRecord = z.strictObject({
+  version: z.literal(1),
+  /** Marks the processes that keep the sandbox, see isolation/rootless/end.ts. */
+  id: z.uuid(),
+  /** Folder of the sandbox, whose name this program chose. */
+  folder: z
+    .string()
+    .regex(/^(?:\/(?!\.\.?\/)[^/\0]+)+\/ralph-room-[\da-f]{8}$/)
+    .max(4096),
+});
+
+/** The type of `rootlessRecord`. */
+export type RootlessRecord = z.infer<typeof rootlessRecord>;
+
+/** Remains of a sandbox that could not be removed, as words; each entry of `leftovers` names what removes it. */
+export interface SandboxRemains {
+  readonly processes: readonly string[];
+  readonly leftovers: readonly string[];
+}
+
+/** Remains of a sandbox that was removed completely. */
+export const NO_REMAINS: SandboxRemains = { processes: [], leftovers: [] };
+
+const id = z.number().int().nonnegative();
+
+const path = z.string().startsWith('/').max(4096);
+
+const word = z.string().min(1).max(100);
+
+/** User ids that systemd's table of users and groups leaves unassigned. */
+export const SANDBOX_UIDS = { first: 60_706, last: 61_183 } as const;
+
+const sandboxUid = id.min(SANDBOX_UIDS.first).max(SANDBOX_UIDS.last);
+
+/** Identifies the process of a run among all processes that ever ran on this machine. */
+const runProcess = z.strictObject({
+  pid: id,
+  /** Start time in clock ticks since the machine started. */
+  started: word,
+  /** The PID namespace of the process. */
+  namespace: word,
+  /** Id of the machine's last start. */
+  boot: word,
+  /** The process that started the run and continues with its post step; null if not known. */
+  parent: z.strictObject({ pid: id, started: word }).nullable().default(null),
+});
+
+const parts = {
+  /** Folder of the sandbox, which is removed with everything in it. */
+  folder: path.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),
+  /** Name of the user's entry in the machine's list of users; empty if there is no entry. */
+  userName: z.string().regex(/^(ralph-\d+)?$/),
+  /** Paths that belong, or may belong, to the sandbox's user, with their former owner, which on some runners is another user. `all`: everything inside had the same owner. */
+  given: z.array(z.strictObject({ path, uid: id, gid: id, all: z.literal(true).optional() })).max(20),
+  /** Folders of the runner that were open to others, with their former permissions. */
+  closed: z.array(z.strictObject({ path, mode: z.number().int().min(0).max(0o7777) })).max(10),
+};
+
+const current = z.strictObject({
+  version: z.literal(2),
+  ...parts,
+  /** The sandbox's user id, which a reservation keeps from other sandboxes; null if none was taken or it is not known. */
+  uid: sandboxUid.nullable(),
+  /** Folders that were closed to the sandbox's user; `isPlain`: the folder had no access list before. */
+  opened: z.array(z.strictObject({ path, isPlain: z.boolean() })).max(100),
+  /** The run's folder and process; null if not known. */
+  run: z.strictObject({ folder: path, process: runProcess }).nullable(),
+  /** True while closed folders are being opened again. */
+  isLeaving: z.boolean(),
+});
+
+/** The record of an earlier version of main, whose reservation has no link in its place. */
+const first = z
+  .strictObject({ version: z.literal(1), ...parts, uid: sandboxUid, opened: z.array(path).max(100) })
+  .transform(({ opened, ...record }): z.infer<typeof current> => ({
+    ...record,
+    version: 2,
+    opened: opened.map((folder) => ({ path: folder, isPlain: false })),
+    run: null,
+    isLeaving: false,
+  }));
+
+/** A record of a sandbox: what must be removed and given back by whoever ends the run. */
+export const agentSandboxRecord = z.union([current, first]);
+
+/** The type of `agentSandboxRecord`. */
+export type AgentSandboxRecord = z.infer<typeof agentSandboxRecord>;
+
+export type RunProcess = z.infer<typeof runProcess>;
+
+/** Maximum age of a sandbox, longer than any job that its post step still follows. */
+const KEPT_MS = DAY_MS;
+
+/**
+ * Tells whether nobody will remove a sandbox: its run and the process that started the run are gone, the machine
+ * restarted, or the sandbox's record is gone with the run's folder or is too old. `started` returns the start time of a
+ * process, null if there is none; `boot` and `namespace` are those of the current process.
+ */
+export function isAbandoned(
+  { run }: AgentSandboxRecord,
+  seen: Pick<RunProcess, 'namespace' | 'boot'> & {
+    readonly started: (pid: number) => string | null;
+    readonly hasRecord: boolean;
+    readonly ageMs: number;
+  },
+): boolean {
+  if (run === null) return false;
+  const { boot, namespace, pid, started, parent } = run.process;
+  if (boot !== seen.boot) return true;
+  // Processes of another namespace cannot be seen from here and may be alive.
+  if (namespace !== seen.namespace || started === seen.started(pid)) return false;
+  const isAlone = parent !== null && parent.started !== seen.started(parent.pid);
+  return isAlone || !seen.hasRecord || seen.ageMs > KEPT_MS;
+}
+
+/** Returns the permissions of a folder before the first of these sandboxes closed it; null if none closed it. */
+export function modeBefore(folder: string, agentSandboxes: readonly AgentSandboxRecord[]): number | null {
+  return agentSandboxes.flatMap(({ closed }) => closed).find((known) => known.path === folder)?.mode ?? null;
+}
+
+/** Tells whether one of these sandboxes still needs the folder closed. */
+export function isKeptClosed(folder: string, agentSandboxes: readonly AgentSandboxRecord[]): boolean {
+  return (
+    modeBefore(
+      folder,
+      agentSandboxes.filter(({ isLeaving }) => !isLeaving),
+    ) !== null
+  );
+}
+
+export function isGone({ processes, leftovers }: SandboxRemains): boolean {
+  return processes.length + leftovers.length === 0;
+}
+
+/** Returns a sentence for people with what to do; null if nothing is left. */
+export function remainsSentence({ processes, leftovers }: SandboxRemains): string | null {
+  if (processes.length > 0) return `Processes of the agent are still there: ${namesOf(processes)}. Restart the runner.`;
+  if (leftovers.length === 0) return null;
+  return `The agent's sandbox could not be removed completely. Remove as root what is left on this machine: ${leftovers.join('; ')}.`;
+}

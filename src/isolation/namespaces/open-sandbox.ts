@@ -1,0 +1,206 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, realpathSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { type AddressInfo, connect, createServer, type Server as Listener, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { FailedLevel } from '../../core/isolation/probe.ts';
+import { remainsSentence, SANDBOX_UIDS, type SandboxRemains } from '../../core/isolation/sandbox-record.ts';
+import { forbidsPrograms } from '../../core/isolation/view.ts';
+import { messageOf } from '../../errors.ts';
+import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
+import { joinSockets } from '../egress/tunnel.ts';
+import { buildNamespaces, guardOf, readText } from './namespaces.ts';
+import { plannedSandbox, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
+import { removeAbandoned, removeAgentSandbox } from './remove.ts';
+import { type Foundation, makeReachable, agentSandboxOf, type AgentSandboxOptions } from './sandbox-of.ts';
+import { findRoot, type Root, Unavailable } from './root.ts';
+import { CLOSED_TO, LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
+import { processesOf, sealOfPrograms } from './seal.ts';
+
+/** A relay that forwards connections until it is closed. */
+interface Relay {
+  close(): void;
+}
+
+const MAX_CONNECTIONS = 256;
+
+/** Idle time after which a half-closed connection is closed. */
+const LINGER_MS = 60_000;
+
+/** A sandbox in which programs can run. */
+export interface OpenedAgentSandbox {
+  readonly level: FailedLevel['level'];
+  readonly agentSandbox: AgentSandbox;
+  readonly uid: number;
+  /** Sentences about what is open or closed to the sandbox on this machine and should not be. */
+  readonly gaps: readonly string[];
+  /** Makes a server reachable from the sandbox at 127.0.0.1 and returns the port there; for at most two servers. */
+  listen(server: Server): Promise<number>;
+  /**
+   * Limits the sandbox's network to these ports, whatever was allowed before; returns false if this machine cannot do
+   * that.
+   */
+  limitNetwork(ports: readonly number[]): Promise<boolean>;
+  /** Ends everything in the sandbox and removes it; returns what is left. */
+  close(): Promise<SandboxRemains>;
+}
+
+const TRIED_UIDS = 40;
+
+const SERVERS = 2;
+
+/**
+ * Opens a sandbox; throws Unavailable if this machine cannot have a sandbox of that level. What cannot be removed in that
+ * case stays on record.
+ */
+export async function openAgentSandbox(
+  level: 'namespace' | 'user',
+  options: AgentSandboxOptions,
+): Promise<OpenedAgentSandbox> {
+  const root = await findRoot(options.environment);
+  const { runFolder, places } = options;
+  if (forbidsPrograms(realpathSync(places.agentSandboxes), readText('/proc/self/mountinfo')))
+    throw new Unavailable(
+      `${places.agentSandboxes} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`,
+    );
+  // A record describes only one sandbox.
+  const earlier = remainsSentence(await removeAgentSandbox(runFolder, options));
+  if (earlier !== null) throw new Unavailable(`a sandbox of this run is still there. ${earlier}`);
+  // What other runs left does not stop this run.
+  await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
+  try {
+    const foundation = await found(root, options);
+    return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
+  } catch (error) {
+    // What is left stays on record, and the end of the run reports it.
+    await removeAgentSandbox(runFolder, options).catch(() => undefined);
+    throw error instanceof Unavailable ? error : new Unavailable(messageOf(error));
+  }
+}
+
+/** Reserves a user id and creates the sandbox's folders. */
+async function found(root: Root, { runFolder, places }: AgentSandboxOptions): Promise<Foundation> {
+  const folder = join(realpathSync(places.agentSandboxes), `ralph-room-${randomBytes(4).toString('hex')}`);
+  const planned = plannedSandbox(runFolder, folder);
+  writeAgentSandboxRecord({ runFolder }, planned);
+  mkdirSync(folder, { mode: 0o700 });
+  writeSandboxCopy(planned);
+  const owner = String(root.owner.uid);
+  const taken = await root.run(PREPARE, [owner, folder, places.reservations, ...candidates(runFolder)]);
+  const uid = Number(taken);
+  const record = { ...planned, uid };
+  writeAgentSandboxRecord({ runFolder }, record);
+  return { root, runFolder, uid, record, way: [], withTree: null, guard: '', lost: () => null };
+}
+
+/** Returns user ids that are unused on this machine. Two runs that begin at once start with different ids. */
+function candidates(runFolder: string): readonly string[] {
+  const known = readText('/etc/passwd');
+  const { first, last } = SANDBOX_UIDS;
+  const count = last - first + 1;
+  const start = createHash('sha256').update(runFolder).digest().readUInt32BE() % count;
+  return Array.from({ length: TRIED_UIDS }, (_, nth) => first + ((start + nth * 7) % count))
+    .filter((uid) => !known.includes(`:${String(uid)}:`) && processesOf(uid).length === 0)
+    .map(String);
+}
+
+async function openNamespaces(foundation: Foundation, options: AgentSandboxOptions): Promise<OpenedAgentSandbox> {
+  const { localPorts } = options;
+  // Requested ports come first, because a free port could take one of them.
+  const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
+  const agentSandbox = agentSandboxOf({ ...foundation, ...namespaces, guard: guardOf(foundation.uid) });
+  const free = [...namespaces.listeners];
+  const relays = free.splice(0, localPorts.length).map((listener, nth) => relayTo(localPorts[nth] ?? 0, listener));
+  return {
+    level: 'namespace',
+    agentSandbox,
+    uid: foundation.uid,
+    gaps: [...namespaces.gaps, ...gapsOfPrograms()],
+    listen: async (server) => {
+      const listener = free.pop();
+      if (listener === undefined) throw new Error(`a sandbox has ${String(SERVERS)} sockets`);
+      return await listenOn(server, listener);
+    },
+    // The sandbox's network contains nothing else.
+    limitNetwork: () => Promise.resolve(true),
+    close: async () => {
+      await namespaces.end();
+      for (const relay of relays) relay.close();
+      for (const listener of free) listener.close();
+      return await removeAgentSandbox(options.runFolder, options);
+    },
+  };
+}
+
+async function openUser(foundation: Foundation, options: AgentSandboxOptions): Promise<OpenedAgentSandbox> {
+  const { root, runFolder } = foundation;
+  await makeReachable(foundation, options);
+  const { worker } = options;
+  const needed = [worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))];
+  const closed = await root.run(CLOSED_TO, [String(foundation.uid), ...needed]);
+  if (closed !== '') throw new Unavailable(`${closed.trim().split('\n').join(', ')} is closed to other users`);
+  const uid = String(foundation.uid);
+  const userName = `ralph-${uid}`;
+  const unnamed = foundation.record;
+  foundation.record = { ...unnamed, userName };
+  writeAgentSandboxRecord({ runFolder }, foundation.record);
+  const named = await root.run(NAME_USER, [uid, userName, `${unnamed.folder}/home`]);
+  if (named === '') {
+    foundation.record = unnamed;
+    writeAgentSandboxRecord({ runFolder }, unnamed);
+  }
+  return {
+    level: 'user',
+    agentSandbox: agentSandboxOf(foundation),
+    uid: foundation.uid,
+    gaps: gapsOfPrograms(),
+    listen: (server) => listenOn(server, 0),
+    limitNetwork: (ports) =>
+      root.run(LIMIT_NETWORK, [uid, [...ports, ...options.localPorts].join(', ')]).then(
+        () => true,
+        () => false,
+      ),
+    close: () => removeAgentSandbox(runFolder, options),
+  };
+}
+
+function gapsOfPrograms(): readonly string[] {
+  return sealOfPrograms().length > 0
+    ? []
+    : [
+        "Nothing on this machine can take the kernel's keys and sockets of other kinds from the agent: install perl or python3.",
+      ];
+}
+
+/** Makes a server listen on an existing socket, or on a new one on 127.0.0.1 (0). */
+async function listenOn(server: Server, at: Listener | 0): Promise<number> {
+  if (at === 0) server.listen(0, '127.0.0.1');
+  else server.listen(at);
+  await once(server, 'listening');
+  server.unref();
+  return (server.address() as AddressInfo).port;
+}
+
+/** Takes over a listening socket and forwards its connections to a port on this machine's 127.0.0.1. */
+function relayTo(port: number, at: Listener): Relay {
+  const open = new Set<Socket>();
+  const keep = (socket: Socket): void => {
+    open.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => open.delete(socket));
+  };
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    const service = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+    for (const socket of [client, service]) keep(socket);
+    joinSockets(client, service, LINGER_MS);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.listen(at).unref();
+  return {
+    close: () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}

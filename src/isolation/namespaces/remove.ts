@@ -1,0 +1,146 @@
+import { existsSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { oneLine } from '../../core/text/phrase.ts';
+import {
+  isAbandoned,
+  isGone,
+  NO_REMAINS,
+  type AgentSandboxRecord,
+  type SandboxRemains,
+} from '../../core/isolation/sandbox-record.ts';
+import { messageOf } from '../../errors.ts';
+import { startOfProcess } from '../probe-attempts.ts';
+import { removeAll } from '../rootless/remove.ts';
+import {
+  hasSandboxRecord,
+  placeOfProcesses,
+  readAgentSandboxRecord,
+  removeAgentSandboxRecord,
+  agentSandboxesIn,
+} from './record.ts';
+import { endProcessesOf, giveBack, keptPatterns, openClosed, type AgentSandboxOptions } from './sandbox-of.ts';
+import { findRoot, type Root } from './root.ts';
+import { CLOSE, REMOVE, TAKE_AGAIN } from './scripts.ts';
+
+/** Folder of the session in the folder of a run that no longer has a sandbox. */
+const SESSION = 'agent';
+/** Time from SIGTERM to SIGKILL for processes that nobody waits for. */
+const GRACE_MS = 500;
+
+type Places = AgentSandboxOptions['places'];
+
+/**
+ * Ends every process of a run's sandbox, gives back what belonged to its user, and removes the sandbox. Returns what is left,
+ * which then stays on record. Does nothing if the run has no sandbox. Safe to repeat, also after a kill halfway.
+ */
+export async function removeAgentSandbox(
+  runFolder: string,
+  { environment, places }: Pick<AgentSandboxOptions, 'environment' | 'places'>,
+): Promise<SandboxRemains> {
+  const record = readAgentSandboxRecord({ runFolder });
+  if (record === null) return NO_REMAINS;
+  const root = await findRoot(environment);
+  const remains = await removeRecorded(record, { root, places, session: join(runFolder, SESSION) });
+  // The next caller finds nothing left to remove.
+  if (isGone(remains)) removeAgentSandboxRecord({ runFolder });
+  return remains;
+}
+
+/**
+ * Removes sandboxes that killed runs of this user left on this machine; what cannot be removed is left to the next run.
+ * Calls `rootFor` only if something needs root.
+ */
+export async function removeAbandoned(
+  rootFor: () => Promise<Root>,
+  { places }: Pick<AgentSandboxOptions, 'places'>,
+): Promise<void> {
+  const here = placeOfProcesses();
+  if (here === null) return;
+  for (const { record, changedAt } of agentSandboxesIn(realpathSync(places.agentSandboxes), process.getuid?.() ?? 0)) {
+    const { run, folder } = record;
+    const seen = {
+      ...here,
+      started: startOfProcess,
+      hasRecord: run !== null && hasSandboxRecord({ runFolder: run.folder }),
+      ageMs: Date.now() - changedAt,
+    };
+    if (!isAbandoned(record, seen)) continue;
+    const isOurs = (record.uid ?? idTakenFor(folder, places)) === null;
+    await (isOurs ? removeAll(folder) : rootFor().then((root) => removeRecorded(record, { root, places, session: '' })))
+      // The next run tries again.
+      .catch(() => undefined);
+  }
+}
+
+async function removeRecorded(
+  record: AgentSandboxRecord,
+  { root, places, session }: { readonly root: Root; readonly places: Places; readonly session: string },
+): Promise<SandboxRemains> {
+  const { folder, given, opened, userName } = record;
+  const uid = record.uid ?? idTakenFor(folder, places);
+  if (uid === null) {
+    // Only the runner's user has been in the sandbox.
+    rmSync(folder, { recursive: true, force: true });
+    return NO_REMAINS;
+  }
+  const holder = holderOf(uid, places);
+  if (record.run !== null && holder !== folder) {
+    // The folder is removed last; the id may already belong to another sandbox.
+    if (!existsSync(folder)) return NO_REMAINS;
+    if (holder !== null)
+      return { processes: [], leftovers: [`the folder ${folder}, whose user ${uid} is another sandbox's`] };
+    await root.run(TAKE_AGAIN, [String(uid), folder, places.reservations]);
+  }
+  const processes = await endProcessesOf(root, uid, GRACE_MS);
+  // A process that is left must not find files of the runner.
+  if (processes.length > 0) return { processes, leftovers: [] };
+  const leftovers: string[] = [];
+  const attempt = async (what: string, act: () => string | Promise<string>): Promise<void> => {
+    try {
+      leftovers.push(...(await act()).split('\n').filter((line) => line !== ''));
+    } catch (error) {
+      leftovers.push(`${what} (${oneLine(messageOf(error), 200)})`);
+    }
+  };
+  for (const known of given)
+    await attempt(`user ${uid} as the owner of files in ${known.path}`, () => giveBack(root, uid, known));
+  if (record.closed.length > 0)
+    await attempt(`the permissions of ${record.closed.map(({ path }) => path).join(', ')}`, () => {
+      openClosed({ root, record }, places);
+      return '';
+    });
+  const ways = opened.flatMap(({ path, isPlain }) => [isPlain ? 'plain' : 'listed', path]);
+  if (ways.length > 0)
+    await attempt(`user ${uid} in the access lists of the folders above the checkout`, () =>
+      root.run(CLOSE, [String(uid), ...ways]),
+    );
+  const ids = [String(uid), userName, leftovers.length > 0 ? 'kept' : ''];
+  await attempt(`the folder ${folder}`, () =>
+    root.run(REMOVE, [places.reservations, ...ids, folder, session, ...keptPatterns(record)]),
+  );
+  return { processes, leftovers };
+}
+
+/**
+ * Returns the folder of the sandbox that has a user id. Returns null if there is no such sandbox, or if an earlier version
+ * reserved the id with a folder instead of a link.
+ */
+function holderOf(uid: number, { reservations }: Places): string | null {
+  return linkAt(join(reservations, `ralph-room-${uid}`));
+}
+
+/** Returns the user id that was reserved for a sandbox, or null. */
+function idTakenFor(folder: string, { reservations }: Places): number | null {
+  const name = readdirSync(reservations).find(
+    (entry) => /^ralph-room-\d+$/.test(entry) && linkAt(join(reservations, entry)) === folder,
+  );
+  return name === undefined ? null : Number(name.slice('ralph-room-'.length));
+}
+
+function linkAt(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,159 @@
+import type { Config } from '../config/config.ts';
+import { recordedFacts } from '../core/isolation/texts.ts';
+import { callsOf, type JournalEntry, parseJournalLine } from '../core/journal/journal.ts';
+import { initialState, type LaneState, parseStateAt, probeState } from '../core/lane/state/state.ts';
+import { serializeState } from '../core/lane/state/serialize-state.ts';
+import { type Outcome, outcomeSchema } from '../core/outcome.ts';
+import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
+import { recordedLookAt } from '../core/review/look-at.ts';
+import { believedBefore, believedState } from '../core/sharing/believed.ts';
+import { applyOrders } from '../core/sharing/orders.ts';
+import { progressOf, withEach } from '../core/tasks/queue.ts';
+import type { Work } from '../handover/intake.ts';
+import type { RestoredState } from '../ports/state.ts';
+
+/** The facts that a record is checked against. `restored` is the lane according to the store; null when the store keeps nothing, or was not asked. */
+export interface Known {
+  readonly restored: RestoredState | null;
+  readonly config: Pick<Config, 'policy' | 'stateStore'>;
+  readonly runTag: string;
+  readonly now: number;
+}
+
+/**
+ * Returns the trusted part of the record. The agent could write to its folder, and whoever has read main's environment
+ * can seal a record. The stored state counts; the record only says what to inspect, what to publish, and what was used.
+ * None of its sentences are shown.
+ */
+export function trustedPartOf(work: Work, known: Known): Work {
+  const { restored, config, runTag, now } = known;
+  const stored = storedState(work, restored, now);
+  const parsed = parseStateAt(serializeState(work.state), work.lane.id, now);
+  const recorded = parsed.kind === 'state' ? parsed.state : stored;
+  const kept = restored !== null && 'savedBy' in restored ? restored : null;
+  const isAtWork = kept?.lease?.runTag === runTag;
+  const end = kept?.savedBy === runTag && !isAtWork ? stored.lastRun : null;
+  const headCheck = stored.headCheck;
+  const journal = work.journal.flatMap(readEntry);
+  return {
+    ...work,
+    outcome: believedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
+    notes: {
+      restored: config.stateStore === 'none' ? 'not kept (state-store: none)' : RESTORED,
+      warnings: [],
+      notices: [],
+      claimedBy: null,
+      found: [],
+      checks: null,
+      held: null,
+    },
+    warnings: [FINISHED_BY_POST],
+    // The record of an earlier version has no isolation.
+    isolation: recordedFacts(work.isolation),
+    isolationFrom: 'record',
+    waitSkippedBy: null,
+    journal,
+    withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
+    lookAt: recordedLookAt(work.lookAt),
+    headVerification:
+      work.headVerification?.commit === headCheck?.commit && work.headVerification !== null && headCheck !== null
+        ? {
+            ...work.headVerification,
+            verification:
+              headCheck.kind === 'passed'
+                ? { kind: 'passed', durationMs: 0 }
+                : {
+                    kind: 'failed',
+                    command: headCheck.command ?? '',
+                    code: headCheck.exitCode,
+                    tail: '',
+                    durationMs: 0,
+                  },
+          }
+        : null,
+    stateBefore: {
+      ...work.stateBefore,
+      tasks: withEach(work.stateBefore.tasks, Object.keys(work.stateBefore.tasks), (known, id) => ({
+        ...known,
+        approval: progressOf(stored.tasks, id).approval,
+      })),
+      ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
+    },
+    state: {
+      ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),
+      // While the run holds its claim, nobody else has saved. Otherwise a number that is not newer is refused.
+      sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
+    },
+    safe: { ...work.safe, state: stored },
+  };
+}
+
+/** Returns the maximum number of calls of one iteration, according to the recorded journal. */
+function mostCalls(journal: Work['journal']): number {
+  const calls = journal.map(callsOf);
+  return Math.min(Math.max(1, ...calls), MAX_CALLS_PER_ITERATION);
+}
+
+const FINISHED_BY_POST =
+  'The main step did not finish this report. Its list of iterations and files comes from a record on the machine that a program of the same user could have changed; the commits, what is done, and what is approved do not.';
+
+const RESTORED = 'restored by the main step';
+
+const LEFT_OUT = "left out by the main step; the main step's log says why";
+
+/** Returns the state to check the run's own state against, with only the orders that the run has obeyed. */
+function storedState({ lane, state }: Work, restored: RestoredState | null, now: number): LaneState {
+  switch (restored?.kind) {
+    case 'found':
+    case 'unreadable':
+    case 'absent': {
+      const begun = restored.kind === 'unreadable' ? probeState(lane.id, now) : initialState(lane.id, now);
+      const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
+      return applyOrders(restored.kind === 'found' ? restored.state : begun, obeyed);
+    }
+    default:
+      return { ...initialState(lane.id, now), ordersApplied: state.ordersApplied };
+  }
+}
+
+/** Returns the entry if it has the form of an iteration, else nothing, so that it is not shown. */
+function readEntry(entry: JournalEntry): readonly JournalEntry[] {
+  const line = parseJournalLine(JSON.stringify({ ...entry, kind: 'iteration' }));
+  return line.kind === 'iteration' ? [line.entry] : [];
+}
+
+interface StoredEnd {
+  /** The end as main has saved it; null when main has saved none. */
+  readonly end: LaneState['lastRun'];
+  readonly state: LaneState;
+  readonly cooldownMs: number;
+}
+
+/** Returns the outcome of a run that post finishes, as main has saved it. The record can only say that the run was cancelled or failed. */
+function believedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEnd): Outcome {
+  const kind = end === null ? recorded.kind : end.outcome;
+  if (kind === 'failed') return MAIN_FAILED;
+  if (end === null) return recorded.kind === 'cancelled' && recorded.reason === 'signal' ? CANCELLED : KILLED;
+  const { park, circuit } = state;
+  const known = outcomeSchema.safeParse({
+    kind,
+    reason: end.reason,
+    ...(park === null ? {} : { resumeAt: park.resumeAt }),
+    ...(circuit.kind === 'open'
+      ? { circuitReason: circuit.reason, tripped: 'this-run', probeAt: circuit.openedAt + cooldownMs }
+      : {}),
+  });
+  // Some outcomes have a sentence of their own, which is not saved.
+  return known.success ? known.data : KILLED;
+}
+
+const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
+
+const CANCELLED: Outcome = { kind: 'cancelled', reason: 'signal' };
+
+const MAIN_FAILED: Outcome = {
+  kind: 'failed',
+  reason: 'infrastructure',
+  message:
+    "The main step could not publish all that this run made, and the post step finished it. The main step's log says why. The next run verifies what is not known to be done.",
+};

@@ -1,0 +1,117 @@
+import type { AgentName } from '../core/agent-names.ts';
+import type { Config, RunContext } from '../config/config.ts';
+import type { RunReport } from '../handover/report.ts';
+import type { GateDeps } from '../gate/deps.ts';
+import type { LoopDeps } from '../loop/deps.ts';
+import type { Agent, Commands, Verifier } from '../ports/agent.ts';
+import type { IsolationFacts } from '../core/isolation/probe.ts';
+import type { McpServer } from '../core/mcp/values.ts';
+import type { Pipeline } from '../core/pipeline/pipeline.ts';
+import type { Finding } from '../core/doctor/finding.ts';
+import type { KnownLane } from '../ports/examiner.ts';
+import type { HandoffFolder } from '../ports/handoff.ts';
+import type { Forge, RequestsSent } from '../ports/forge.ts';
+import type { Clock, Log } from '../ports/machine.ts';
+import type { UserPrompt } from '../ports/prompt.ts';
+import type { Remote, Repository } from '../ports/repository.ts';
+import type { Seal, StateStore } from '../ports/state.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** The common dependencies of main and post. */
+export interface RunDeps {
+  readonly config: Config;
+  readonly context: RunContext;
+  readonly runTag: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly debug: (text: string) => void;
+  /** Returns the text without secrets. */
+  readonly redact: (text: string) => string;
+  /** Environment variables that a pipeline may name: those that the agent may see, without keys. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly connect: Connections;
+}
+
+/** An agent of the order, whose code is loaded when it is first connected. */
+export interface AgentConnection {
+  readonly name: AgentName;
+  /** Connects the agent; the needs of the first call count. */
+  readonly connect: (needs: AgentNeeds) => Promise<Agent>;
+}
+
+/** The needs of the base branch from an agent. */
+export interface AgentNeeds {
+  /** Servers of the agent's tools. */
+  readonly mcpServers: readonly McpServer[];
+  /** The pipeline, whose steps may have rules of their own; null when there is none. */
+  readonly pipeline: Pipeline | null;
+}
+
+/** The needs of a process that makes no call. */
+export const NO_NEEDS: AgentNeeds = { mcpServers: [], pipeline: null };
+
+/** The outside world of a run. Each connection is made once, at its first use. */
+export interface Connections {
+  readonly forge: () => Promise<Forge>;
+  /** Returns the requests that were sent to GitHub; null when it was never connected. */
+  readonly requests: () => RequestsSent | null;
+  /** Returns GitHub's refusals of the run's wishes, as warnings. */
+  readonly refusedWishes: () => readonly string[];
+  readonly remote: () => Promise<Remote>;
+  readonly repository: () => Promise<Repository>;
+  readonly store: () => Promise<StateStore>;
+  readonly seal: () => Promise<Seal>;
+  /** Connects the first of the agents, for a check of the set-up. */
+  readonly agent: (needs: AgentNeeds) => Promise<Agent>;
+  /** The agents in the order in which they are called. */
+  readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
+  readonly verifier: () => Promise<Verifier>;
+  /** Runs commands of a pipeline, and tools that make lock files. */
+  readonly commands: () => Promise<Commands>;
+  /** Returns the measured isolation of everything that runs the lane's code; null while nothing is measured. */
+  readonly isolation: () => IsolationFacts | null;
+  /** Connects the folder through which the jobs of a split run hand over. */
+  readonly handoff: () => Promise<HandoffFolder>;
+  /** Checks the set-up with the run's own connections. */
+  readonly examine: (known: KnownLane, by: Examination) => Promise<readonly Finding[]>;
+}
+
+/** The dependencies of the check of the set-up. */
+export interface Examination extends Pick<Connections, 'forge' | 'remote' | 'repository' | 'agent' | 'verifier'> {
+  readonly signal: AbortSignal;
+}
+
+/** The dependencies of main. */
+export interface ActionDeps extends RunDeps {
+  readonly machine: Machine;
+  readonly startedAt: number;
+  readonly appendJournal: LoopDeps['appendJournal'];
+  readonly keepPatch: LoopDeps['keepPatch'];
+  /** Returns the hash of the journal's last line; null when the journal is empty. */
+  readonly journalHash: () => string | null;
+  /** Ends the run while a part of it hangs. */
+  readonly leave: (report: RunReport) => void;
+}
+
+/** The run's access to its machine. */
+export interface Machine
+  extends Pick<LoopDeps, 'readLearnings' | 'files' | 'sleep'>, Pick<GateDeps, 'readLeftCircuit'> {
+  /** Reads the user's prompt, or the built-in one, with everything else that the checkout has for the agent. */
+  readonly readPrompt: () => Promise<UserPrompt>;
+  /** Writes the run's record to disk, whole or not at all; throws a UserError when it cannot. */
+  readonly record: (record: Omit<RunRecord, 'version' | 'startedAt' | 'steeringDigest' | 'settings'>) => void;
+  /** Returns why everything that this run had on disk is gone, as a sentence; null while it is there. */
+  readonly loss: () => string | null;
+  /** Returns a signal that is aborted when the run is cancelled; calls `giveUp` when the run does not finish in time after that. */
+  readonly onCancel: (giveUp: (why: string) => Promise<void>) => AbortSignal;
+  /** Ends the agent's processes. */
+  readonly endAgent: () => Promise<void>;
+  readonly exit: (code: number) => void;
+}
+
+/** The end of a run in this job. `report` is what is known of the run; null when the gate has only begun it. */
+export interface RunEnd {
+  readonly report: RunReport | null;
+  /** Set when another job continues the run, which verifies what it receives by `digest`; null when the run is over. */
+  readonly handedOver: { readonly digest: string; readonly branch: string } | null;
+}

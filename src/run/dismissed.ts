@@ -1,0 +1,38 @@
+import type { Outcome } from '../core/outcome.ts';
+import { QUEUE } from '../core/tasks/ids.ts';
+import { UserError } from '../errors.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import type { Dismissed, Meaning } from '../gate/event/intent.ts';
+import type { RunReport } from '../handover/report.ts';
+import type { Log } from '../ports/machine.ts';
+import { reportAtGate } from '../report/at-gate.ts';
+import type { ActionDeps } from './deps.ts';
+import type { Recording } from './recording.ts';
+
+/** The report of a run whose event asks for nothing that is done here; null: it may be for us, or this job reads no event. */
+export function reportOfDismissed(deps: ActionDeps, recording: Recording): RunReport | null {
+  const { phase } = deps.config.handoff;
+  const meaning = phase === 'all' || phase === 'gate' ? readableMeaning(deps) : null;
+  if (meaning === null || meaning.kind === 'for-us') return null;
+  const { config, context, redact, clock, startedAt } = deps;
+  const outcome = dismiss(meaning, deps.log);
+  recording.tryToRecord('ended');
+  const frame = { config, context, redact, now: clock.now() };
+  return reportAtGate(frame, { outcome, lane: QUEUE, notes: { warnings: [], found: [] }, startedAt });
+}
+
+/** null: the stages say what is wrong with the event. */
+function readableMeaning(deps: ActionDeps): Meaning | null {
+  try {
+    return meaningOfRun(deps);
+  } catch (error) {
+    if (error instanceof UserError) return null;
+    throw error;
+  }
+}
+
+function dismiss({ kind, why }: Dismissed, log: Log): Outcome {
+  if (kind === 'refused') return { kind, reason: 'not_allowed', message: why };
+  log.info(`Nothing to do: ${why}`);
+  return { kind: 'idle', reason: 'not_for_us' };
+}

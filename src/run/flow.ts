@@ -1,0 +1,156 @@
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import { gate } from '../gate/gate.ts';
+import type { GateDeps } from '../gate/deps.ts';
+import { renewReservation } from '../gate/lane/claim.ts';
+import { acknowledge } from '../gate/people/trust.ts';
+import { withPipelineOf } from '../core/policy.ts';
+import type { Intake, Work, WorkIntake } from '../handover/intake.ts';
+import type { RunReport } from '../handover/report.ts';
+import { textOf } from '../errors.ts';
+import type { PublishDeps } from '../publish/deps.ts';
+import { createLiveStatus, publishEnd } from '../publish/end.ts';
+import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
+import { reportOfEnd } from '../publish/report-of.ts';
+import { within } from '../publish/answers.ts';
+import {
+  agentsOf,
+  connectStages,
+  giveBackLane,
+  logRefusedWishes,
+  openedExporters,
+  openFirst,
+  reportUnpublished,
+  type Stages,
+  withGitHub,
+} from './agents.ts';
+import type { ActionDeps, RunEnd } from './deps.ts';
+import { loopJob } from './jobs/loop-job.ts';
+import { gateJob, publishJob } from './jobs/publish-job.ts';
+import { runLoop } from './run-loop.ts';
+import type { Recording } from './recording.ts';
+import { giveUp, publishRecorded, salvage } from './salvage.ts';
+
+/** In ms: a link is not worth more. */
+const LOG_WITHIN_MS = 10_000;
+
+type EndIntake = Extract<Intake, { kind: 'end' }>;
+
+/** Gate → loop → publish, in one job or in three. Whatever happens in it ends in a report, or is handed over; what was finished before a failure is published. */
+export async function runStages(deps: ActionDeps, recording: Recording): Promise<RunEnd> {
+  const signal = deps.machine.onCancel((why) => giveUp(deps, recording, why));
+  try {
+    const end = await flow(deps, recording, signal);
+    return { ...end, report: end.report === null ? null : withGitHub(deps, end.report) };
+  } catch (error) {
+    return { handedOver: null, report: withGitHub(deps, await salvage(deps, recording, error)) };
+  } finally {
+    logRefusedWishes(deps);
+  }
+}
+
+async function flow(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
+  switch (deps.config.handoff.phase) {
+    case 'all':
+      return { handedOver: null, report: await inOneJob(deps, recording, signal) };
+    case 'gate': {
+      const entered = await enter(deps, recording, signal);
+      return entered.kind === 'ended'
+        ? { handedOver: null, report: entered.report }
+        : gateJob(deps, recording, entered);
+    }
+    case 'loop':
+      return loopJob(deps, recording, signal);
+    case 'publish':
+      return { handedOver: null, report: await publishJob(deps, recording) };
+  }
+}
+
+async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
+  // Read before anything else: from the checkout as the job made it, before any agent ran.
+  const prompt = await deps.machine.readPrompt();
+  const entered = await enter(deps, recording, signal);
+  if (entered.kind === 'ended') return entered.report;
+  const { stages, intake } = entered;
+  const agents = agentsOf(deps.connect, intake, () => undefined);
+  await openFirst(agents, intake, deps.clock.now());
+  const begun = await acknowledge(stages.forge, intake);
+  const { remote, store, forge } = stages;
+  const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
+  const outlet = { kind: 'push', remote, forge } as const;
+  const looking = { forge: stages.forge, remote, config: deps.config, debug: deps.debug };
+  const policy = withPipelineOf(deps.config.policy, begun.policy);
+  const work = await runLoop(
+    deps,
+    {
+      ...{ agents, prompt, signal, outlet, store, recording, ...live },
+      ending: neverAborts,
+      sayLeft: deps.log.info,
+      lookAtPeople: async (unfinished, task) => ({
+        task: task === null ? null : await lookAtTask(looking, task),
+        lane: (await lookAtLane(looking, unfinished))?.by ?? null,
+      }),
+      patience: {
+        policy,
+        renew: (unfinished, maxRunMs) =>
+          renewReservation({ ...deps, config: { ...deps.config, policy }, store }, unfinished, maxRunMs),
+      },
+    },
+    begun,
+  );
+  // A cancelled job has seconds left: post publishes what the loop put on disk.
+  if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
+  const context = { ...deps.context, logUrl: await findLog(deps, work) };
+  return publishRecorded(
+    await connectStages({ ...deps, context }, { exporters: openedExporters(agents), stepWithinMs: null }),
+    recording,
+    work,
+  );
+}
+
+/** A signal that never aborts: only a run at home can be ended after its current iteration. */
+const neverAborts = new AbortController().signal;
+
+/** The gate's decision about the event. */
+type Entered =
+  | { readonly kind: 'ended'; readonly report: RunReport }
+  | { readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake };
+
+async function enter(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<Entered> {
+  const { connect } = deps;
+  const meaning = meaningOfRun(deps);
+  if (meaning.kind !== 'for-us') throw new Error('an event that is not for us has ended the run before');
+  const repository = await connect.repository();
+  const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
+  const examine: GateDeps['examine'] = (known) => connect.examine(known, { ...connect, signal });
+  const { readLeftCircuit } = deps.machine;
+  const intake = await gate({ ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming }, meaning);
+  return intake.kind === 'end'
+    ? { kind: 'ended', report: await endInGate(deps, recording, { publishing: stages, intake }) }
+    : { kind: 'work', stages, intake };
+}
+
+/** Finds the address of the step's log. A failure costs nothing: the run's own page shows the log as well. */
+async function findLog({ connect, context, debug }: ActionDeps, { journal }: Work): Promise<string> {
+  if (journal.length === 0) return context.logUrl;
+  try {
+    const forge = await connect.forge();
+    return (await within(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
+  } catch (error) {
+    debug(`The log is linked as a whole: ${textOf(error)}`);
+    return context.logUrl;
+  }
+}
+
+async function endInGate(
+  deps: ActionDeps,
+  recording: Recording,
+  { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: EndIntake },
+): Promise<RunReport> {
+  const lane = recording.claimed();
+  // The gate gave back what it had claimed; where it could not, this is the second try, and post the third.
+  if (lane !== null && (await giveBackLane(deps, lane, 'claim')).kind === 'free') recording.released();
+  const end = await publishEnd(publishing, intake);
+  recording.tryToRecord('ended');
+  const { config, context, redact, clock, startedAt } = deps;
+  return reportOfEnd({ config, context, redact, now: clock.now() }, end, startedAt);
+}

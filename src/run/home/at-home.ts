@@ -1,0 +1,233 @@
+import { releaseLane, renewReservation } from '../../gate/lane/claim.ts';
+import type { GateDeps } from '../../gate/deps.ts';
+import { forTasks } from '../../gate/tasks/sources.ts';
+import { detectOtherRalphs, workQueue } from '../../gate/work.ts';
+import type { RunStatus } from '../../core/local/status-document.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import { calledAs, findNamed } from '../../core/people/named-task.ts';
+import { withPipelineOf } from '../../core/policy.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { endIntake, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
+import type { RunReport } from '../../handover/report.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
+import type { LoopAgent, LoopDeps, OpenedAgent } from '../../loop/deps.ts';
+import { beginWork } from '../../loop/loop.ts';
+import type { UserPrompt } from '../../ports/prompt.ts';
+import type { Transcript } from '../../ports/state.ts';
+import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
+import { agentsOf, openedExporters, openFirst, reportWithoutWork, sessionExport, sha256 } from '../agents.ts';
+import { failureOf } from '../failure.ts';
+import type { ActionDeps } from '../deps.ts';
+import { runLoop } from '../run-loop.ts';
+import { createRecording, type Recording } from '../recording.ts';
+import { createHomeOutlet } from './outlet.ts';
+
+/** The current activity of the run, for people and programs that watch it. */
+export interface Shown {
+  readonly doing: RunStatus['doing'];
+  /** The lane's work; null when nothing is known yet, or nothing has changed. */
+  readonly work: ShownWork | null;
+  readonly task: Task | null;
+  /** Instant at which a wait ends; null when the run does not wait. */
+  readonly resumeAt: number | null;
+  /** Outcome of the run; null while it continues. */
+  readonly outcome: Outcome | null;
+}
+
+/** The known facts of the lane. `journal` is null when the gate ends the run. */
+interface ShownWork extends Pick<Work, 'tasks' | 'state'> {
+  readonly lane: Pick<Work['lane'], 'id' | 'branch'> | null;
+  readonly journal: Work['journal'] | null;
+}
+
+/** The dependencies of a run on a person's machine. It uses GitHub only to read issues, and notifies nobody. */
+export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStart'> {
+  /** Name of this run in its commits. */
+  readonly runName: string;
+  /** The one task that is asked for, by its id or name; null = all tasks. */
+  readonly task: string | null;
+  readonly signal: AbortSignal;
+  readonly ending: AbortSignal;
+  readonly show: (shown: Shown) => void;
+  /** Reports the rest of a wait. */
+  readonly sayLeft: (text: string) => void;
+}
+
+/** Runs everything at home: gate → loop → the branch in the person's repository. Always ends in a report. */
+export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
+  const recording = createRecording(deps);
+  const report = await flow(deps, recording).catch((error: unknown) =>
+    reportWithoutWork(deps, failureOf(error, deps.debug), deps.startedAt),
+  );
+  deps.show({ doing: 'ended', work: null, task: null, resumeAt: null, outcome: report.outcome });
+  return report;
+}
+
+async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
+  const { config, context, log, redact, clock } = deps;
+  deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
+  // The prompt is read before anything else, from the copy as it was made, before any agent ran.
+  const prompt = await deps.machine.readPrompt();
+  const gateDeps = await gateOf(deps, recording);
+  const foreign = await detectOtherRalphs(gateDeps);
+  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: forTasks });
+  const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
+  const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
+  for (const warning of intake.notes.warnings) log.warning(warning);
+  if (intake.kind === 'end') {
+    const { lane, tasks, state } = intake;
+    const known = state === null ? null : { lane, tasks, state, journal: null };
+    deps.show({ doing: 'starting', work: known, task: null, resumeAt: null, outcome: null });
+    const frame = { config, context, redact, now: clock.now() };
+    return reportOfEnd(frame, intake, deps.startedAt);
+  }
+  return work(deps, recording, { gateDeps, intake, prompt });
+}
+
+async function work(
+  deps: HomeDeps,
+  recording: Recording,
+  {
+    gateDeps,
+    intake,
+    prompt,
+  }: { readonly gateDeps: GateDeps; readonly intake: WorkIntake; readonly prompt: UserPrompt },
+): Promise<RunReport> {
+  const { connect, clock, log, redact, config, context, journalHash, runTag, signal, ending, show, sayLeft } = deps;
+  const { store } = gateDeps;
+  const { pipeline } = intake;
+  const begun = beginWork(intake, { state: intake.state, agent: { name: '', version: '' }, now: clock.now() });
+  const outletDeps = { config: { ...config, policy: intake.policy }, context, clock, log, redact, journalHash, runTag };
+  const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store }, begun);
+  let exportSessions: (state: LaneState) => Promise<Transcript | null> = () => Promise.resolve(null);
+  const finish = async (ended: Work): Promise<RunReport> => {
+    const { work: last, headSha, saved } = await outlet.end(ended, exportSessions);
+    recording.released();
+    recording.tryToKeep(last);
+    return reportOfWork({ config, context, redact, now: clock.now() }, last, { pullRequest: null, headSha, saved });
+  };
+  try {
+    const agents = agentsOf(connect, intake, ({ name, version }) => {
+      log.info(`agent: ${version === '' ? name : `${version} (${name})`}`);
+    });
+    const first = agents[0].name;
+    const exporters = openedExporters(agents);
+    exportSessions = sessionExport({ exporters, first, seal: await connect.seal(), store, log });
+    await openFirst(agents, intake, clock.now());
+    const shown = { resumeAt: null, outcome: null } as const;
+    const policy = withPipelineOf(config.policy, intake.policy);
+    const worked = await runLoop(
+      { ...deps, context: { ...context, runId: deps.runName } },
+      {
+        ...{ prompt, signal, ending, store, recording, sayLeft },
+        lookAtPeople: null,
+        agents: pipeline === null ? agents : amongSteps(agents, show),
+        outlet: { kind: 'hand-over', handOver: outlet.keep },
+        patience: {
+          policy,
+          renew: (unfinished, maxRunMs) =>
+            renewReservation({ ...deps, config: { ...config, policy }, store }, unfinished, maxRunMs),
+        },
+        showLive: (unfinished, { task }) => {
+          show({ ...shown, doing: pipeline === null ? 'agent' : 'steps', work: unfinished, task });
+          return Promise.resolve();
+        },
+        showWait: (unfinished, { resumeAt }) => {
+          show({ ...shown, doing: 'waiting', work: unfinished, task: null, resumeAt });
+          return Promise.resolve();
+        },
+      },
+      intake,
+    );
+    return await finish(worked);
+  } catch (error) {
+    const outcome = failureOf(error, deps.debug);
+    const unfinished = recording.work();
+    if (unfinished === null) {
+      await releaseLane(gateDeps, intake.lane.id);
+      return reportWithoutWork(deps, outcome, deps.startedAt);
+    }
+    return finish({ ...unfinished, outcome, endedAt: clock.now() });
+  }
+}
+
+/** Shows the agents of a pipeline at work, since other steps run before and after their calls. */
+function amongSteps([first, ...others]: LoopDeps['agents'], show: HomeDeps['show']): LoopDeps['agents'] {
+  return [showing(first, show), ...others.map((agent) => showing(agent, show))];
+}
+
+function showing(agent: LoopAgent, show: HomeDeps['show']): LoopAgent {
+  return {
+    ...agent,
+    open: async () => {
+      const { agent: opened, called } = await agent.open();
+      return { agent: showingCalls(opened, show), called };
+    },
+  };
+}
+
+function showingCalls(agent: OpenedAgent['agent'], show: HomeDeps['show']): OpenedAgent['agent'] {
+  const asBefore = { work: null, task: null, resumeAt: null, outcome: null };
+  return {
+    ...agent,
+    call: async (call) => {
+      show({ ...asBefore, doing: 'agent' });
+      try {
+        return await agent.call(call);
+      } finally {
+        show({ ...asBefore, doing: 'steps' });
+      }
+    },
+  };
+}
+
+/** Returns the gate's ports; at home they cannot check the set-up. */
+export async function gateOf(
+  deps: Pick<
+    HomeDeps,
+    | 'config'
+    | 'context'
+    | 'forge'
+    | 'findStart'
+    | 'connect'
+    | 'clock'
+    | 'log'
+    | 'redact'
+    | 'runTag'
+    | 'variables'
+    | 'machine'
+  >,
+  recording: Pick<Recording, 'claiming'>,
+): Promise<GateDeps> {
+  const { config, context, forge, findStart, connect, clock, log, redact, runTag, variables, machine } = deps;
+  const [repository, remote, store] = await Promise.all([connect.repository(), connect.remote(), connect.store()]);
+  return {
+    ...{ config, context, forge, findStart, repository, remote, store, clock, log, sha256, runTag, variables },
+    readLeftCircuit: machine.readLeftCircuit,
+    examine: () => Promise.resolve([]),
+    claiming: recording.claiming,
+    redact,
+  };
+}
+
+/** Reduces the intake to the one task that is asked for. A task that does not exist ends the run and frees the lane. */
+async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
+  if (wanted === null) return intake;
+  const asked = findAskedTask(intake.tasks, wanted);
+  if (asked.kind === 'tasks') return { ...intake, tasks: asked.tasks };
+  await releaseLane(deps, intake.lane.id);
+  return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
+}
+
+/** Returns the one task that a person calls by this name, or the reason why there is none, in sentences. */
+export function findAskedTask(
+  tasks: readonly Task[],
+  wanted: string,
+): { readonly kind: 'tasks'; readonly tasks: readonly Task[] } | { readonly kind: 'none'; readonly why: string } {
+  const named = findNamed(wanted, tasks.map(calledAs));
+  if (named.kind === 'task') return { kind: 'tasks', tasks: tasks.filter(({ id }) => id === named.id) };
+  return {
+    kind: 'none',
+    why: named.kind === 'several' ? named.why : `There is no task ${wanted} that a run can work on. ${named.nearest}`,
+  };
+}

@@ -1,0 +1,174 @@
+import { oneLine, sentence } from '../../core/text/phrase.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
+import { messageOf, UserError } from '../../errors.ts';
+import type { Work } from '../../handover/intake.ts';
+import type { LoopDeps } from '../../loop/deps.ts';
+import type { HandoffFolder } from '../../ports/handoff.ts';
+import {
+  agentsOf,
+  openedExporters,
+  openFirst,
+  reportUnpublished,
+  reportWithoutWork,
+  sessionExport,
+} from '../agents.ts';
+import { failureOf } from '../failure.ts';
+import type { ActionDeps, RunEnd } from '../deps.ts';
+import { runLoop } from '../run-loop.ts';
+import type { Recording } from '../recording.ts';
+import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
+
+/** Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end. Sends no requests to GitHub's API, and pushes nothing. */
+export async function loopJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
+  const { config, connect, machine, redact, log } = deps;
+  // The prompt is read before anything else, from the checkout as the job made it, before any agent ran.
+  const prompt = await machine.readPrompt();
+  const folder = await connect.handoff();
+  const taken = await takeIntake(folder, config.handoff);
+  const giving: Giving = {
+    ...taken,
+    folder,
+    redact,
+    bundle: async (file) => (await connect.repository()).bundle(file),
+  };
+  const patches = handOverPatches(deps, folder);
+  try {
+    await openLane(deps, taken);
+    const { intake } = taken.handed;
+    const agents = agentsOf(connect, intake, () => undefined);
+    await openFirst(agents, intake, deps.clock.now());
+    const store = handedStore(folder, taken);
+    const work = await runLoop(
+      { ...deps, keepPatch: patches.keep },
+      {
+        agents,
+        prompt,
+        signal,
+        recording,
+        outlet: { kind: 'hand-over', handOver: (unfinished) => giveUnfinished(deps, giving, unfinished) },
+        store,
+        // The issue already shows that the run is at work; this job has no token to add more.
+        showLive: () => Promise.resolve(),
+        showWait: () => Promise.resolve(),
+        sayLeft: () => undefined,
+        ending: new AbortController().signal,
+        // This job cannot ask what others have used meanwhile.
+        patience: null,
+        lookAtPeople: null,
+      },
+      { ...intake, tasks: intake.tasks.map((task) => withoutSecrets(task, redact)), claimedAt: deps.clock.now() },
+    );
+    await patches.kept();
+    const exported = {
+      exporters: openedExporters(agents),
+      first: agents[0].name,
+      seal: await connect.seal(),
+      store,
+      log,
+    };
+    await giveWork(giving, work, sessionExport(exported));
+    recording.tryToRecord('ended');
+    return { handedOver: { digest: taken.of, branch: work.lane.branch }, report: reportUnpublished(deps, work) };
+  } catch (error) {
+    return handOverFailure(deps, recording, { giving, error });
+  }
+}
+
+/** Redacts tasks about a failed check, since the log of CI may show a secret of this job that the gate's job does not know. Other tasks stay as people wrote them. */
+function withoutSecrets(task: Task, redact: (text: string) => string): Task {
+  const { source } = task;
+  return source.kind === 'feedback' && source.on.kind === 'check' ? { ...task, body: redact(task.body) } : task;
+}
+
+/** Hands over a failure together with the work that was finished before it. */
+async function handOverFailure(
+  deps: ActionDeps,
+  recording: Recording,
+  { giving, error }: { readonly giving: Giving; readonly error: unknown },
+): Promise<RunEnd> {
+  const outcome = failureOf(error, deps.debug);
+  const work = recording.work();
+  const isolation = deps.connect.isolation();
+  const ended: Work | null =
+    work === null ? null : { ...work, isolation: isolation ?? work.isolation, outcome, endedAt: deps.clock.now() };
+  if (ended === null) await giveFailure(giving, outcome);
+  else await giveWork(giving, ended, null);
+  recording.tryToRecord('ended');
+  const handedOver = { digest: giving.of, branch: giving.handed.intake.lane.branch };
+  const report = ended === null ? reportWithoutWork(deps, outcome, deps.startedAt) : reportUnpublished(deps, ended);
+  return { handedOver, report };
+}
+
+/** Opens the lane as the gate found it, from this job's own checkout as far as possible. */
+async function openLane({ config, context, connect, clock }: ActionDeps, { handed }: TakenIntake): Promise<void> {
+  const { lane, opened, claimedAt } = handed.intake;
+  if (clock.now() > claimedAt + MAX_WAIT_FOR_JOBS_MS)
+    throw new UserError(
+      'infrastructure',
+      'This job began more than an hour after that of the gate, so that another run may soon take over. No call was made. Run the workflow again when runners are free.',
+    );
+  const repository = await connect.repository();
+  const problems = [...(await repository.problems()), ...context.loginProblems];
+  if (problems.length > 0)
+    throw new UserError(
+      'configuration',
+      `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+    );
+  const { head } = await repository.openLane(lane, opened.base);
+  if (head !== opened.head)
+    throw new UserError(
+      'infrastructure',
+      `The branch ${lane.branch} is at ${head} here, and was at ${opened.head} for the gate. Run the workflow again. (handoff-path: ${config.handoff.path})`,
+    );
+}
+
+/** Hands over after an iteration, or a commit within one. What cannot be written now is part of the next hand-over. */
+async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): Promise<void> {
+  await giveWork(giving, work, null).catch((error: unknown) => {
+    log.warning(
+      `What this run has made so far could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
+    );
+  });
+}
+
+/** Maximum size of all patches together, in characters. */
+const MOST_PATCHES_CHARS = 4 * 1024 * 1024;
+
+/** Keeps what the agent left beside the work tree for people, after this job's machine is gone: as one file of the hand-over, each patch after a line with its name. */
+function handOverPatches(
+  { keepPatch, debug }: Pick<ActionDeps, 'keepPatch' | 'debug'>,
+  folder: HandoffFolder,
+): { readonly keep: ActionDeps['keepPatch']; readonly kept: () => Promise<void> } {
+  let all = '';
+  let written: Promise<unknown> = Promise.resolve();
+  return {
+    keep: (name, patch) => {
+      keepPatch(name, patch);
+      if (all.length + patch.length > MOST_PATCHES_CHARS) return;
+      all += `# ${oneLine(name, 200)}\n${patch}\n`;
+      const text = all;
+      written = written
+        .then(() => folder.write('loop/beside.patch', text))
+        .catch((error: unknown) => {
+          // People read the name of this work in any case.
+          debug(`What is beside the work tree could not be handed over: ${messageOf(error)}`);
+        });
+    },
+    kept: async () => {
+      await written;
+    },
+  };
+}
+
+/** Returns the store of the loop, made of what the gate handed over. It knows no orders. */
+function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['store'] {
+  return {
+    read: () => Promise.resolve({ kind: 'none' }),
+    update: () => Promise.resolve({ kind: 'unguarded', why: 'this job cannot reach it', last: null }),
+    transcript: async () => {
+      const transcript = await namedFile(folder, 'gate/session.sealed', handed.session);
+      return transcript === null ? { kind: 'absent' } : { kind: 'found', transcript };
+    },
+  };
+}

@@ -1,0 +1,223 @@
+import { unstoredTasks } from '../core/sharing/believed.ts';
+import { isLaneId, nameOfLane, type LaneId } from '../core/tasks/ids.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import type { RunReport } from '../handover/report.ts';
+import type { Work } from '../handover/intake.ts';
+import { messageOf } from '../errors.ts';
+import type { Released, RestoredState } from '../ports/state.ts';
+import { publish } from '../publish/publish.ts';
+import { within } from '../publish/answers.ts';
+import { trustedPartOf, type Known } from './believed.ts';
+import type { RunRecord } from './run-record.ts';
+import type { RunDeps } from './deps.ts';
+import { takeIntake } from './jobs/parcels.ts';
+import {
+  connectStages,
+  giveBackLane,
+  logRefusedWishes,
+  recordedExporters,
+  reportUnpublished,
+  reportWithoutWork,
+  withGitHub,
+} from './agents.ts';
+import { failureOf } from './failure.ts';
+import { sentence } from '../core/text/phrase.ts';
+
+/** The dependencies of post for a run that main did not end itself. */
+export interface RescueDeps extends RunDeps {
+  /** The record; null when the file in `folder` is not what main wrote. */
+  readonly record: RunRecord | null;
+  readonly folder: string;
+  readonly limits: RescueLimits;
+}
+
+/** Time limits in ms. What is unfinished by then is left, because the state must be saved whatever hangs before it. */
+export interface RescueLimits {
+  /** Time for all of publishing. */
+  readonly publishMs: number;
+  /** Time for each step of publishing whose port sets no limit of its own. */
+  readonly stepMs: number;
+  /** Time for giving the lane back, if publishing did not. */
+  readonly releaseMs: number;
+}
+
+/** Result of the rescue: `report` is null when there was nothing to report, `lane` tells whether the lane was given back. */
+interface Rescued {
+  readonly report: RunReport | null;
+  readonly lane: Released;
+}
+
+const untried: Released = { kind: 'claimed', why: 'it was not tried' };
+
+/**
+ * Does what main could not: pushes commits, writes the pull request, saves the state and gives the lane back. Null when
+ * main did everything, except perhaps giving back its lane. Safe to repeat.
+ */
+export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
+  const { record } = deps;
+  const { report, lane } = await rescue(deps).catch((error: unknown) =>
+    unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}`),
+  );
+  if (record === null) {
+    for (const claimable of lanesOf(deps)) await giveBackInTime(deps, claimable, 'claim');
+    return report;
+  }
+  const { work } = record;
+  const claimed = await claimedLane(deps, record);
+  if (claimed !== null && isLaneId(claimed) && lane.kind === 'claimed')
+    await giveBackInTime(deps, claimed, work === null ? 'claim-and-reservation' : 'claim');
+  return report;
+}
+
+/** Returns the lane of this run; in the job that publishes, it was claimed before main began. */
+async function claimedLane({ config, connect, debug }: RescueDeps, record: RunRecord): Promise<LaneId | null> {
+  if (record.claimed !== null || record.stage !== 'gate' || config.handoff.phase !== 'publish') return record.claimed;
+  try {
+    const { handed } = await takeIntake(await connect.handoff(), config.handoff);
+    return handed.intake.lane.id;
+  } catch (error) {
+    debug(messageOf(error));
+    return null;
+  }
+}
+
+/** Rescues a run whose folder is missing, because main never made it or it was removed. Returns null when no lane is claimed by this run, since then there is nothing to rescue. */
+export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
+  for (const lane of lanesOf(deps)) if (await isOurs(deps, lane)) return rescueRun(deps);
+  return null;
+}
+
+/** Returns the lanes that the event names. Lanes claimed by another run cannot be given back by this one. */
+function lanesOf(deps: RescueDeps): readonly LaneId[] {
+  const meaning = meaningOfRun(deps);
+  return meaning.kind === 'for-us' ? meaning.lanes : [];
+}
+
+/** Tells whether this run can have worked on the lane of the work. */
+function isPossible(deps: RescueDeps, { lane }: Work): boolean {
+  const meaning = meaningOfRun(deps);
+  const isMeant = meaning.kind === 'for-us' && (meaning.mayBeOtherLane || lanesOf(deps).includes(lane.id));
+  return isMeant && isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id;
+}
+
+/** Tells whether this run holds the lane of the record, according to the store. */
+async function isClaimed(deps: RescueDeps, { lane }: Work): Promise<boolean> {
+  return isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id && (await isOurs(deps, lane.id));
+}
+
+async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: LaneId): Promise<boolean> {
+  try {
+    const { lane: restored } = await within(limits.stepMs, (await connect.store()).restore(lane));
+    return 'lease' in restored && restored.lease?.runTag === runTag;
+  } catch (error) {
+    debug(messageOf(error));
+    return false;
+  }
+}
+
+async function rescue(deps: RescueDeps): Promise<Rescued> {
+  const { record, limits } = deps;
+  if (record === null)
+    return unusable(
+      deps,
+      `The record of this run in ${deps.folder} is gone or unreadable, or it is not the one that the main step wrote: the agent or another program on this machine removed or changed it. Nothing more is published; processes that the agent left behind were ended.`,
+    );
+  const { work, stage } = record;
+  if (stage === 'ended') return { report: null, lane: untried };
+  if (work === null) {
+    const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
+    return { report: reportWithoutWork(deps, killed, record.startedAt), lane: untried };
+  }
+  // A run of the queue may have claimed the branch of an issue whose work continues, or whose pull request needs work.
+  if (!isPossible(deps, work) && !(await isClaimed(deps, work)))
+    return unusable(
+      deps,
+      'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',
+    );
+  return within(limits.publishMs, publishWork(deps, work)).catch((error: unknown) => ({
+    report: unpublished(deps, trustedPartOf(work, knownTo(deps, null)), error),
+    lane: untried,
+  }));
+}
+
+/** Publishes as main does, through the same ports, which make the same inspections before a push. */
+async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
+  // The job that publishes has no agents, and the conversation that the loop handed over is not worth post's time.
+  const exporters = deps.config.handoff.phase === 'publish' ? null : recordedExporters(deps.connect, recorded);
+  const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
+  const restored = await storedLane(deps, recorded.lane.id);
+  const work = trustedPartOf(recorded, knownTo(deps, restored));
+  const unstored = unstoredTasks(work.state, recorded.state).length;
+  if (unstored > 0)
+    deps.log.info(
+      `${String(unstored)} ${unstored === 1 ? 'task was' : 'tasks were'} finished after the state was last saved: the next run verifies that.`,
+    );
+  const { report, lane } = await publish({ ...stages, unsaved: whyUnsaved(restored, deps.config) }, work);
+  logRefusedWishes(deps);
+  return { report: withGitHub(deps, report), lane };
+}
+
+function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): Known {
+  return { restored, config, runTag, now: clock.now() };
+}
+
+/** Returns why the state must not be saved. A state that could not be read is not replaced, since it is newer than nothing. */
+function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['config']): string | null {
+  if (stateStore === 'none') return null;
+  return restored === null || restored.kind === 'unavailable'
+    ? `the stored state could not be read${restored === null ? '' : ` (${restored.why})`}, so it stays as it is`
+    : null;
+}
+
+/** Gives the lane back. The reservation of a run that has pushed counts as used by its calls, whatever the record says. */
+async function giveBackUnused(
+  deps: RescueDeps,
+  lane: LaneId,
+  what: Parameters<typeof giveBackLane>[2],
+): Promise<Released> {
+  const restored = what === 'claim' ? null : await storedLane(deps, lane);
+  const hasPushed = restored !== null && 'savedBy' in restored && restored.savedBy === deps.runTag;
+  return giveBackLane(deps, lane, hasPushed ? 'claim' : what);
+}
+
+/** Returns the lane according to the store; null when the store keeps nothing, or does not answer. */
+async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredState | null> {
+  if (config.stateStore === 'none') return null;
+  try {
+    return (await within(limits.stepMs, (await connect.store()).restore(lane))).lane;
+  } catch (error) {
+    debug(messageOf(error));
+    return null;
+  }
+}
+
+async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBackLane>[2]): Promise<void> {
+  const { limits, log } = deps;
+  const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
+  const released = await within(limitMs, giveBackUnused(deps, lane, what)).catch((error: unknown): Released => ({
+    kind: 'claimed',
+    why: messageOf(error),
+  }));
+  if (released.kind === 'claimed')
+    log.warning(
+      `The claim on ${nameOfLane(lane)} could not be released: ${sentence(released.why)} It ends when this run's time is over.`,
+    );
+}
+
+/** Creates the report of work that could not be published, as far as main got. */
+function unpublished(deps: RescueDeps, work: Work, error: unknown): RunReport {
+  failureOf(error, deps.debug);
+  const outcome = failed(deps, `The post step could not publish this run: ${messageOf(error)}`);
+  return reportUnpublished(deps, { ...work, outcome });
+}
+
+function unusable(deps: RescueDeps, problem: string): Rescued {
+  return { report: reportWithoutWork(deps, failed(deps, problem), deps.clock.now()), lane: untried };
+}
+
+function failed({ log }: RescueDeps, problem: string): Outcome {
+  const message = `${sentence(problem)} The next run continues from what was saved before.`;
+  log.error(message);
+  return { kind: 'failed', reason: 'infrastructure', message };
+}

@@ -1,0 +1,87 @@
+import type { JournalEntry } from '../core/journal/journal.ts';
+import { countTasks } from '../core/tasks/queue.ts';
+import type { Work, WorkIntake } from '../handover/intake.ts';
+import type { LoopDeps } from '../loop/deps.ts';
+import { loop } from '../loop/loop.ts';
+import type { Log, Tone } from '../ports/machine.ts';
+import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
+import { handOverLine } from '../report/sentences/lane-status.ts';
+import { agentNamesOf, sha256 } from './agents.ts';
+import type { ActionDeps } from './deps.ts';
+import type { Recording } from './recording.ts';
+
+/** The loop's dependencies besides the world: the agents, and the destination of the work. */
+interface LoopSetting extends Pick<
+  LoopDeps,
+  | 'agents'
+  | 'prompt'
+  | 'signal'
+  | 'ending'
+  | 'outlet'
+  | 'store'
+  | 'showLive'
+  | 'showWait'
+  | 'sayLeft'
+  | 'patience'
+  | 'lookAtPeople'
+> {
+  readonly recording: Recording;
+}
+
+/** Runs the loop on this machine: turns an intake into work that is on record, and leaves no process of the agent. */
+export async function runLoop(deps: ActionDeps, setting: LoopSetting, intake: WorkIntake): Promise<Work> {
+  const { config, context, runTag, clock, log, redact, connect, machine, appendJournal, keepPatch, journalHash } = deps;
+  const { recording, ...given } = setting;
+  const { pipeline } = intake;
+  const finished = await loop(
+    {
+      ...given,
+      context,
+      runTag,
+      clock,
+      log,
+      redact,
+      sha256,
+      config: { ...config, policy: { ...intake.policy, agents: agentNamesOf(setting.agents) } },
+      repository: await connect.repository(),
+      verifier: await connect.verifier(),
+      commands: await connect.commands(),
+      pipeline,
+      seal: await connect.seal(),
+      readLearnings: machine.readLearnings,
+      sleep: machine.sleep,
+      files: machine.files,
+      narrate: narrateTo(log),
+      appendJournal,
+      keepPatch,
+      journalHash,
+      record: (unfinished) => {
+        recording.keep(measured(deps, unfinished));
+      },
+    },
+    intake,
+  );
+  const work = measured(deps, finished);
+  recording.keep(work);
+  for (const { opened } of setting.agents) await opened()?.agent.sweep();
+  return work;
+}
+
+/** Returns the work with its isolation and the journal's hash. Because of the hash in the state, nobody can replace the journal on the machine's disk unnoticed. */
+function measured({ journalHash, connect }: ActionDeps, work: Work): Work {
+  return { ...work, isolation: connect.isolation(), state: { ...work.state, journalHash: journalHash() } };
+}
+
+function narrateTo(log: Log): LoopDeps['narrate'] {
+  return (entry, { tasks, state, journal }) => {
+    const { done, all } = countTasks(tasks, state.tasks);
+    for (const line of handOverLine(entry, journal.at(-2) ?? null)) log.info(line);
+    log.info(renderIterationEnd(entry), toneOf(entry));
+    log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
+  };
+}
+
+function toneOf({ verdict }: JournalEntry): Tone {
+  if (verdict.taskDone) return 'good';
+  return verdict.progress ? 'heading' : 'bad';
+}

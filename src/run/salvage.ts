@@ -1,0 +1,86 @@
+import { meaningOfRun } from '../gate/event/event-table.ts';
+import { isAskedFor } from '../gate/people/trust.ts';
+import type { RunReport } from '../handover/report.ts';
+import type { Work } from '../handover/intake.ts';
+import { isOnRemote, publish } from '../publish/publish.ts';
+import type { PublishDeps } from '../publish/deps.ts';
+import { notifyOfConfiguration } from '../publish/notifications.ts';
+import type { ActionDeps } from './deps.ts';
+import type { Recording } from './recording.ts';
+import { connectStages, giveBackLane, reportUnpublished, reportWithoutWork } from './agents.ts';
+import { type Failure, failureOf, unnotified } from './failure.ts';
+import { nameOfLane } from '../core/tasks/ids.ts';
+import { sentence } from '../core/text/phrase.ts';
+
+/** Publishes, after a failure, what was finished before it, or gives back the lane of a run that never began. */
+export async function salvage(deps: ActionDeps, recording: Recording, error: unknown): Promise<RunReport> {
+  const outcome = whatFailed(deps, error);
+  const work = recording.work();
+  if (work === null) {
+    const lane = recording.claimed();
+    if (lane !== null && (await giveBackLane(deps, lane, 'claim-and-reservation')).kind === 'free')
+      recording.released();
+    // If the lane is still claimed, post gives it back.
+    recording.tryToRecord('ended');
+    const report = reportWithoutWork(deps, outcome, deps.startedAt);
+    if (outcome.reason === 'configuration') await tryToNotify(deps, outcome, report);
+    return report;
+  }
+  const isolation = deps.connect.isolation() ?? work.isolation;
+  const unfinished: Work = { ...work, isolation, outcome, endedAt: deps.clock.now() };
+  recording.tryToKeep(unfinished);
+  try {
+    const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
+    return await publishRecorded(stages, recording, unfinished);
+  } catch (second) {
+    // Post tries again.
+    return reportUnpublished(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
+  }
+}
+
+/** Notifies people of the failure, because nobody reads the log of a scheduled run that fails. */
+async function tryToNotify(deps: ActionDeps, outcome: Failure, report: RunReport): Promise<void> {
+  // The job of the loop has no token, and without an intake it has nothing to hand over either.
+  if (deps.config.handoff.phase === 'loop') return;
+  try {
+    const meaning = meaningOfRun(deps);
+    const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
+    if (await isAskedFor(stages, meaning)) await notifyOfConfiguration(stages, report);
+  } catch (error) {
+    deps.log.warning(unnotified(outcome, error));
+  }
+}
+
+/** Publishes work, and records whether post still has to publish or give back anything. */
+export async function publishRecorded(deps: PublishDeps, recording: Recording, work: Work): Promise<RunReport> {
+  const { report, lane } = await publish(deps, work);
+  if (lane.kind === 'free') recording.released();
+  else
+    deps.log.warning(
+      `The claim on ${nameOfLane(work.lane.id)} is not released yet: ${sentence(lane.why)} The post step tries again.`,
+    );
+  // Commits that are only on this machine, or a lane that is still claimed, are not given up before post has tried as
+  // well.
+  recording.tryToRecord(recording.claimed() === null && isOnRemote(work, report) ? 'ended' : 'work');
+  return report;
+}
+
+/** Ends a cancelled run that is not done in time. */
+export async function giveUp(deps: ActionDeps, recording: Recording, why: string): Promise<void> {
+  await deps.machine.endAgent();
+  if (recording.work() !== null) {
+    const rest =
+      deps.config.handoff.phase === 'loop' ? 'what was handed over before is published' : 'the post step does the rest';
+    deps.log.warning(`Cancelled (${why}) and not finished in time: ${rest}.`);
+    deps.machine.exit(1);
+  }
+  recording.tryToRecord('ended');
+  deps.leave(reportWithoutWork(deps, { kind: 'cancelled', reason: 'signal' }, deps.startedAt));
+}
+
+function whatFailed({ machine, debug }: ActionDeps, error: unknown): Failure {
+  const failure = failureOf(error, debug);
+  // Losing the folder makes everything fail in different ways, so only the loss is reported.
+  const loss = machine.loss();
+  return loss === null ? failure : { kind: 'failed', reason: 'infrastructure', message: loss };
+}

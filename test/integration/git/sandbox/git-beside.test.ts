@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, lstat, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { iterate, openFresh, setScene, workIn, type Scene } from '../git-fixture.ts';
+import { openOtherUserSandbox, openSameUserSandbox } from './sandbox-fixture.ts';
+
+interface Row {
+  readonly what: string;
+  readonly script: string;
+  /** Names of the files left beside the work tree. */
+  readonly names: readonly RegExp[];
+  readonly patch?: RegExp;
+  /** Set for a row that is also played in the agent's sandbox. */
+  readonly isInSandbox?: true;
+}
+
+const rows: readonly Row[] = [
+  {
+    what: 'a commit on a branch of its own',
+    script: 'git switch -q -c feature; echo x > new.txt; git add .; git commit -q -m x; git switch -q -',
+    names: [/^branch feature$/],
+    patch: /\+\+\+ b\/new\.txt\n[^]*\+x/,
+  },
+  {
+    what: 'a stash, with a file that is not tracked',
+    isInSandbox: true,
+    script: 'echo more >> README.md; echo x > new.txt; git stash -q -u',
+    names: [/^stash@\{0\}$/],
+    patch: /README\.md[^]*new\.txt/,
+  },
+  {
+    what: 'two stashes',
+    script: 'echo one >> README.md; git stash -q; echo two >> README.md; git stash -q',
+    names: [/stash/, /stash/],
+  },
+  {
+    what: 'a commit on no branch',
+    script:
+      'at=$(git branch --show-current); git checkout -q --detach; echo x > new.txt; git add .; git commit -q -m x; git checkout -q "$at"',
+    names: [/^commit [0-9a-f]{12} of no branch$/],
+    patch: /new\.txt/,
+  },
+  {
+    what: 'commits in a work tree of its own',
+    script:
+      'git worktree add -q "$AWAY/tree" -b other; cd "$AWAY/tree"; echo x > new.txt; git add .; git commit -q -m x',
+    names: [/^work tree tree$/, /^branch other$/],
+    patch: /new\.txt/,
+  },
+  {
+    what: 'files in a work tree of its own that are in no commit',
+    isInSandbox: true,
+    script: 'git worktree add -q --detach "$AWAY/tree"; cd "$AWAY/tree"; echo x > new.txt; mkdir deep; echo y > deep/y',
+    names: [/^work tree tree$/],
+    patch: /deep\/y[^]*new\.txt/,
+  },
+  {
+    what: 'a tag on a commit that no branch has',
+    script:
+      'git switch -q -c gone; echo x > new.txt; git add .; git commit -q -m x; git tag kept; git switch -q -; git branch -q -D gone',
+    names: [/^refs\/tags\/kept$/],
+  },
+  {
+    what: 'a branch without work',
+    script:
+      'git branch idle; git tag idle-tag; git worktree add -q --detach "$AWAY/old" HEAD~0; git worktree add -q "$AWAY/tree" -b third',
+    names: [],
+  },
+  {
+    what: 'a branch that was merged',
+    script:
+      'git switch -q -c feature; echo x > new.txt; git add .; git commit -q -m x; git switch -q -; git merge -q feature',
+    names: [],
+  },
+  {
+    what: 'a branch whose files were taken over',
+    script:
+      'git switch -q -c feature; echo x > new.txt; git add .; git commit -q -m x; git switch -q -; git checkout -q feature -- new.txt',
+    names: [],
+  },
+  {
+    what: 'a commit on a branch that is still checked out',
+    script: 'git switch -q -c feature; echo x > new.txt; git add .; git commit -q -m x',
+    names: [],
+  },
+  { what: 'a stash that was popped', script: 'echo x >> README.md; git stash -q; git stash pop -q', names: [] },
+  {
+    what: 'a work tree that says it is somewhere else',
+    script:
+      'git worktree add -q "$AWAY/tree"; echo /etc/.git > .git/worktrees/tree/gitdir; printf "x\\n" > .git/logs/HEAD',
+    names: [],
+  },
+];
+
+/** Runs a bash script as the owner of the work tree; `$AWAY` is a folder outside of it. */
+async function runIn({ folder }: Scene, script: string): Promise<void> {
+  const away = join(folder, '..', 'away');
+  await mkdir(away, { recursive: true });
+  await chmod(away, 0o777);
+  const { uid } = await lstat(folder);
+  const own =
+    process.getuid?.() === 0 && uid !== 0
+      ? ['setpriv', `--reuid=${String(uid)}`, `--regid=${String(uid)}`, '--clear-groups']
+      : [];
+  const [file, ...args] = [...own, 'sh', '-euc', script] as const;
+  const identity = {
+    GIT_AUTHOR_NAME: 'a',
+    GIT_AUTHOR_EMAIL: 'a@b',
+    GIT_COMMITTER_NAME: 'a',
+    GIT_COMMITTER_EMAIL: 'a@b',
+  };
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    AWAY: away,
+    ...identity,
+  };
+  execFileSync(file, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+const places = [
+  ['as this user', null],
+  ['as another user', process.getuid?.() === 0 ? openOtherUserSandbox : openSameUserSandbox],
+] as const;
+
+describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
+  test.each(agentSandbox === null ? rows : rows.filter((row) => row.isInSandbox === true))(
+    '$what',
+    async ({ script, names, patch }) => {
+      if (agentSandbox !== null) workIn(agentSandbox);
+      await using scene = await setScene();
+      await openFresh(scene);
+      const { committed } = await iterate(scene, () => runIn(scene, script));
+      expect(committed.beside.map(({ name }) => name)).toEqual(
+        names.map((name) => expect.stringMatching(name) as string),
+      );
+      expect(committed.besideNow).toEqual(committed.beside.map(({ name }) => name));
+      if (patch !== undefined) expect(committed.beside[0]?.patch).toMatch(patch);
+      // The change is reported only once.
+      const next = await iterate(scene, () => Promise.resolve());
+      expect(next.committed.beside).toEqual([]);
+      expect(next.committed.besideNow).toHaveLength(names.length);
+    },
+  );
+
+  test("what was there before the agent worked is nobody's news, and what it brings over is not beside it any more", async () => {
+    if (agentSandbox !== null) workIn(agentSandbox);
+    await using scene = await setScene();
+    await scene.git('switch', '-q', '-c', 'old');
+    await scene.write('old.txt', 'x');
+    await scene.git('add', '.');
+    await scene.git('commit', '-q', '-m', 'old');
+    await scene.git('switch', '-q', 'main');
+    await openFresh(scene);
+    const first = await iterate(scene, () => runIn(scene, 'echo x >> README.md; git stash -q'));
+    expect(first.committed.besideNow).toHaveLength(1);
+    const second = await iterate(scene, () => runIn(scene, 'git stash pop -q'));
+    expect(second.committed.besideNow).toEqual([]);
+    expect(second.change.files).toEqual(['README.md']);
+  });
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { isGone, NO_REMAINS, remainsSentence } from '../../../../src/core/isolation/sandbox-record.ts';
+
+test.each([
+  [NO_REMAINS, null],
+  [{ processes: ['sh (7)'], leftovers: [] }, 'Processes of the agent are still there: sh (7). Restart the runner.'],
+  [
+    { processes: [], leftovers: ['the user ralph-60800 (userdel ralph-60800)', 'the folder /x (rm -rf /x)'] },
+    "The agent's sandbox could not be removed completely. Remove as root what is left on this machine: the user ralph-60800 (userdel ralph-60800); the folder /x (rm -rf /x).",
+  ],
+])('of what is left people are told what to do (%#)', (remains, sentence) => {
+  expect(remainsSentence(remains)).toBe(sentence);
+  expect(isGone(remains)).toBe(sentence === null);
+});

@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { KEY_VARIABLES } from '../../src/config/agent-inputs.ts';
+import { CAPABILITIES, READ_AGENTS, type ReadAgent } from '../../src/core/agent-names.ts';
+import { providerOf } from '../../src/wiring/agents/providers.ts';
+import { TESTBED_KEY, SCRIPTED_AGENT, TOOL_CACHE } from '../testbed.ts';
+import type { Performance } from '../workflow/performance.ts';
+
+/** The agents that can work in the story. */
+export const STORY_AGENTS = ['scripted', ...READ_AGENTS] as const;
+
+/**
+ * The agent of the story: `workflow` is the workflow file that a person writes for it, `secrets` are the repository's
+ * secrets; `inputs` and `env` add what puts a stand-in in place.
+ */
+export interface CastAgent extends Required<Performance['standIn']> {
+  readonly notice: string;
+  readonly secrets: Variables;
+  readonly workflow: WorkflowLines;
+}
+
+/** `key` is the variable whose secret the workflow passes, to the input of the same name. */
+interface WorkflowLines {
+  readonly key: string;
+  readonly inputs: Variables;
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+/** Returns the stand-in for an agent and its model. */
+export function castScripted(): CastAgent {
+  return {
+    notice: 'The agent is SCRIPTED: it follows a fixed script, and there is no model behind it.',
+    secrets: { ANTHROPIC_API_KEY: TESTBED_KEY },
+    workflow: { key: 'ANTHROPIC_API_KEY', inputs: {} },
+    inputs: { 'agent-path': SCRIPTED_AGENT },
+    env: {},
+  };
+}
+
+/** Returns a real CLI that talks to the scripted model at `url`. */
+export function castWithModel(name: ReadAgent, url: string): CastAgent {
+  const { key, toModel } = WAYS[name];
+  return {
+    notice: `The agent is the real ${CAPABILITIES[name].title}, installed from npm; the MODEL is scripted, on loopback.`,
+    secrets: { [key]: TESTBED_KEY },
+    workflow: { key, inputs: { ...inputsFor(name), ...pricesFor(name) } },
+    inputs: {},
+    env: { ...CACHES, ...toModel(url) },
+  };
+}
+
+/** Returns a real CLI with the provider's settings from the environment, or null if there is no key in it. */
+export function castWithKey(name: ReadAgent, environment: NodeJS.ProcessEnv): CastAgent | null {
+  const { variables } = providerOf(name);
+  const own = Object.entries(environment).filter(
+    (entry): entry is [string, string] => variables.test(entry[0]) && (entry[1] ?? '') !== '',
+  );
+  const keys = own.map(([variable]) => variable).filter((variable) => keysOf(name).includes(variable));
+  if (keys.length === 0) return null;
+  return {
+    notice: `The agent is the real ${CAPABILITIES[name].title}, installed from npm, with YOUR key: this costs money.`,
+    secrets: Object.fromEntries(own.filter(([variable]) => KEY_VARIABLES.includes(variable))),
+    workflow: {
+      key:
+        keysOf(name).find((variable) => keys.includes(variable) && KEY_VARIABLES.includes(variable)) ?? WAYS[name].key,
+      inputs: inputsFor(name),
+    },
+    inputs: {},
+    env: { ...CACHES, ...Object.fromEntries(own.filter(([variable]) => !KEY_VARIABLES.includes(variable))) },
+  };
+}
+
+/** Returns the variables of which one must contain a key. */
+export function keysOf(name: ReadAgent): readonly string[] {
+  return providerOf(name).keys;
+}
+
+/**
+ * Returns a template's workflow for this agent, with these inputs in place of the comment about `verify`; the lines
+ * above it may be comments as well.
+ */
+export function workflowFor(template: string, { key, inputs: own }: WorkflowLines, inputs: Variables): string {
+  return template
+    .replace(
+      /anthropic-api-key: ('?)\$\{\{ secrets\.ANTHROPIC_API_KEY \}\}/,
+      (_, quote: string) => `${inputOf(key)}: ${quote}\${{ secrets.${key} }}`,
+    )
+    .replace(/^(?:( +)# with:\n)?( +)# +verify: .*$/m, (_, call: string | undefined, indent: string) => {
+      const lines = Object.entries({ ...own, ...inputs }).map(
+        ([name, value]) => `${indent}${call === undefined ? '' : '  '}${name}: ${value}`,
+      );
+      return [...(call === undefined ? [] : [`${call}with:`]), ...lines].join('\n');
+    });
+}
+
+function inputOf(key: string): string {
+  return key.toLowerCase().replaceAll('_', '-');
+}
+
+function inputsFor(name: ReadAgent): Variables {
+  return {
+    ...(name === 'claude' ? {} : { agent: name }),
+    ...(ANY_COMMAND.includes(name) ? { 'allowed-tools': 'Read,Edit,Write,Glob,Grep,Bash' } : {}),
+  };
+}
+
+/**
+ * Returns a price for the scripted model if its name in the CLI is in no price list; without a price, a limit in
+ * dollars would prevent every call.
+ */
+function pricesFor(name: ReadAgent): Variables {
+  if (name === 'codex') return { settings: "'prices: gpt=1.25/0.125/10'" };
+  return name === 'copilot' || name === 'qwen' ? { settings: "'prices: scripted=1.25/0.125/10'" } : {};
+}
+
+/**
+ * Agents that cannot restrict single commands. Nothing isolates them here, so a run refuses to call them unless any
+ * command is allowed.
+ */
+const ANY_COMMAND: readonly ReadAgent[] = ['codex', 'qwen'];
+
+/** Folders in which tools are installed or unpacked once for all machines of the testbed. */
+const CACHES: Variables = { RUNNER_TOOL_CACHE: TOOL_CACHE, COPILOT_CACHE_HOME: join(TOOL_CACHE, 'copilot') };
+
+/** The way to redirect a CLI to another address; `key` is the variable of the key that is sent there. */
+interface Way {
+  readonly key: string;
+  readonly toModel: (url: string) => Variables;
+}
+
+const WAYS: Readonly<Record<ReadAgent, Way>> = {
+  claude: { key: 'ANTHROPIC_API_KEY', toModel: (url) => ({ ANTHROPIC_BASE_URL: url }) },
+  codex: { key: 'OPENAI_API_KEY', toModel: (url) => ({ OPENAI_BASE_URL: `${url}/v1` }) },
+  gemini: {
+    key: 'GEMINI_API_KEY',
+    // Without a model name, Gemini CLI asks a small model before each answer which model to use, and repeats that until
+    // it gets a name.
+    toModel: (url) => ({ GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: 'gemini-2.5-pro' }),
+  },
+  opencode: { key: 'ANTHROPIC_API_KEY', toModel: (url) => ({ ANTHROPIC_BASE_URL: url }) },
+  copilot: {
+    key: 'COPILOT_GITHUB_TOKEN',
+    toModel: (url) => ({
+      COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+      COPILOT_PROVIDER_API_KEY: TESTBED_KEY,
+      COPILOT_MODEL: 'scripted',
+    }),
+  },
+  qwen: { key: 'OPENAI_API_KEY', toModel: (url) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'scripted' }) },
+};
