@@ -96,7 +96,7 @@ const texts = [...documents(), ...messages()];
 test('public texts are found', () => {
   expect(texts.length).toBeGreaterThan(2000);
   const found = texts.map(([, text]) => text);
-  expect(found).toContain('The agent says that it is done, and nothing has changed.');
+  expect(found).toContain('The agent said that the tests pass; they failed.');
   // The text of a next step, which is data.
   expect(found).toContain('the next scheduled run picks up what is left');
 });
