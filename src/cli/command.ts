@@ -183,7 +183,7 @@ export async function writeCheckoutFile(
     const mode = (await stat(file.realPath).catch(absent))?.mode;
     const handle = await open(beside, 'wx', mode === undefined ? 0o644 : mode & 0o777);
     try {
-      // // The umask reduces the mode that is given on opening.
+      // The umask reduces the mode that is given on opening.
       if (mode !== undefined) await handle.chmod(mode & 0o777);
       await handle.writeFile(text);
       await handle.sync();

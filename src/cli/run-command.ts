@@ -92,7 +92,7 @@ function asksForHelp(args: readonly string[]): boolean {
 export function endWhenUnread(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', ({ code }: NodeJS.ErrnoException) => {
-      // // Further writes fail in the same way.
+      // Further writes fail in the same way.
       if (process.emit('SIGHUP', 'SIGHUP')) return;
       process.exit(code === 'EPIPE' ? 0 : 1);
     });

@@ -278,7 +278,7 @@ export async function readLaneArguments(
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
   const [subject] = given.positionals;
-  // // If one of these lacks its value, it is unknown which checkout is meant.
+  // If one of these lacks its value, it is unknown which checkout is meant.
   const opened = ['dir', 'remote'].some((name) => given.has(name) && given.values(name).length === 0)
     ? null
     : await open({ folder, remote });

@@ -111,7 +111,7 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
   }
   const places = opened.places.filter((_, index) => kept[index]?.why === null);
   if (places.length < kept.length) {
-    // // The reasons are printed above. `--json` reports all places, and the text only those that keep the order.
+    // The reasons are printed above. `--json` reports all places, and the text only those that keep the order.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
     terminal.out(
       json
@@ -134,7 +134,7 @@ function receipt(words: string, lane: string, places: readonly StatePlace[]): st
   if (places.length === 0) return '';
   const names = places.map(({ name }) => name);
   const kept = `Order kept (${names.join(' and ')}): ${words}.`;
-  // // Only local runs read the directory.
+  // Only local runs read the directory.
   if (names.every((name) => name === 'directory')) {
     const atWork = words === 'stop' ? 'ends after its running iteration' : 'continues to its end';
     return `${kept} The next "ralph run" obeys it before anything else; one at work now ${atWork}.\n\n`;

@@ -82,7 +82,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     case 'newer':
       return { kind: 'newer', place, why: newer(place, restored.version) };
     case 'absent':
-      // // Any other problem of a place that was reached is a warning of this kind.
+      // Any other problem of a place that was reached is a warning of this kind.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
       return {
         kind: 'lane',

@@ -47,7 +47,7 @@ export async function follow(followed: Followed, terminal: Terminal): Promise<vo
   } finally {
     screen.close();
   }
-  // // An order that has begun is not interrupted.
+  // An order that has begun is not interrupted.
   if (unsaid !== null) terminal.out(`${(await unsaid).text}\n`);
 
   async function order(asked: OrderOfKey): Promise<Given> {
@@ -95,14 +95,14 @@ async function run(command: Command, args: readonly string[], now: () => number)
     });
     return end === 'done' ? { kind: 'kept', text: firstLine(out) } : { kind: 'failed', text: firstLine(error || out) };
   } catch (thrown) {
-    // // A failed order must not end the monitor.
+    // A failed order must not end the monitor.
     const text = thrown instanceof UsageError ? thrown.problems.join(' ') : String(thrown);
     return { kind: 'failed', text: `${command.name}: ${text}` };
   }
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
-  // // Orders read no input.
+  // Orders read no input.
 }
 
 function firstLine(text: string): string {

@@ -54,7 +54,7 @@ function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
     }
     const done = lane.tasks.filter(({ state }) => state === 'done').length;
     add(name, `${conditionOf(lane)}, ${tasksDone(done, lane.tasks.length)}`);
-    // // The remaining time is not a change, so a wait is described as of its end.
+    // The remaining time is not a change, so a wait is described as of its end.
     for (const wait of lane.waits.filter(({ task }) => task === null))
       add(name, laneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));
   }

@@ -61,7 +61,7 @@ async function monitor(args: readonly string[], { open, look, world, terminal }:
   if (given.problems.length > 0) throw new UsageError(given.problems);
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
-  // // Otherwise a run in a parent folder would be shown.
+  // Otherwise a run in a parent folder would be shown.
   const there = await stat(folder).catch(() => null);
   if (there?.isDirectory() !== true)
     throw new UsageError([`${JSON.stringify(folder)} ${there === null ? 'does not exist' : 'is not a folder'}.`]);

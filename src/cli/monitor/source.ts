@@ -90,7 +90,7 @@ export function createSource({ folder: given, remote, open, look, world }: Sourc
   async function local(now: number): Promise<Picture> {
     const places = await openOnce();
     const top = await realOf(places.kind === 'open' ? places.folder : folder);
-    // // A run may begin in another folder of the checkout, or end.
+    // A run may begin in another folder of the checkout, or end.
     const last = await world.lastRun(top);
     const where = await findLocalFolder(await realOf(folder), { top, last });
     const signature = await signatureOf(where, { top, output: seen?.value.output?.file ?? null });
@@ -205,7 +205,7 @@ export function createSource({ folder: given, remote, open, look, world }: Sourc
       overview = { at: now, value: await readOverview({ ...places, remote, look, log }, now) };
       problem = notes.at(-1) ?? null;
     } catch (error) {
-      // // The old picture stays, with the reason why it is old.
+      // The old picture stays, with the reason why it is old.
       problem = `All branches cannot be read: ${plainLine(String(error), 300)}`;
     }
   }

@@ -96,7 +96,7 @@ export function createTerminalWorld({
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly lastRun: MonitorWorld['lastRun'];
 }): MonitorWorld {
-  // // A stream that is not a terminal lacks properties that its type declares.
+  // A stream that is not a terminal lacks properties that its type declares.
   const { isTTY, columns } = output as Partial<WriteStream>;
   const isCi = !['', 'false', '0'].includes(env.CI ?? '');
   return {
@@ -155,7 +155,7 @@ function openTerminal({ input, output }: { readonly input: ReadStream; readonly 
     const changed = after.flatMap((text, row) => (before?.[row] === text ? [] : [`${cursorTo(0, row)}${text}`]));
     shown = after;
     if (changed.length === 0) return;
-    // // Synchronized output prevents the terminal from showing half of the change.
+    // Synchronized output prevents the terminal from showing half of the change.
     const start = before === null ? eraseScreen : '';
     output.write(`${beginSynchronizedOutput}${start}${changed.join('')}${endSynchronizedOutput}`);
   }
@@ -164,7 +164,7 @@ function openTerminal({ input, output }: { readonly input: ReadStream; readonly 
     const text = line
       .map(({ text: plain, look }) => (look === 'plain' || !hasColors ? plain : styled(plain, look)))
       .join('');
-    // // After a full line the cursor is on its last character, which the sequence would erase.
+    // After a full line the cursor is on its last character, which the sequence would erase.
     return widthOf(line) < columns ? `${text}${eraseEndLine}` : text;
   }
 

@@ -122,14 +122,14 @@ function laneOf(
     ...issues.map((task) => [task.id, { task, written: 'todo' }] as const),
     ...fileTasks.map(({ task, state: written }) => [task.id, { task, written }] as const),
   ]);
-  // // An issue that GitHub no longer lists is closed or has lost its label.
+  // An issue that GitHub no longer lists is closed or has lost its label.
   const worked = Object.keys(state.tasks).filter(
     (id) =>
       !isFeedback(id) &&
       isBegun(progressOf(state.tasks, id)) &&
       (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
   );
-  // // An answered request is no longer waited for.
+  // An answered request is no longer waited for.
   const unanswered = askedIn(asked)
     .filter(({ isOpen }) => isOpen)
     .map(({ id }) => id);
@@ -139,7 +139,7 @@ function laneOf(
   const tasks = ids.map((id): KnownTask => {
     const progress = shownProgress(progressOf(state.tasks, id));
     const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };
-    // // The state of a task in runs counts more than that in the file, unless a person has checked it off.
+    // The state of a task in runs counts more than that in the file, unless a person has checked it off.
     return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };
   });
   const pullRequest = pullRequestOf(lane, state.lastRun?.published?.pullRequest ?? null, github);

@@ -44,13 +44,13 @@ async function sandbox(args: readonly string[], terminal: Terminal, play: PlaySa
     { name: 'an argument', min: 0, max: 0 },
   );
   if (given.problems.length > 0) throw new UsageError(given.problems);
-  // // The sandbox starts in another folder, so it needs absolute paths.
+  // The sandbox starts in another folder, so it needs absolute paths.
   const folders = ['repo', 'out'].flatMap((name) => given.values(name).map((path) => `--${name}=${resolve(path)}`));
   const flags = ['commands', 'scripted-model'].flatMap((name) => (given.has(name) ? [`--${name}`] : []));
   const agent = given.values('agent').map((kind) => `--agent=${kind}`);
   const end = await play([...folders, ...agent, ...flags], terminal);
   if (end.kind === 'missing') throw new UsageError([end.why]);
-  // // The sandbox has already printed the problems of the arguments.
+  // The sandbox has already printed the problems of the arguments.
   if (end.code === 2) throw new UsageError([]);
   return end.code === 0 ? 'done' : 'different';
 }

@@ -58,7 +58,7 @@ async function removeFile(realPath: string, path: string): Promise<void> {
   await rm(realPath);
   let folder = dirname(realPath);
   for (let depth = path.split('/').length - 1; depth > 0; depth -= 1) {
-    // // A folder with other contents stays, and so do its parents.
+    // A folder with other contents stays, and so do its parents.
     if (!(await isRemoved(folder))) return;
     folder = dirname(folder);
   }

@@ -180,7 +180,7 @@ function choicesOf(
   const { project, checkout, own, left, defaults } = facts;
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');
-  // // A reusable workflow cannot start services, and on servers other than github.com it does not know its own
+  // A reusable workflow cannot start services, and on servers other than github.com it does not know its own
   // action's name.
   const isCallable = project.withServices.length === 0 && (checkout.home?.server ?? GITHUB) === GITHUB;
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
@@ -192,7 +192,7 @@ function choicesOf(
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),
     label: left?.settings.find(({ input }) => input === 'task-label')?.text.trim() ?? defaults.templates.taskLabel,
-    // // A verify command that is given belongs to the workflow, so the file's does not count.
+    // A verify command that is given belongs to the workflow, so the file's does not count.
     leftTo:
       left === null
         ? null

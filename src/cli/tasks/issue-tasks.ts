@@ -43,7 +43,7 @@ async function answer(
     case 'texts': {
       const texts = question.of.flatMap(({ number }) => issues.get(number) ?? []).filter(({ body }) => mayWait(body));
       if (texts.length === 0) return { ...question, found: new Map<number, TextDependencies>() };
-      // // This import loads a Markdown parser, which most repositories do not need.
+      // This import loads a Markdown parser, which most repositories do not need.
       const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');
       return {
         ...question,

@@ -65,7 +65,7 @@ export async function readCheckoutTasks(
     optionalSections,
   }: { readonly sources: readonly FileSource[]; readonly optionalSections: readonly string[] },
 ): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
-  // // No other command needs the parsers.
+  // No other command needs the parsers.
   const [{ fileOfSource, parseTaskFiles }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
     import('../../core/tasks/files/files.ts'),
     import('../../core/tasks/dependencies.ts'),
@@ -122,7 +122,7 @@ export async function readPromptTask(
   const places = promptPlaces(promptFile, Object.keys(found.texts));
   return {
     task: promptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
-    // // Other files among the specifications, such as pictures, are not a problem.
+    // Other files among the specifications, such as pictures, are not a problem.
     problems: found.problems.filter(({ file }) =>
       places.some((place) => place === file || place.startsWith(`${file}/`)),
     ),
@@ -142,7 +142,7 @@ async function readTexts(
   const problems: TaskProblem[] = [];
   for (const path of (await Promise.all(patterns.map((pattern) => matching(folder, pattern)))).flat()) {
     const link = await linkOn(folder, path);
-    // // A run reads the last commit, in which a link is neither a file nor a folder.
+    // A run reads the last commit, in which a link is neither a file nor a folder.
     if (link !== null) {
       const message = `is a symbolic link, which no run follows for tasks: put a ${link === path ? 'file' : 'folder'} there`;
       if (problems.every(({ file }) => file !== link)) problems.push({ file: link, line: null, column: null, message });

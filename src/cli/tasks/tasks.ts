@@ -133,7 +133,7 @@ async function listTasks(
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
   else {
     const places = [
-      // // A plan at this path counts only next to files of an early Ralph.
+      // A plan at this path counts only next to files of an early Ralph.
       ...files.flatMap((source) => taskFilePaths[source]).filter((path) => path !== ROOT_PLAN),
       ...(readsPrompt ? promptPlaces(promptFile, []) : []),
     ];
@@ -227,7 +227,7 @@ function taskSettings(
     set,
     problems: [
       ...problems,
-      // // The problems of settings from other places are already in `problems`.
+      // The problems of settings from other places are already in `problems`.
       ...unusable
         .filter(({ setting }) => setting.origin === 'input')
         .map(({ setting: { input, where }, why }) => `${where}: \`${input}\` ${why}; its default is used here.`),

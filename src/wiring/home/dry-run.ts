@@ -65,7 +65,7 @@ export async function showWhatWouldRun(
   const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
-    // // Without a claim there is nothing to release, so Ctrl-C may simply end the process.
+    // Without a claim there is nothing to release, so Ctrl-C may simply end the process.
     const { signal } = new AbortController();
     await prepareCopy(
       { config, checkout, place, environment, leaveOut, signal },
@@ -93,7 +93,7 @@ export async function showWhatWouldRun(
     if (asked.kind === 'none') throw new UserError('configuration', asked.why);
     const { tasks } = asked;
     const soFar = startRun(found.state, now);
-    // // The log lists the steps; only the first call is shown.
+    // The log lists the steps; only the first call is shown.
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
     const mcpServers = await readMcpServers(gateDeps);

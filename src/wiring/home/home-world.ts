@@ -55,7 +55,7 @@ export function homeWorld(setting: HomeSetting): World {
       logUrl: '',
       runnerName: '',
       workflowPath: null,
-      // // A person starts the run by hand.
+      // A person starts the run by hand.
       event: { name: 'workflow_dispatch', payload: {} },
       loginProblems: setting.loginProblems,
       verifyProblems: setting.verifyProblems,
@@ -72,7 +72,7 @@ export function homeWorld(setting: HomeSetting): World {
     runKey: Buffer.from(sealingKey(place), 'hex'),
     runTag: setting.runTag,
     remoteUrl: top,
-    // // The agent must not read files of the checkout that were not copied.
+    // The agent must not read files of the checkout that were not copied.
     hidden: [top],
     agentFolder: setting.agentFolder,
   };

@@ -22,7 +22,7 @@ export async function cleanUpAfter(
   );
   await endAgent(killed.runTag);
   if (!existsSync(killed.runFolder)) return;
-  // // Anyone may have written the claim, a file of the checkout, so nothing outside of this checkout's place is
+  // Anyone may have written the claim, a file of the checkout, so nothing outside of this checkout's place is
   // removed.
   if (dirname(resolve(killed.runFolder)) !== resolve(place.temp)) {
     log.warning(`Its folder ${killed.runFolder} does not belong to this checkout, so nothing in it is removed.`);

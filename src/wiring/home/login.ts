@@ -30,7 +30,7 @@ export function loginAtHome(
   const hasKey = claudeProvider.keys.some((name) => (environment[name] ?? '').trim() !== '');
   if (problems.length === 0 || hasKey) return { isolation, agentFolder: null, problems, note: null };
   const agentFolder = environment.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude');
-  // // macOS keeps the login in its keychain.
+  // macOS keeps the login in its keychain.
   const hasLogin = platform === 'darwin' || existsSync(join(agentFolder, '.credentials.json'));
   if (!hasLogin)
     return {

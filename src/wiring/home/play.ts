@@ -61,7 +61,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
       connect: { ...guarded, verifier: async () => verifying(await guarded.verifier()) },
       machine: {
         ...machine,
-        // // No record is needed, because branch and state keep the work of a killed run after each iteration.
+        // No record is needed, because branch and state keep the work of a killed run after each iteration.
         record: ({ work }) => {
           if (work !== null) show({ work });
         },
@@ -122,7 +122,7 @@ function shower(
     if (shown.doing === 'waiting' && shown.resumeAt !== null) {
       if (before.doing !== 'waiting') countdown?.begin(shown.resumeAt);
     } else countdown?.end();
-    // // A call may directly follow another one.
+    // A call may directly follow another one.
     if (before.doing === 'agent' && change.doing !== undefined)
       status?.callEnds(change.doing === 'ended' ? 'idle' : 'completed');
     if (change.doing === 'agent') status?.callBegins();

@@ -70,7 +70,7 @@ export function runHere(packageRoot: URL): RunHere {
       const config = await settingsOf(given, { checkout, place, environment });
       return await begin({ asked, terminal, packageRoot, environment, checkout, place, config, shared });
     } catch (error) {
-      // // Nothing has begun, so the error is only printed, like wrong arguments.
+      // Nothing has begun, so the error is only printed, like wrong arguments.
       if (error instanceof UserError) throw new UsageError(error.message.split('\n'), 'none');
       throw error;
     }
@@ -141,7 +141,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const config: Config = {
     ...begun.config,
     isolation: login.isolation,
-    // // A local run publishes nothing, so it answers no pull request either.
+    // A local run publishes nothing, so it answers no pull request either.
     answers: { ...begun.config.answers, reviews: false, checks: false },
     taskSources:
       forge === null ? begun.config.taskSources.filter((source) => source !== 'issues') : begun.config.taskSources,
@@ -234,9 +234,9 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     await removeTree(place.temp).catch(() => undefined);
     await removeTree(join(place.base, 'work')).catch(() => undefined);
     await releaseRun(kept, claim);
-    // // The interruption is stopped last, so that the claim is released however the run ends.
+    // The interruption is stopped last, so that the claim is released however the run ends.
     interruption.stop();
-    // // The broker still listens and a socket may hang; neither may keep the process alive.
+    // The broker still listens and a socket may hang; neither may keep the process alive.
     setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   }
 }

@@ -42,9 +42,9 @@ export async function readHomeSettings({
   return {
     ...config,
     githubToken: '',
-    // // No job's time limit applies during a wait; this is the maximum wait.
+    // No job's time limit applies during a wait; this is the maximum wait.
     policy: { ...config.policy, maxWaitMs: config.policy.onLimit === 'wait' ? MAX_USAGE_WAIT_MS : 0 },
-    // // A local run notifies nobody and waits for no review on GitHub.
+    // A local run notifies nobody and waits for no review on GitHub.
     notify: { kind: 'none' },
     maxOpenPrs: 0,
     stateStore: 'auto',

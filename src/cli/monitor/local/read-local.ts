@@ -134,7 +134,7 @@ export async function readLastLines(root: string, path: string): Promise<LastLin
     .filter((entry) => entry.isFile())
     .map(({ name }) => name)
     .sort();
-  // // The log without a date, to which another Ralph appends, sorts last among its dated files.
+  // The log without a date, to which another Ralph appends, sorts last among its dated files.
   const found = await Promise.all(files.slice(-MAX_FILES).map((name) => ageOf(folder, name)));
   const [newest] = found.flatMap((file) => file ?? []).toSorted((a, b) => b.at - a.at);
   return newest === undefined ? null : readEnd(folder, newest.name);
@@ -155,7 +155,7 @@ async function readEnd(folder: string, name: string): Promise<LastLines | null> 
     const start = Math.max(0, stats.size - MAX_BYTES);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(stats.size, MAX_BYTES)), 0, null, start);
     const text = buffer.toString('utf8', 0, bytesRead);
-    // // The first line may lack its beginning, but the only line is kept in any case.
+    // The first line may lack its beginning, but the only line is kept in any case.
     const whole = start === 0 || !text.includes('\n') ? text : text.slice(text.indexOf('\n') + 1);
     return { file: name, at: stats.mtimeMs, lines: cleanLines(whole) };
   } catch {
@@ -223,7 +223,7 @@ export async function findLocalFolder(
       lastFolder === null || lastFolder === at || (await prefixIn(lastFolder)) !== '.ralph/'
         ? []
         : [{ folder: lastFolder, prefix: '.ralph/', isLast: true }];
-    // // If no run has left any files, there is only the state.
+    // If no run has left any files, there is only the state.
     return (await newest([...elsewhere, ...here])) ?? { folder: withRalph ?? folder, prefix: '.ralph/', isLast: true };
   }
 }

@@ -205,7 +205,7 @@ function laneRows(overview: Overview, { columns, rows }: Size, selected: number 
   const chosen = selected === null ? undefined : lanes[selected];
   const details = chosen === undefined ? [] : detailsOf(chosen, columns, now).slice(0, DETAIL_ROWS);
   const list = lanes.map((lane, index) => rowOf(lane, { width, isSelected: index === selected }));
-  // // Lists of lanes are short; if the screen is even shorter, the details are left out first.
+  // Lists of lanes are short; if the screen is even shorter, the details are left out first.
   const left = Math.max(0, rows - Math.min(list.length, rows));
   const below = [[] as Line, ...details].slice(0, details.length === 0 ? 0 : Math.max(0, left - 1));
   const rest = left - below.length;
