@@ -108,7 +108,7 @@ export interface RunFacts {
   readonly requests: ApiUsage | null;
 }
 
-/** The settings of a run, and problems beside its work. */
+/** The settings of a run, and problems other than those of its work. */
 export interface Setting {
   readonly policy: Policy;
   /** Agents in the order in which they are called. `model` null = the agent's own choice. */
@@ -192,7 +192,7 @@ export interface LaneView {
 export interface TaskReport {
   readonly task: Task;
   readonly progress: ShownProgress;
-  /** What the branch has of it, over all runs. */
+  /** The task's share of the branch, over all runs. */
   readonly share: TaskShare;
   /** Address of the comment that asks a person about the task, if another branch asked; null when there is none. */
   readonly asked: string | null;

@@ -18,7 +18,7 @@ export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string 
   return result.length === 0 ? `${MARKS.ok} Nothing stops a run.` : result.join(', ');
 }
 
-/** Renders plain lines: each finding, with its cure below. */
+/** Renders plain lines: each finding, with its fix below. */
 export function setUpLines(findings: readonly Finding[]): readonly string[] {
   const several = namesPlaces(findings);
   return foldUnseen(findings).flatMap((found) => [
@@ -55,7 +55,7 @@ export function renderSetUp(findings: readonly Finding[]): string {
   ].join('\n\n');
 }
 
-/** Folds what could not be checked for the same reason into one finding, behind the others. */
+/** Folds what could not be checked for the same reason into one finding after the others. */
 function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
   const byReason = grouped(findings, (found) => unseenParts(found)?.why ?? '');
   const shared = [...byReason].filter(([why, alike]) => why !== '' && alike.length > 1);
