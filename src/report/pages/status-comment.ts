@@ -97,7 +97,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
       ? []
       : [headline(report)]),
     checkSection(report),
-    // The count of a single task says the same once more.
+    // A single task needs no bar, because its state is already above.
     report.tasks.length < 2 ? counts.join(' · ') : `\`${tasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
     feedbackLine(report),
     `Where: ${where.join(' · ')}`,
