@@ -341,7 +341,8 @@ function footer(report: WorkedReport): string {
   const [one = ''] = several;
   const name = report.agent.name === '' ? one : `${report.agent.name} ${report.agent.version}`;
   const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : text(name, 80);
-  return `<sub>Written by ${by} in a bounded loop, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
+  const isolation = report.isolation?.facts.level === 'none' ? ' **without isolation**' : '';
+  return `<sub>Written by ${by} in a bounded loop${isolation}, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
 }
 
 function upperFirst(words: string): string {
