@@ -154,7 +154,10 @@ function toDo(report: WorkedReport, tests: TestState): string {
             .map((line) => `- ${linkPages(prose(line, 500), report.repositoryUrl)}`)
             .join('\n'),
         ]),
-    ...(named === null ? [] : [linkPages(prose(wordsOn(named), 1000), report.repositoryUrl)]),
+    // The issue's own comment quotes the agent; the next step leads there.
+    ...(named === null || (named.task.source.kind === 'issue' && named.asked === null)
+      ? []
+      : [linkPages(prose(wordsOn(named), 1000), report.repositoryUrl)]),
     linkPages(nextLine(read), report.repositoryUrl),
   ]
     .filter((block) => block !== '')
