@@ -1,2 +1,1 @@
-import{modules as l}from"./79613.shared.js";const m=9613,_=[9613,7296],p={...l,47296:((u,s,t)=>{t.d(s,{parseYaml:()=>i});var o=t(38815);const a=512*1024;function i(e){if(e.length>a)return{kind:"unreadable",why:"it is longer than GitHub allows."};try{const r=(0,o.Tp)(e,{prettyErrors:!1}),[n]=r.errors;if(n===void 0)return{kind:"data",data:r.toJS({maxAliasCount:100})};const d=e.slice(0,n.pos[0]).split(`
-`).length;return{kind:"unreadable",why:`line ${String(d)}: ${n.message}`}}catch(r){return{kind:"unreadable",why:r instanceof Error?r.message:"it is not YAML."}}}})};export{m as id,_ as ids,p as modules};
+import{modules as o}from"./79613.shared.js";const t=9613,e=[9613],r={...o};export{t as id,e as ids,r as modules};

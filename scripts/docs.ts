@@ -83,10 +83,9 @@ function settingTables(groups: readonly SettingGroup[]): string {
 
 /** Returns a page with its workflow updated from the template: of three jobs for the README, of one job for the recipes. */
 export function withCurrentWorkflow(page: string, templates: WorkflowTemplates): string {
-  const workflow = page.startsWith('# ralph-action\n')
-    ? templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n')
-    : templates.single;
-  return page.replaceAll(/^```yaml\nname: ralph\n[^]*?^```$/gm, () => `\`\`\`yaml\n${withoutComments(workflow)}\`\`\``);
+  const threeJobs = templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n');
+  const workflow = page.startsWith('# ralph-action\n') ? threeJobs : withoutComments(templates.single);
+  return page.replaceAll(/^```yaml\nname: ralph\n[^]*?^```$/gm, () => `\`\`\`yaml\n${workflow}\`\`\``);
 }
 
 /** The place where the template shows an input in a comment, so that readers of the page see where inputs go. */

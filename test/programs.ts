@@ -15,11 +15,11 @@ declare module 'vitest' {
 }
 
 const sources = {
-  'scripted-agent.mjs': "import './sandbox/scripted-agent.ts';",
-  'scripted-codex.mjs': "import './sandbox/scripted-codex.ts';",
+  'scripted-agent.mjs': "import './testbed/scripted-agent.ts';",
+  'scripted-codex.mjs': "import './testbed/scripted-codex.ts';",
   'cache-worker.mjs': "import './src/entries/cache-worker.ts';",
   'sandbox-worker.mjs':
-    "import { runRoomWorker } from './src/entries/sandbox-worker.ts'; await runRoomWorker(process.argv.slice(2), (url) => import(url));",
+    "import { runSandboxWorker } from './src/entries/sandbox-worker.ts'; await runSandboxWorker(process.argv.slice(2), (url) => import(url));",
   'ralph.mjs': `import { runCli } from './src/entries/cli.ts'; await runCli(new URL('${new URL('..', import.meta.url).href}'));`,
 };
 

@@ -37,7 +37,7 @@ export const ACTION_FOLDER = dirname(dirname(fileURLToPath(import.meta.url)));
  * needs it.
  */
 export const TOOL_CACHE = join(ACTION_FOLDER, '.cache', 'tools');
-export const SCRIPTED_AGENT = join(ACTION_FOLDER, 'sandbox', 'scripted-agent.ts');
+export const SCRIPTED_AGENT = join(ACTION_FOLDER, 'testbed', 'scripted-agent.ts');
 
 /** The parameters of one job. */
 export interface TestbedJob {

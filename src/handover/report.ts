@@ -192,7 +192,7 @@ export interface LaneView {
 export interface TaskReport {
   readonly task: Task;
   readonly progress: ShownProgress;
-  /** What the branch has of it, over all runs. */
+  /** The task's share of the branch, over all runs. */
   readonly share: TaskShare;
   /** Address of the comment that asks a person about the task, if another branch asked; null when there is none. */
   readonly asked: string | null;

@@ -14,7 +14,7 @@ export interface Broker {
 export type ProviderSign =
   /** A request was sent to the provider, or the provider has answered one. */
   | { readonly kind: 'asked' | 'answered' }
-  /** No request is open any more, and the last one failed in this way. */
+  /** All requests have ended, and the last one failed in this way. */
   | ({ readonly kind: 'failed' } & ProviderFailure);
 
 /** A failed request: the provider answered with an error or not at all. */

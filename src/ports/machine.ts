@@ -6,7 +6,7 @@ export interface Clock {
 /** Waits for `ms`; settles early when the signal is aborted, and never rejects. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** How a line stands out where there are colours; `words` are the agent's, which stand back. */
+/** The emphasis of a line where there are colours. `words` are the agent's, which are dimmed. */
 export type Tone = 'good' | 'bad' | 'heading' | 'words';
 
 /** The job log. The adapter cleans text of workflow commands and redacts it. */

@@ -8,7 +8,7 @@ import { IS_DEEP } from '../runs.ts';
 import { ACTION_FOLDER } from '../../testbed/testbed.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
-const PRELOAD = join(ACTION_FOLDER, 'sandbox', 'kill-at.ts');
+const PRELOAD = join(ACTION_FOLDER, 'testbed', 'kill-at.ts');
 /**
  * `npm run faults` kills before every effect; this file kills before some of the visible effects, and of those that
  * write the run's record to disk.

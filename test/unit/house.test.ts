@@ -16,7 +16,7 @@ function folders(folder: string): Map<string, number> {
   return counted;
 }
 
-test.each(['src', 'test', 'sandbox', 'bench', 'scripts'])(
+test.each(['src', 'test', 'testbed', 'bench', 'scripts'])(
   'no folder of %s/ holds more than 16 source files',
   (folder) => {
     const crowded = [...folders(folder)].filter(([, count]) => count > 16).map(([path]) => path.slice(root.length));

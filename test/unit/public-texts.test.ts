@@ -51,6 +51,22 @@ const STOP_LIST: readonly (readonly [RegExp, string])[] = [
   [/\bsuch a thing\b|\bwhat stands in\b|\bstands? (?:in|on|at) (?!for\b)/i, 'is in'],
 ];
 
+/** Phrases that no comment of the source has: clauses in place of sentences, translated words, and old names. */
+const COMMENT_STOP_LIST: readonly (readonly [RegExp, string])[] = [
+  [/^\/\*\* (?:What|Whether|Who|Whom|Whose|Where|How|Why|Which)\b(?![^.]*\?)/, 'a sentence: subject and verb first'],
+  [/\banew\b/i, 'again'],
+  [/\bfor ever\b/i, 'forever'],
+  [/(?<!\bthere )\b(?:is|are|was|were) none\b/i, 'is not a …'],
+  [/(?<!\bthere )\b(?:is|are|was) no (?!longer\b|more\b)(?=\w)/i, 'is not a …'],
+  [/\ball the same\b|\blikewise\b/i, 'anyway, the same way'],
+  [/\bany more\b(?! behind)/i, 'no longer'],
+  [/\bof ours\b|\bof theirs\b/i, 'name the owner'],
+  [/\b(?:by|mentions|at) who (?!you\b)[a-z]+\b/, 'the person who …'],
+  [/\bcures?\b/i, 'fix'],
+  [/\briver\b/i, 'run'],
+  [/\bwhat stands in\b|\bsuch a thing\b/i, 'what is in'],
+];
+
 /** Returns the texts of the documents that people read, by path. */
 function documents(): readonly (readonly [string, string])[] {
   return ['action.yml', ...PAGES, ...filesIn('templates'), ...filesIn('.github')].flatMap((path) =>
@@ -65,14 +81,21 @@ function documents(): readonly (readonly [string, string])[] {
  * values.
  */
 function messages(): readonly (readonly [string, string])[] {
+  return sources().flatMap(([path, source]) =>
+    literalsIn(source)
+      .filter(([, text]) => text.length > 12 && text.includes(' '))
+      .map(([at, text]) => [`${path}:${String(source.getLineAndCharacterOfPosition(at).line + 1)}`, text] as const),
+  );
+}
+
+/** Returns the parsed source files of the product, with their paths. */
+function sources(): readonly (readonly [string, ts.SourceFile])[] {
   return readdirSync(join(root, 'src'), { recursive: true })
     .map((name) => `src/${String(name)}`)
     .filter((path) => path.endsWith('.ts'))
-    .flatMap((path) => {
-      const source = ts.createSourceFile(path, readFileSync(join(root, path), 'utf8'), ts.ScriptTarget.Latest);
-      return literalsIn(source)
-        .filter(([, text]) => text.length > 12 && text.includes(' '))
-        .map(([at, text]) => [`${path}:${String(source.getLineAndCharacterOfPosition(at).line + 1)}`, text] as const);
+    .map((path) => {
+      const text = readFileSync(join(root, path), 'utf8');
+      return [path, ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)] as const;
     });
 }
 
@@ -91,12 +114,39 @@ function literalsIn(node: ts.Node): readonly (readonly [number, string])[] {
   return found;
 }
 
+/** Comments of the source, each as one line. */
+function comments(): readonly (readonly [string, string])[] {
+  return sources().flatMap(([path, source]) => {
+    const found = new Map<number, string>();
+    const collect = (node: ts.Node): void => {
+      for (const at of [node.pos, node.end])
+        for (const { pos, end } of [
+          ...(ts.getLeadingCommentRanges(source.text, at) ?? []),
+          ...(ts.getTrailingCommentRanges(source.text, at) ?? []),
+        ])
+          found.set(pos, source.text.slice(pos, end));
+      for (const child of node.getChildren(source)) collect(child);
+    };
+    collect(source);
+    return [...found].map(
+      ([at, text]) =>
+        [
+          `${path}:${String(source.getLineAndCharacterOfPosition(at).line + 1)}`,
+          text
+            .replaceAll(/\n\s*\*?\s*/g, ' ')
+            .replace(/ ?\*?\/$/, '')
+            .trim(),
+        ] as const,
+    );
+  });
+}
+
 const texts = [...documents(), ...messages()];
 
 test('public texts are found', () => {
   expect(texts.length).toBeGreaterThan(2000);
   const found = texts.map(([, text]) => text);
-  expect(found).toContain('The agent says that it is done, and nothing has changed.');
+  expect(found).toContain('The agent said that the tests pass; they failed.');
   // The text of a next step, which is data.
   expect(found).toContain('the next scheduled run picks up what is left');
 });
@@ -115,5 +165,16 @@ test('the word lane reaches nobody: write "the queue", "issue #7", "branch"', ()
 
 test.each(STOP_LIST)('no public text has %s: write "%s"', (stop) => {
   const hits = texts.filter(([, text]) => stop.test(text));
+  expect(hits.map(([where, text]) => `${where} ${text}`)).toEqual([]);
+});
+
+const allComments = comments();
+
+test('comments are found', () => {
+  expect(allComments.length).toBeGreaterThan(4000);
+});
+
+test.each(COMMENT_STOP_LIST)('no comment of src/ has %s: write %s', (stop) => {
+  const hits = allComments.filter(([, text]) => stop.test(text));
   expect(hits.map(([where, text]) => `${where} ${text}`)).toEqual([]);
 });

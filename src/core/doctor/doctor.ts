@@ -11,21 +11,21 @@ const REVIEWS: readonly string[] = ['pull_request_review', 'pull_request_review_
 
 const CHECKS: readonly string[] = ['workflow_run', 'check_suite', 'status'];
 
-/** The schedule looks at the queue's pull request, and at others where work is left. */
+/** The end of a warning: a schedule continues the queue's pull request, and an issue's own only where work is left. */
 const OWN_LANES =
   "On an issue's own pull request it waits until somebody continues with the issue, such as by `/ralph run` there.";
 
-/** What does not work without a right. */
+/** The effect of each missing right. */
 const EFFECT: Readonly<Record<(typeof READS)[number], string>> = {
   checks: 'failed checks cannot be seen',
   statuses: 'failed commit statuses cannot be seen',
   actions: 'the logs of failed jobs cannot be read',
 };
 
-/** Branches of a pull request or a check, as the job's condition compares them. */
+/** Matches a prefix of head branches in a job's condition. */
 const BRANCH_CONDITION = /startsWith\(\s*[^()']*\bhead(?:\.ref|_branch)\b[^()]*?,\s*'((?:[^']|'')*)'\s*\)/g;
 
-/** What would stop runs of this repository, and what is fine, in the order of the checks. */
+/** Returns everything that would stop runs of this repository, and what is fine, in the order of the checks. */
 export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
   const findings = [
     ...workflowFiles(facts),
@@ -51,7 +51,9 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
   return findings.toSorted((a, b) => checks.indexOf(a.check) - checks.indexOf(b.check));
 }
 
-/** Workflows that start on the same events for the same tasks: only one of their runs can work. */
+/**
+ * Returns findings about workflows that start on the same events for the same tasks: only one of their runs can work.
+ */
 function rivals({ files }: Facts, rules: ActionRules): readonly Finding[] {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const tasksOf = ({ uses }: Workflow): readonly string[] =>
@@ -97,7 +99,7 @@ function useOf({ uses }: Workflow): string {
     : 'The workflow uses the action.';
 }
 
-/** The settings that a workflow's run works with, each with where it stands; or what is wrong with those that are no inputs. */
+/** Returns the settings of a workflow's runs with their places, or the problems of those that are not inputs. */
 export function settingFindings({ workflow, settings, problems }: AnsweredSettings): readonly Finding[] {
   const found =
     problems.length === 0
@@ -106,7 +108,7 @@ export function settingFindings({ workflow, settings, problems }: AnsweredSettin
   return found.map((one) => ({ ...one, where: workflow }));
 }
 
-/** The steps of an iteration, or what is wrong with their file. Without such a file nothing is said. */
+/** Returns findings about the steps of an iteration or about problems of their file; empty if there is no such file. */
 export function pipelineFindings({ where, found, openVariables }: PipelineTrial): readonly Finding[] {
   return findingsOf(found)
     .map((one) => (one.kind === 'ok' || openVariables.length === 0 ? one : open(one, openVariables)))
@@ -133,7 +135,7 @@ function findingsOf(found: PipelineTrial['found']): readonly Finding[] {
   }
 }
 
-/** What holds without the value of a variable may be wrong with it. */
+/** Returns a finding as unchecked, because the value of a variable may change it. */
 function open({ says }: Finding, variables: readonly string[]): Finding {
   return unchecked(
     'pipeline',
@@ -142,7 +144,7 @@ function open({ says }: Finding, variables: readonly string[]): Finding {
   );
 }
 
-/** Whether a review or a failed check of a pull request starts a run, which may read it. */
+/** Returns findings about whether reviews and failed checks of a pull request start a run that may read them. */
 function answerFindings(looked: LookedAt): readonly Finding[] {
   const answersReviews = inputOf(looked, 'answer-reviews') !== 'false';
   const answersChecks = inputOf(looked, 'answer-checks') !== 'false';
@@ -174,7 +176,9 @@ function missingReviews(looked: LookedAt): readonly Finding[] {
   ];
 }
 
-/** A scheduled run looks at every open pull request of Ralph's branches. */
+/**
+ * Warns if no event lets a run see failed checks. A scheduled run looks at every open pull request of Ralph's branches.
+ */
 function missingChecks(looked: LookedAt): readonly Finding[] {
   if (listensTo(looked, ['schedule', ...CHECKS])) return [];
   return [
@@ -188,7 +192,11 @@ function missingChecks(looked: LookedAt): readonly Finding[] {
   ];
 }
 
-/** Whoever copies a workflow file copies the names in it. Where nothing here checks pull requests, they may be of what is yet to come. */
+/**
+ * Returns findings about names of `workflow_run` that no workflow here has. Copied workflow files often contain the
+ * names of another repository. If no workflow here checks pull requests, the names may belong to workflows that will be
+ * added later.
+ */
 function unknownNames({ workflow, others }: LookedAt): readonly Finding[] {
   const checking = others.filter(({ checksPullRequests }) => checksPullRequests).map(({ name }) => name);
   const unknown = workflow.triggers
@@ -210,7 +218,10 @@ function waits({ workflow }: LookedAt): string {
     : 'waits until something else starts a run';
 }
 
-/** What the workflow's file says of its token; the repository's default, if it writes, reads as well. */
+/**
+ * Returns findings about rights that the workflow's file does not give its token. The repository's default can always
+ * read.
+ */
 function unreadable({ step }: LookedAt): readonly Finding[] {
   const { permissions } = step;
   if (hasOwnToken(step) || permissions.kind !== 'each') return [];
@@ -243,7 +254,7 @@ function ownWorkflow({ workflow }: LookedAt): readonly Finding[] {
   ];
 }
 
-/** A condition that lists events lets no others through. */
+/** Returns findings about triggers whose events the job's condition does not list, and so filters out. */
 function leftOut({ workflow, step }: LookedAt): readonly Finding[] {
   if (!/event_name\s*==/.test(step.condition)) return [];
   const events = workflow.triggers
@@ -275,7 +286,9 @@ function otherPrefix(looked: LookedAt): readonly Finding[] {
   ];
 }
 
-/** For a review GitHub has the merge of the pull request checked out, where nothing else is named. */
+/**
+ * Warns if a review's run sets up from the pull request: GitHub checks out its merge commit unless a `ref` is given.
+ */
 function branchSetsUp(looked: LookedAt): readonly Finding[] {
   const { checkout } = looked.step;
   const reviews = looked.workflow.triggers.some(({ event }) => REVIEWS.includes(event));

@@ -3,12 +3,14 @@ import type { AnsweredSettings } from '../settings/effective.ts';
 import { issueLane, QUEUE } from '../tasks/ids.ts';
 import type { Workflow } from './workflow.ts';
 
-/** What was asked for, or why it could not be had, as a sentence. */
+/** A value that was asked for, or a sentence about why it is unknown. */
 export type Asked<T> =
   | { readonly kind: 'known'; readonly value: T }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** A rule that applies to a branch, and the ruleset that has it; `source`: the repository or organisation of that ruleset. */
+/**
+ * A rule that applies to a branch, and its ruleset; `source` is the repository or organisation that has the ruleset.
+ */
 export interface BranchRule {
   readonly type: string;
   readonly ruleset: number;
@@ -16,36 +18,38 @@ export interface BranchRule {
   readonly ofOrganization: boolean;
 }
 
-/** What GitHub says of a repository's settings. */
+/** A repository's settings on GitHub. */
 export interface RepositorySettings {
   readonly token: Asked<{ readonly writes: boolean; readonly mayOpenPullRequests: boolean }>;
-  /** Names of the secrets that the repository's workflows can use, those of its organisation included. */
+  /** Names of the secrets that the repository's workflows can use, including those of its organisation. */
   readonly secrets: Asked<readonly string[]>;
   readonly hasLabel: Asked<boolean>;
   readonly workflows: Asked<readonly WorkflowState[]>;
-  /** By path: the file's text on the default branch; null: it is not there. */
+  /** Texts of files on the default branch by their paths; null for a file that does not exist. */
   readonly onDefaultBranch: Asked<Readonly<Record<string, string | null>>>;
   /** Existing branches whose names conflict with the queue's branch or with one for an issue. */
   readonly inTheWay: Asked<readonly { readonly branch: string; readonly existing: readonly string[] }[]>;
-  /** Those of the branches of the queue and of an issue, which stand for all of Ralph's. */
+  /** The rules of the queue's branch and of one for an issue, as examples of all branches of Ralph. */
   readonly branchRules: Asked<readonly BranchRule[]>;
-  /** Those of a classic protection of the same branches; null: neither is there yet, so that GitHub does not say. */
+  /**
+   * The classic protection rules of the same branches; null if neither branch exists, because GitHub returns none then.
+   */
   readonly branchProtection: Asked<readonly string[] | null>;
   readonly pushRulesets: Asked<readonly { readonly id: number; readonly name: string }[]>;
 }
 
-/** Branches that stand for all of Ralph's, where settings are asked for by a branch's name. */
+/** Returns example branches of Ralph, for settings that GitHub only returns by a branch's name. */
 export function typicalBranches(prefix: string): readonly string[] {
   return [prefix + QUEUE, prefix + issueLane(1)];
 }
 
-/** `state` as GitHub calls it: `active`, `disabled_inactivity`, `disabled_manually`. */
+/** A workflow's state; `state` is GitHub's word: `active`, `disabled_inactivity`, `disabled_manually`. */
 interface WorkflowState {
   readonly path: string;
   readonly state: string;
 }
 
-/** The settings of a repository that could not be asked for any. */
+/** Returns settings that are all unknown for one reason. */
 export function unknownSettings(why: string): RepositorySettings {
   const unknown = { kind: 'unknown', why } as const;
   return {
@@ -61,109 +65,118 @@ export function unknownSettings(why: string): RepositorySettings {
   };
 }
 
-/** The repository on GitHub; `webUrl` without a slash at the end. */
+/** The repository on GitHub; `webUrl` has no slash at the end. */
 export interface Repository {
   readonly name: string;
   readonly webUrl: string;
   readonly settings: RepositorySettings;
 }
 
-/** What became of the agent's key that stands in the environment here. */
+/** The result of a trial of the agent's key in this environment. */
 export type KeyTrial =
   | { readonly kind: 'none' }
-  /** A key that is there, but not as the agent looks for it, as sentences. */
+  /** A key exists, but not in the form that the agent needs; `problems` are sentences. */
   | { readonly kind: 'malformed'; readonly problems: readonly string[] }
-  /** There is one under a name that the agent does not look for, as a sentence. */
+  /** A key exists under a name that the agent does not read; `why` is a sentence. */
   | { readonly kind: 'misnamed'; readonly why: string }
   | { readonly kind: 'form-only' }
   | { readonly kind: 'accepted' }
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** What became of the verify commands on the base; `not-tried`: nobody asked for it. */
+/** The result of the verify commands on the base; `not-tried` means that nobody asked for it. */
 export type BaseTrial =
   | { readonly kind: 'not-tried' }
-  /** What an earlier run found of the same commit and commands; `failed`: the command, null: all passed. */
+  /**
+   * The result that an earlier run found for the same commit and commands; `failed` is the command, or null if all
+   * passed.
+   */
   | { readonly kind: 'remembered'; readonly failed: string | null }
   | { readonly kind: 'passed'; readonly seconds: number }
   | { readonly kind: 'failed'; readonly command: string; readonly tail: string }
   | { readonly kind: 'impossible'; readonly why: string };
 
-/** What the steps of an iteration are, as runs read their file from the base branch. `where`: the workflow; null: of this run, or of `ralph run`. */
+/**
+ * The steps of an iteration, as runs read their file from the base branch. `where` is the workflow, or null for this
+ * run and for `ralph run`.
+ */
 export interface PipelineTrial {
   readonly where: string | null;
   readonly found:
     | { readonly kind: 'unknown'; readonly why: string }
-    /** Sentences with file, line and column. */
+    /** `problems` are sentences with file, line and column. */
     | { readonly kind: 'wrong'; readonly problems: readonly string[] }
-    /** `says`: which steps there are, and which files are not used; empty: there is no such file. */
+    /** `says` lists the steps and the unused files; empty if there is no pipeline file. */
     | { readonly kind: 'read'; readonly says: readonly string[]; readonly warnings: readonly string[] };
-  /** Variables that its files name, and whose values only a run knows. */
+  /** Variables that the pipeline's files name and whose values only a run knows. */
   readonly openVariables: readonly string[];
 }
 
-/** A workflow file of the checkout that uses the action; one that cannot be read is named with why. */
+/** A workflow file of the checkout that uses the action, or that cannot be read; `why` is the reason. */
 export type WorkflowFile =
   | { readonly kind: 'workflow'; readonly text: string; readonly workflow: Workflow }
   | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
 
-/** A workflow of the checkout that does not use the action; `name`: as `workflow_run` takes it. */
+/** A workflow of the checkout that does not use the action; `name` is the one that `workflow_run` takes. */
 export interface OtherWorkflow {
   readonly name: string;
   readonly checksPullRequests: boolean;
 }
 
-/** Everything that the checks look at. */
+/** Everything that the checks read. */
 export interface Facts {
   readonly files: readonly WorkflowFile[];
   readonly others: readonly OtherWorkflow[];
-  /** One for each workflow. */
+  /** One entry for each workflow. */
   readonly settings: readonly AnsweredSettings[];
   readonly pipelines: readonly PipelineTrial[];
   readonly repository: Asked<Repository>;
   readonly key: KeyTrial;
   readonly verify: BaseTrial;
-  /** Text of .ralph/AGENT.md; empty: there is none. */
+  /** Text of .ralph/AGENT.md; empty if it does not exist. */
   readonly agentNotes: string;
   readonly hasNpm: boolean;
-  /** What all runs of today (UTC) used and hold, in US dollars. */
+  /** The cost that all runs of today (UTC) used or reserved, in US dollars. */
   readonly spentTodayUsd: Asked<number>;
 }
 
-/** What the checks know of the action: its inputs, events, login and tool rules. */
+/** The rules of the action that the checks need: its inputs, events, login and tool rules. */
 export interface ActionRules {
-  /** Of action.yml. */
+  /** The inputs of action.yml. */
   readonly inputs: readonly string[];
-  /** Of the action of one job alone. */
+  /** The inputs that only the action of one job has. */
   readonly jobInputs: readonly string[];
-  /** What an old name is called now, as a predicate; null: it is not an old name. */
+  /** Returns what became of an old name as a predicate, or null if the name is not an old one. */
   readonly renamed: (name: string) => string | null;
-  /** What is wrong with the texts of inputs, as predicates. */
+  /** Returns the problems of inputs' texts, as predicates. */
   readonly inputProblems: (
     texts: Readonly<Record<string, string>>,
   ) => readonly { readonly name: string; readonly why: string }[];
   readonly events: readonly { readonly event: string; readonly types: readonly string[] | null }[];
-  /** Problems of a login with these variables, for the agents that the inputs name. */
+  /** Returns the problems of a login with these variables, for the agents that the inputs name. */
   readonly loginProblems: (
     environment: Readonly<Record<string, string>>,
     inputs: Readonly<Record<string, string>>,
   ) => readonly string[];
-  /** The agents that the inputs name, in their order. `path` null: `version` is installed. */
+  /** Returns the agents that the inputs name, in their order. If `path` is null, `version` is installed. */
   readonly agents: (
     inputs: Readonly<Record<string, string>>,
   ) => readonly { readonly name: AgentName; readonly version: string; readonly path: string | null }[];
-  /** The models that the inputs name and whose price nobody knows. */
+  /** Returns the models that the inputs name and that have no known price. */
   readonly unpricedModels: (inputs: Readonly<Record<string, string>>) => readonly string[];
   readonly keyInputs: readonly string[];
-  /** The simple commands of a line that these rules do not allow; null: the line is not plainly understood. */
+  /**
+   * Returns the simple commands of a line that these rules do not allow, or null if the line cannot be parsed with
+   * certainty.
+   */
   readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;
-  /** The rules that a text of `allowed-tools` means. */
+  /** Returns the rules that a text of `allowed-tools` means. */
   readonly toolRulesOf: (text: string) => readonly string[];
-  /** Of all settings. */
+  /** The defaults of all settings. */
   readonly defaults: Readonly<Record<string, string>>;
 }
 
-/** Inputs whose default a check needs. */
+/** The inputs whose default a check needs. */
 export type DefaultedInput =
   | 'task-label'
   | 'task-sources'
@@ -178,7 +191,10 @@ export type DefaultedInput =
   | 'answer-checks'
   | 'branch-prefix';
 
-/** The workflow files with what their runs work with in the place of inputs that nobody gave: the checks look at what counts. Settings with problems, which are reported themselves, change nothing. */
+/**
+ * Returns the workflow files with the effective settings in place of inputs that are not given, because the checks look
+ * at the values that count. Settings with problems, which are reported separately, change nothing.
+ */
 export function withEffectiveInputs(
   files: readonly WorkflowFile[],
   answered: readonly AnsweredSettings[],

@@ -1,9 +1,9 @@
-/** Names that a line of a code block begins with when it is a shell's. */
+/** The languages of code blocks that contain shell commands. */
 const SHELLS = ['', 'sh', 'bash', 'shell', 'console', 'zsh', 'text'];
 
 const MAX_COMMANDS = 50;
 
-/** What is checked, in the order in which it is shown. */
+/** The checks, in the order in which they are shown. */
 export const checks = [
   'workflow-file',
   'placeholder',
@@ -37,17 +37,25 @@ export const checks = [
 
 type Check = (typeof checks)[number];
 
-/** `ok`: fine; `warning`: runs work, but not as well as they could; `problem`: runs fail; `unchecked`: it could not be checked from here. */
+/**
+ * The kinds of findings. `ok`: fine; `warning`: runs work, but not as well as they could; `problem`: runs fail;
+ * `unchecked`: the check could not be done here.
+ */
 export const findingKinds = ['ok', 'warning', 'problem', 'unchecked'] as const;
 
-/** What to do: a sentence, and what goes with it; `paste`: lines or a command, `link`: the very page. */
+/**
+ * The way to fix a finding: a sentence, with lines or a command to `paste`, and a `link` to the page where it is done.
+ */
 interface Cure {
   readonly text: string;
   readonly paste: string | null;
   readonly link: string | null;
 }
 
-/** The answer of one check; `where`: the workflow's file, null for what is of the repository or of this machine. */
+/**
+ * The result of one check. `where` is the workflow's file, or null if the finding is about the repository or this
+ * machine.
+ */
 export interface Finding {
   readonly check: Check;
   readonly kind: (typeof findingKinds)[number];
@@ -56,10 +64,10 @@ export interface Finding {
   readonly cure: Cure | null;
 }
 
-/** How findings are marked. */
+/** The marks of findings in texts for people. */
 export const MARKS: Readonly<Record<Finding['kind'], string>> = { ok: '✓', warning: '⚠', problem: '✗', unchecked: '⚠' };
 
-/** A cure whose parts are given as they are needed. */
+/** Creates a fix; parts that are not given are null. */
 export function cure(text: string, parts: Partial<Pick<Cure, 'paste' | 'link'>>): Cure {
   return { text, paste: parts.paste ?? null, link: parts.link ?? null };
 }
@@ -76,12 +84,12 @@ export function problem(check: Check, says: string, what: Cure): Finding {
   return { check, kind: 'problem', where: null, says, cure: what };
 }
 
-/** A problem whose sentences say themselves what to do. */
+/** Creates a problem whose text already says what to do. */
 export function refused(check: Check, says: string): Finding {
   return { check, kind: 'problem', where: null, says, cure: null };
 }
 
-/** A warning whose sentences say themselves what to do. */
+/** Creates a warning whose text already says what to do. */
 export function noted(check: Check, says: string): Finding {
   return { check, kind: 'warning', where: null, says, cure: null };
 }
@@ -90,7 +98,9 @@ export function unchecked(check: Check, says: string, what: Cure): Finding {
   return { check, kind: 'unchecked', where: null, says, cure: what };
 }
 
-/** Commands that notes for an agent name: lines of shell blocks, indented lines, and `Tests: \`npm test\``. */
+/**
+ * Returns the commands that notes for an agent name: lines of shell blocks, indented lines, and `Tests: \`npm test\``.
+ */
 export function commandsIn(markdown: string): readonly string[] {
   const found: string[] = [];
   let fence: { readonly mark: string; readonly isShell: boolean } | null = null;

@@ -6,7 +6,7 @@ import type { ActionRules, Asked, BaseTrial, Facts, KeyTrial } from './facts.ts'
 import { commandsIn, cure, type Finding, fine, problem, unchecked, warning } from './finding.ts';
 import { inputOf, type LookedAt } from './step-findings.ts';
 
-/** What an agent's key is worth; `which`: how it is called, as the subject of a sentence. */
+/** Returns the finding about the agent's key; `which` is the subject of its sentence. */
 export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
   const page = cure('Create another key, and put it into the secret.', {
     link: 'https://platform.claude.com/settings/keys',
@@ -44,13 +44,13 @@ export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the env
   }
 }
 
-/** A login that cannot be tried for free. */
+/** A fix for a login that cannot be tried for free. */
 export const tryOneIteration = cure('Try it with a short run.', { paste: 'max-iterations: 1' });
 export const tryAgain = cure('Remove the cause, then try again.', {});
-/** Of an expression only a run knows the value. */
+/** A fix for an expression, whose value only a run knows. */
 const byARun = cure('A run knows its value: check it there.', { paste: '/ralph doctor' });
 
-/** What a run of this step would do on its runner. */
+/** Returns findings about what a run of this step would do on its runner. */
 export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
   return [
     agent(looked, facts),
@@ -97,16 +97,18 @@ function agentsIn({ step, rules }: LookedAt): readonly AgentName[] {
   return rules.agents(step.inputs).map(({ name }) => name);
 }
 
-/** What is known of the prices of a step or a run. */
+/** The prices that are known for a step or a run. */
 interface KnownPrices {
   readonly hasPrices: boolean;
-  /** Whether a limit in dollars holds. */
+  /** True if there is a limit in dollars. */
   readonly isLimited: boolean;
-  /** The models that the user chose and whose price nobody knows. */
+  /** The models that the user chose and that have no known price. */
   readonly unpriced: readonly string[];
 }
 
-/** Whether limits in dollars bind the agents, and let them call their models. */
+/**
+ * Returns findings about whether limits in dollars apply to the agents, and whether the agents can call their models.
+ */
 export function priceFindings(
   agents: readonly AgentName[],
   { hasPrices, isLimited, unpriced }: KnownPrices,
@@ -153,7 +155,7 @@ export function priceFindings(
 
 const SAY_THE_PRICE = 'Say what the model costs in dollars per million tokens (input/cached/output)';
 
-/** The verify commands of a step; null: an expression. */
+/** Returns the verify commands of a step, or null for an expression. */
 export function verifyOfStep({ step }: Pick<LookedAt, 'step'>): readonly string[] | null {
   const text = step.inputs.verify ?? '';
   if (isExpression(text)) return null;
@@ -167,7 +169,7 @@ function verify(looked: LookedAt, { verify: tried }: Facts): Finding {
   return verifyFinding(verifyOfStep(looked), tried);
 }
 
-/** What becomes of the verify commands on the base; null: they are an expression. */
+/** Returns the finding about the verify commands on the base; null commands are an expression. */
 export function verifyFinding(commands: readonly string[] | null, tried: BaseTrial): Finding {
   if (commands === null) return unchecked('verify', '`verify` is an expression, and could not be tried.', byARun);
   if (commands.length === 0)
@@ -211,7 +213,7 @@ const toFix = cure(
   {},
 );
 
-/** Words of the shell itself, which an agent does not need. */
+/** Matches commands that are built into the shell and need no rule. */
 const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 
 function allowedTools(looked: LookedAt, { agentNotes }: Facts): Finding {
@@ -225,7 +227,7 @@ function allowedTools(looked: LookedAt, { agentNotes }: Facts): Finding {
       });
 }
 
-/** Whether the agent may run the commands that its notes and `verify` name. */
+/** Checks that the agent may run the commands that its notes and `verify` name. */
 export function toolsFinding(
   { refusedCommands, toolRulesOf, defaults }: Pick<ActionRules, 'refusedCommands' | 'toolRulesOf' | 'defaults'>,
   {
@@ -255,7 +257,9 @@ export function toolsFinding(
   );
 }
 
-/** Returns rules as the text of the input: those beyond the default with a `+`, or all where the default is not among them. */
+/**
+ * Returns rules as a text of the input: those beyond the default with a `+`, or all if some of the default are missing.
+ */
 function ruleList(rules: readonly string[], byDefault: readonly string[]): string {
   const beyond = rules.filter((rule) => !byDefault.includes(rule));
   return byDefault.every((rule) => rules.includes(rule)) ? beyond.map((rule) => `+${rule}`).join(',') : rules.join(',');
@@ -286,7 +290,7 @@ function spend(looked: LookedAt, { spentTodayUsd }: Facts): Finding {
     : spendFinding(looked.rules, { limit: Number(text), spentTodayUsd });
 }
 
-/** What is left of the day's budget; `limit` in US dollars, 0: none. */
+/** Returns the finding about the day's remaining budget; `limit` is in US dollars, 0 for no limit. */
 export function spendFinding(
   rules: Pick<ActionRules, 'defaults'>,
   { limit, spentTodayUsd }: { readonly limit: number; readonly spentTodayUsd: Asked<number> },

@@ -7,7 +7,7 @@ import { cure, fine, problem, unchecked, warning, type Finding } from './finding
 import { inputOf, settingsPageOf, repositorySettingOf } from './step-findings.ts';
 import type { Workflow } from './workflow.ts';
 
-/** What only GitHub knows of the repository. */
+/** Returns the findings about the repository's settings on GitHub. */
 export function repositoryFindings(facts: Facts, rules: ActionRules): readonly Finding[] {
   const { repository } = facts;
   const workflows = facts.files.flatMap((file) => (file.kind === 'workflow' ? [file] : []));
@@ -23,7 +23,10 @@ export function repositoryFindings(facts: Facts, rules: ActionRules): readonly F
   ];
 }
 
-/** The label that makes an issue a task for the runs of a workflow, or where there is none for those of `ralph run`; null: an expression. */
+/**
+ * Returns the label that makes an issue a task for a workflow, or for `ralph run` if `workflow` is null; null for an
+ * expression.
+ */
 export function taskLabelOf(
   rules: ActionRules,
   workflow: Workflow | null,
@@ -149,7 +152,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
   }
 }
 
-/** A branch whose name git does not allow beside Ralph's. */
+/** Returns a problem if an existing branch has a name that prevents git from creating Ralph's branches. */
 function branchNames(repository: Asked<Repository>): readonly Finding[] {
   const known = repositorySettingOf(repository, 'inTheWay');
   if (known.kind === 'unknown') return [];
@@ -192,7 +195,9 @@ function branchRules(repository: Asked<Repository>): Finding {
   return first.effect.kind === 'problem' ? problem('branch-rules', says, what) : warning('branch-rules', says, what);
 }
 
-/** The state is not kept on a branch: only rules for all pushes reach it. */
+/**
+ * Checks the rules of branch protection. Only rules for all pushes matter, because the state is not kept on a branch.
+ */
 function branchProtection(repository: Asked<Repository>): Finding {
   const link = settingsPageOf(repository, 'settings/branches');
   const known = repositorySettingOf(repository, 'branchProtection');

@@ -13,25 +13,25 @@ import {
 } from './machine-findings.ts';
 import { keepsNothing, settingsPageOf } from './step-findings.ts';
 
-/** What a run knows of itself, which no machine of a person does. Sentences of obstacles say what to do; null: there is none. */
+/** Facts that only a run knows, and no person's machine. An obstacle is a sentence that says what to do, or null. */
 export interface OwnRun {
   readonly event: string;
   readonly loginProblems: readonly string[];
-  /** Which job has the agent and its key. */
+  /** The job that has the agent and its key. */
   readonly agentJob: 'this' | 'another';
   readonly pushObstacle: Asked<string | null>;
   readonly pullRequestObstacle: Asked<string | null>;
   readonly checkoutProblems: readonly string[];
-  /** Whether the checkout holds credentials of git. */
+  /** True if the checkout contains git credentials. */
   readonly keepsCredentials: boolean;
-  /** The agent's CLI by the name it gives itself; why it cannot be had. */
+  /** The name and version that the agent's CLI reports, or the reason why it cannot be installed or started. */
   readonly agent: Asked<string>;
   readonly stateStore: string;
-  /** Why this run cannot write the cache, as a sentence part. */
+  /** The reason why this run cannot write the cache, as a part of a sentence; null if it can. */
   readonly cacheObstacle: string | null;
-  /** Where the state came from. */
+  /** The place that the state was loaded from. */
   readonly state: Asked<string>;
-  /** In their order. */
+  /** The agents in their order. */
   readonly agents: readonly AgentName[];
   readonly prices: Parameters<typeof priceFindings>[1];
   readonly allowedTools: readonly string[];
@@ -39,7 +39,7 @@ export interface OwnRun {
   readonly maxCostUsdPerDay: number;
 }
 
-/** What a run sees better than its workflow's file says it. */
+/** The checks that a run does itself, because it knows more than its workflow's file. */
 const OWN: readonly Finding['check'][] = [
   'secret',
   'key',
@@ -51,7 +51,10 @@ const OWN: readonly Finding['check'][] = [
   'spend',
 ];
 
-/** What would stop runs, as one of them sees it: its file and the repository as always, the rest by its own token, machine and event. */
+/**
+ * Returns the findings of a run: those about files and repository as in `diagnose`, the rest from its own token,
+ * machine and event.
+ */
 export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: ActionRules): readonly Finding[] {
   const { run, files } = facts;
   const others = diagnose(facts, rules).filter(
@@ -133,7 +136,7 @@ function secret({ agentJob, loginProblems }: OwnRun, link: string | null): reado
 }
 
 function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Finding[] {
-  // What is wrong with it is said already.
+  // // A problem of the login is already reported.
   return run.loginProblems.length > 0 || run.agentJob === 'another' ? [] : [keyFinding(tried, 'The key')];
 }
 

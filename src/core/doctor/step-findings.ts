@@ -6,29 +6,29 @@ import { cure, fine, problem, unchecked, warning, type Finding } from './finding
 import { yamlText } from '../text/yaml-text.ts';
 import { callsRalph, isExpression, type RalphStep, secretsIn, type Workflow } from './workflow.ts';
 
-/** A step of a workflow, and what its checks need besides it. */
+/** A step of a workflow, with everything else that its checks need. */
 export interface LookedAt {
   readonly step: RalphStep;
   readonly workflow: Workflow;
   readonly rules: ActionRules;
   readonly repository: Asked<Repository>;
   readonly others: readonly OtherWorkflow[];
-  /** Of the workflow's runs; empty: not known. */
+  /** The settings of the workflow's runs; empty if unknown. */
   readonly settings: readonly EffectiveSetting[];
 }
 
-/** An input as the step gives it, or its default; null: an expression, whose value is not known here. */
+/** Returns an input of the step, or its default; null for an expression, whose value is not known here. */
 export function inputOf({ step, rules }: Pick<LookedAt, 'step' | 'rules'>, name: DefaultedInput): string | null {
   const text = Object.hasOwn(step.inputs, name) ? (step.inputs[name] ?? '') : (rules.defaults[name] ?? '');
   return isExpression(text) ? null : text;
 }
 
-/** The page of the repository's settings that `path` names; null: the repository is not known. */
+/** Returns the address of a page below the repository's own, or null if the repository is unknown. */
 export function settingsPageOf(repository: Asked<Repository>, path: string): string | null {
   return repository.kind === 'known' ? `${repository.value.webUrl}/${path}` : null;
 }
 
-/** A setting of the repository; why it is not known goes up with the repository's own. */
+/** Returns a setting of the repository; if the repository is unknown, so is the setting, for the same reason. */
 export function repositorySettingOf<Name extends keyof Repository['settings']>(
   repository: Asked<Repository>,
   name: Name,
@@ -36,7 +36,7 @@ export function repositorySettingOf<Name extends keyof Repository['settings']>(
   return repository.kind === 'known' ? repository.value.settings[name] : repository;
 }
 
-/** What can be seen in the workflow's file alone. */
+/** Returns the findings that need only the workflow's file. */
 export function stepFindings(looked: LookedAt): readonly Finding[] {
   return [
     ...placeholder(looked),
@@ -54,7 +54,7 @@ export function stepFindings(looked: LookedAt): readonly Finding[] {
   ];
 }
 
-/** What a post step stores is what the agent left in the job's folders. */
+/** Warns about caches, because a post step stores what the agent left in the job's folders. */
 function jobCaches({ step }: LookedAt): readonly Finding[] {
   if (step.caches.length === 0) return [];
   return [
@@ -109,7 +109,7 @@ function inputNames({ step, rules }: LookedAt): readonly Finding[] {
   return [...names, ...values];
 }
 
-/** Of an expression only a run knows the value. */
+/** Checks the values of inputs that are not expressions, because only a run knows the value of an expression. */
 function inputValues({ inputs }: RalphStep, rules: ActionRules): readonly Finding[] {
   const written = Object.entries(inputs).filter(([, text]) => !isExpression(text));
   const texts = Object.fromEntries(written.map(([name, text]) => [name.toLowerCase(), text]));
@@ -188,7 +188,9 @@ function eventFilter(looked: LookedAt): readonly Finding[] {
   ];
 }
 
-/** Where labels are compared before a run begins, with a cure that makes the label of the tasks start it. `labels`: empty where none is named, or only a run knows them. */
+/**
+ * A place that compares labels before a run begins. `labels` is empty if it names none, or if only a run knows them.
+ */
 interface LabelFilter {
   readonly waits: string;
   readonly labels: readonly string[];
@@ -220,7 +222,7 @@ function inCondition({ condition }: RalphStep): LabelFilter {
 const LABEL_CONDITIONS =
   /\blabel\.name\s*==\s*'((?:[^']|'')*)'|'((?:[^']|'')*)'\s*==\s*github\.event\.label\.name\b|(?<!!\s*)\bcontains\(\s*github\.event\.issue\.labels\.\*\.name\s*,\s*'((?:[^']|'')*)'/g;
 
-/** The reusable workflow compares with its own input, whatever a settings file says. */
+/** Returns the filter of the reusable workflow, which compares with its own input regardless of a settings file. */
 function inCalledWorkflow({ step, rules }: LookedAt): LabelFilter {
   const own = step.given['task-label'] ?? rules.defaults['task-label'] ?? '';
   return {
@@ -230,13 +232,13 @@ function inCalledWorkflow({ step, rules }: LookedAt): LabelFilter {
   };
 }
 
-/** GitHub compares labels, and texts in expressions, without regard to case. */
+/** Compares labels without regard to case, as GitHub compares labels and texts in expressions. */
 function sameLabel(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
 const needed = ['contents', 'issues', 'pull-requests'];
-/** Rights with which a run sees which checks failed, and why. */
+/** The rights with which a run sees the failed checks and the reasons. */
 export const READS = ['checks', 'statuses', 'actions'] as const;
 
 function permissions({ step, repository }: LookedAt): Finding {
@@ -295,7 +297,7 @@ function pullRequests({ step, repository }: LookedAt): Finding {
       );
 }
 
-/** Whether the step's token is another than the job's. */
+/** Tells whether the step uses a token other than the job's. */
 export function hasOwnToken({ inputs }: RalphStep): boolean {
   const token = inputs['github-token'] ?? '';
   return token !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(token);
@@ -379,7 +381,7 @@ function secrets(looked: LookedAt): readonly Finding[] {
   const given = Object.entries(step.inputs).filter(([name, text]) => rules.keyInputs.includes(name) && text !== '');
   const environment = {
     ...Object.fromEntries(
-      // The values are not known here: all that can be seen is whether there will be one.
+      // // The values are not known here, only whether a variable will have one.
       Object.entries(step.environment)
         .filter(([, text]) => text !== '')
         .map(([name, text]) => [name, isExpression(text) ? 'given' : text]),
@@ -394,7 +396,9 @@ function secrets(looked: LookedAt): readonly Finding[] {
   return [...writtenOut(looked, link), ...swappedKeys(given, rules), ...existence(looked, texts, link)];
 }
 
-/** A key that is in the file itself; its form is not looked at, since a gateway may want any. */
+/**
+ * Returns problems for keys written into the file itself. Their form is not checked, because a gateway may accept any.
+ */
 function writtenOut({ step, rules }: LookedAt, link: string | null): readonly Finding[] {
   return Object.entries({ ...step.environment, ...step.inputs }).flatMap(([name, text]) => {
     const input = name.toLowerCase().replaceAll('_', '-');
@@ -412,7 +416,7 @@ function writtenOut({ step, rules }: LookedAt, link: string | null): readonly Fi
   });
 }
 
-/** Key inputs that are fed from a secret with the name of another of them. */
+/** Returns problems for key inputs that read a secret with the name of another key input. */
 function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs }: ActionRules): readonly Finding[] {
   return given.flatMap(([name, text]) => {
     const named = secretsIn(text);
@@ -435,7 +439,7 @@ function variableOf(input: string): string {
   return input.toUpperCase().replaceAll('-', '_');
 }
 
-/** Whether the secrets exist that the keys and the environment of the step name. */
+/** Checks that the secrets exist that the keys and the environment of the step name. */
 function existence({ step, repository }: LookedAt, texts: readonly string[], link: string | null): readonly Finding[] {
   const wanted = [...new Set(texts.flatMap(secretsIn))].filter((name) => name !== 'GITHUB_TOKEN');
   if (wanted.length === 0) return [];
@@ -462,7 +466,7 @@ function existence({ step, repository }: LookedAt, texts: readonly string[], lin
   ];
 }
 
-/** Triggers that may write the default branch's cache; for all others it is read-only unless the workflow says otherwise. */
+/** Triggers that may write the default branch's cache; all others only read it unless the workflow says otherwise. */
 const CACHE_WRITERS: readonly string[] = [
   'push',
   'schedule',
@@ -473,7 +477,10 @@ const CACHE_WRITERS: readonly string[] = [
   'page_build',
 ];
 
-/** Who put a label on is notified; nobody put an entry into a file, as far as a run knows. The files that go without saying may not exist. */
+/**
+ * Warns if nobody is notified of a task: a label has a person who added it, but an entry of a file has none that a run
+ * knows. Task files that are sources by default may not exist.
+ */
 function notify(looked: LookedAt): readonly Finding[] {
   const sources = inputOf(looked, 'task-sources');
   const isScheduled = looked.workflow.triggers.some(({ event }) => event === 'schedule');
@@ -491,7 +498,7 @@ function notify(looked: LookedAt): readonly Finding[] {
     : [fine('notify', 'The workflow says who gets a message when a person is needed.')];
 }
 
-/** Of `state-store: none`. */
+/** The finding for `state-store: none`. */
 export const keepsNothing = warning(
   'cache',
   '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',

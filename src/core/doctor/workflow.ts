@@ -1,7 +1,7 @@
-/** A workflow that uses the action, as far as the checks look at it. */
+/** The parts of a workflow with the action that the checks read. */
 export interface Workflow {
   readonly path: string;
-  /** By which `workflow_run` knows it. */
+  /** The name by which `workflow_run` refers to the workflow. */
   readonly name: string;
   readonly triggers: readonly Trigger[];
   readonly uses: readonly RalphStep[];
@@ -9,67 +9,67 @@ export interface Workflow {
 
 interface Trigger {
   readonly event: string;
-  /** null: none are given. */
+  /** The activity types, or null if the trigger lists none. */
   readonly types: readonly string[] | null;
-  /** Of `workflow_run`: the names of the workflows; of others empty. */
+  /** The names of the workflows of a `workflow_run` trigger; empty for any other event. */
   readonly workflows: readonly string[];
 }
 
 /** A step with the action, and what its job gives it. */
 export interface RalphStep {
   readonly job: string;
-  /** `owner/ralph-action@v1`. */
+  /** The text after `uses:`, such as `owner/ralph-action@v1`. */
   readonly action: string;
-  /** `inputs`: the action has another name, but takes what only this one takes. */
+  /** `inputs` means that the action has another name, but takes inputs that only this action has. */
   readonly knownBy: 'name' | 'inputs';
-  /** The conditions of its job and of itself, one after the other; empty: none. */
+  /** The conditions of the job and of the step, one after the other; empty if there are none. */
   readonly condition: string;
   readonly permissions: Permissions;
-  /** Labels of the machine; empty: an expression or a group. */
+  /** Labels of the machine; empty for an expression or a group. */
   readonly runsOn: readonly string[];
-  /** As it is written; empty: GitHub's own limit. */
+  /** The text of the workflow; empty for GitHub's own limit. */
   readonly timeoutMinutes: string;
-  /** The workflow's or the job's `cache-mode`; null: GitHub's own choice. */
+  /** The workflow's or the job's `cache-mode`, or null for GitHub's own choice. */
   readonly cacheMode: string | null;
-  /** Whether its job names an environment, which has secrets of its own. */
+  /** True if the job names an environment, which has secrets of its own. */
   readonly hasEnvironment: boolean;
   readonly inputs: Texts;
-  /** The inputs as the workflow has them, whatever stands in their place in `inputs`. */
+  /** The inputs as the workflow's file has them, even where `inputs` has another value. */
   readonly given: Texts;
   readonly environment: Texts;
-  /** Inputs of the actions/checkout before it, of the one without a `path` if there is one; null: there is none. */
+  /** Inputs of the actions/checkout before the step, preferably of one without a `path`; null if there is none. */
   readonly checkout: Texts | null;
-  /** Actions of its job that store a cache once its last step is done. */
+  /** Actions of the job that store a cache after its last step. */
   readonly caches: readonly string[];
 }
 
 type Texts = Readonly<Record<string, string>>;
 
-/** `absent`: the repository's default holds. */
+/** The permissions of a token; `absent` means that the repository's default applies. */
 type Permissions =
   | { readonly kind: 'absent' }
   | { readonly kind: 'all'; readonly level: string }
   | { readonly kind: 'each'; readonly levels: Texts };
 
-/** Reads a workflow's YAML, as plain data; null: it does not use the action. */
+/** Parses a workflow from the data of its YAML; returns null if it does not use the action. */
 export function parseWorkflow(path: string, data: unknown): Workflow | null {
   const file = entriesOf(data);
   const uses = Object.entries(entriesOf(file.jobs)).flatMap(([job, value]) => ralphSteps(job, entriesOf(value), file));
   return uses.length === 0 ? null : { path, name: textOf(file.name) || path, triggers: triggersOf(file.on), uses };
 }
 
-/** The reusable workflow of the action, of any owner and in whatever copy. */
+/** Matches the reusable workflow of the action, with any owner and in any copy. */
 const RALPH_WORKFLOW = /^[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml(?:@|$)/i;
 
-/** As its first job filters events. */
+/** The condition of the reusable workflow's first job, which filters events. */
 const ITS_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
 
-/** Whether a job's `uses:` is the reusable workflow. */
+/** Tells whether the `uses:` of a job is the reusable workflow. */
 export function callsRalph(uses: string): boolean {
   return RALPH_WORKFLOW.test(uses);
 }
 
-/** A job that calls the reusable workflow, as the step that its jobs are made of. */
+/** Returns a job that calls the reusable workflow as one step with the action, or an empty list for any other job. */
 function calledSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
   const action = textOf(given.uses);
   if (!callsRalph(action)) return [];
@@ -128,7 +128,7 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
   });
 }
 
-/** Whether a step's post step stores files of the machine, as they are at the end of the job. */
+/** Tells whether a step has a post step that stores files of the machine at the end of the job. */
 function storesCache(step: Entries): boolean {
   const uses = textOf(step.uses);
   const { cache = '' } = textsOf(step.with);
@@ -138,22 +138,24 @@ function storesCache(step: Entries): boolean {
   );
 }
 
-/** How a step shows that it uses the action; null: it does not. */
+/** Returns the evidence that a step uses the action, or null if it does not. */
 export function actionKnownBy(uses: string, inputs: readonly string[]): RalphStep['knownBy'] | null {
   if (RALPH_ACTION.test(uses)) return 'name';
   return uses !== '' && takesRalphInputs(inputs) ? 'inputs' : null;
 }
 
-/** Of any owner, also of a folder of a repository that has it under another name. */
+/** Matches the action with any owner, and as a folder of another repository. */
 const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
 
-/** Inputs that hardly any other action has, those of earlier versions included. */
+/** Matches inputs that hardly any other action has, including those of earlier versions. */
 const TELLING =
   /^(?:(?:circuit|cb)-[a-z-]+|task-(?:label|sources)|max-(?:calls|tokens|iterations|cost|open|tasks|lines|patch)[a-z-]*|completion-signals|test-only-iterations|allow-protected-paths|state-store|on-(?:limit|permission-denied)|verify)$/;
 
 const KEYS = /^(?:anthropic-api-key|claude-code-oauth-token|openai-api-key|gemini-api-key|copilot-github-token)$/;
 
-/** Whether a step's inputs look like this action's: two telling ones, or one beside a key for the agent. */
+/**
+ * Tells whether a step's inputs look like this action's: at least two distinctive ones, or one next to an agent's key.
+ */
 export function takesRalphInputs(inputs: readonly string[]): boolean {
   const telling = inputs.filter((name) => TELLING.test(name)).length;
   return telling >= 2 || (telling === 1 && inputs.some((name) => KEYS.test(name)));
@@ -195,12 +197,12 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ['number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
-/** Whether a text of a workflow is only known when it runs. */
+/** Tells whether the value of a workflow's text is only known during a run. */
 export function isExpression(text: string): boolean {
   return text.includes('${{');
 }
 
-/** Names of the secrets that a text of a workflow reads, in capitals as GitHub keeps them. */
+/** Returns the names of the secrets that a text of a workflow reads, in capitals as GitHub stores them. */
 export function secretsIn(text: string): readonly string[] {
   return [...text.matchAll(/\bsecrets\.([A-Za-z_]\w*)|\bsecrets\[\s*'([A-Za-z_]\w*)'\s*\]/g)].map(
     ([, dotted, quoted]) => (dotted ?? quoted ?? '').toUpperCase(),

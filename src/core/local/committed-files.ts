@@ -10,14 +10,18 @@ interface LogFile {
   readonly bytes: number;
 }
 
-/** Where task files may be, from the root; `*` stands for any part of a name. */
+/** Returns the paths where task files may be, relative to the root; `*` matches any part of a name. */
 export function taskFilesIn(folder: Folder): readonly string[] {
   return [...fileSources.flatMap((source) => taskFilePaths[source]), PRD_ARCHIVE_PATH].map((path) =>
     fromRoot(folder, path),
   );
 }
 
-/** Files of tasks, prompts and pipelines, which a run takes from the last commit alone; paths from the root, with `*` for any part of a name. What other tools have under the same name is not among them. `there`: names in the folder, as far as `ROOT_LOOP` lists them. */
+/**
+ * Returns the files of tasks, prompts and pipelines that a run takes only from the last commit, without files of the
+ * same name that belong to other tools. Paths are relative to the root, with `*` for any part of a name. `there`
+ * contains the names in the folder that `ROOT_LOOP` lists.
+ */
 export function committedFilesIn(
   folder: Folder,
   { promptFile, there }: { readonly promptFile: string; readonly there: readonly string[] },
@@ -30,7 +34,10 @@ export function committedFilesIn(
   return [...taskFilesIn(folder), ...others.map((path) => fromRoot(folder, path))];
 }
 
-/** The files to delete so that no more than `most` are left, and no more than `mostBytes`; their names sort by age, oldest first. The newest stays. */
+/**
+ * Returns the files to delete so that at most `most` files and `mostBytes` bytes remain. The order of names is that of
+ * age, oldest first. The newest file always remains.
+ */
 export function overflowing(
   files: readonly LogFile[],
   { most, mostBytes }: { readonly most: number; readonly mostBytes: number },

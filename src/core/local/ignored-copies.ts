@@ -1,21 +1,24 @@
-/** How much is copied for a run at home. */
+/** The limits of what is copied for a local run. */
 export interface CopyLimits {
-  /** Files, links and folders. */
+  /** The number of files, links and folders. */
   readonly files: number;
   readonly bytes: number;
 }
 
-/** Installed packages of a large project, several times over. */
+/** Limits that are several times as large as the installed packages of a large project. */
 export const copyLimits: CopyLimits = { files: 200_000, bytes: 4 * 2 ** 30 };
 
-/** Something that is copied as a whole or not at all: half of an installed package is worse than none. */
+/** A path that is copied completely or not at all, because half of an installed package is worse than none. */
 export interface Measured {
   readonly path: string;
-  /** null: more than the limits allow by itself. */
+  /** The size, or null if the path alone exceeds the limits. */
   readonly size: CopyLimits | null;
 }
 
-/** What is copied, the smallest first, so that one huge folder keeps out nothing but itself; and what is left out. */
+/**
+ * Returns what is copied, from the smallest to the largest, so that a huge folder excludes only itself, and what is
+ * left out.
+ */
 export function whatFits(
   measured: readonly Measured[],
   limits: CopyLimits,
@@ -39,7 +42,7 @@ export function whatFits(
   return { fits, tooMuch };
 }
 
-/** `200,000 files or 4 GiB` */
+/** Returns limits as a text: `200,000 files or 4 GiB`. */
 export function copyLimitWords({ files, bytes }: CopyLimits): string {
   return `${files.toLocaleString('en-US')} files or ${String(Math.round((bytes / 2 ** 30) * 10) / 10)} GiB`;
 }

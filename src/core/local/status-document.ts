@@ -8,13 +8,16 @@ const instant = z.iso.datetime();
 
 const positiveAmount = z.number().nonnegative();
 
-/** What a local run says of itself in `.ralph/status.json`, under the key `run`, beside what readers of other Ralphs know. Instants are ISO (UTC); a limit of 0 means that there is none. */
+/**
+ * The status of a local run in `.ralph/status.json`, under the key `run`, next to the fields that readers of other
+ * Ralphs know. Instants are ISO (UTC); a limit of 0 means no limit.
+ */
 export const runStatusSchema = z.object({
   version: z.literal(1),
   pid: z.number().int().positive(),
   startedAt: instant,
   updatedAt: instant,
-  /** `queue` or `issue-N`. */
+  /** The lane: `queue` or `issue-N`. */
   lane: z.string().max(120),
   branch: z.string().max(250),
   doing: z.enum(['starting', 'agent', 'steps', 'verify', 'waiting', 'ended']),
@@ -25,13 +28,16 @@ export const runStatusSchema = z.object({
   circuit: z.enum(['closed', 'half-open', 'open']),
   /** Agent calls of the hour. */
   calls: z.object({ used: count, limit: count }),
-  /** In US dollars. */
+  /** Cost in US dollars. */
   cost: z.object({ run: positiveAmount, runLimit: positiveAmount, day: positiveAmount, dayLimit: positiveAmount }),
-  /** Done signals in a row, and how many complete the work; test-only iterations in a row, and how many halt it. */
+  /**
+   * Done signals in a row with the number that completes the work, and test-only iterations in a row with the number
+   * that halts the run.
+   */
   signals: z.object({ done: count, doneLimit: count, testOnly: count, testOnlyLimit: count }),
-  /** What it waits for; null: it does not wait. */
+  /** The instant until which the run waits, or null if it does not wait. */
   resumeAt: instant.nullable(),
-  /** null: it goes on. */
+  /** The outcome, or null while the run continues. */
   outcome: z
     .object({ kind: z.enum(outcomeKinds as readonly [string, ...string[]]), reason: z.string().max(200) })
     .nullable(),
@@ -41,7 +47,7 @@ export type RunStatus = Immutable<z.infer<typeof runStatusSchema>>;
 
 const text = z.string().max(2000);
 
-/** What a shell script wrote may be missing, empty or of another type: it is shown as far as it goes. */
+/** A schema that accepts missing, empty or mistyped values of a shell script's file, so that the rest can be shown. */
 const lenient = <T extends z.ZodType>(schema: T): z.ZodCatch<z.ZodNullable<T>> => schema.nullable().catch(null);
 
 const otherStatusSchema = z.object({
@@ -54,7 +60,7 @@ const otherStatusSchema = z.object({
   timestamp: lenient(z.iso.datetime({ offset: true })),
 });
 
-/** What other Ralphs say of a run; null: not said. */
+/** The status of a run of another Ralph; null for unknown values. */
 export const otherRunSchema = z.object({
   status: z.string().nullable(),
   lastAction: z.string().nullable(),
@@ -66,7 +72,7 @@ export const otherRunSchema = z.object({
 
 type OtherRun = Immutable<z.infer<typeof otherRunSchema>>;
 
-/** What a `status.json` says; `why` continues from the file's name. */
+/** The content of a `status.json`; `why` continues a sentence that begins with the file's name. */
 type FoundStatus =
   | { readonly kind: 'ours'; readonly run: RunStatus }
   | { readonly kind: 'other'; readonly run: OtherRun }
@@ -74,7 +80,7 @@ type FoundStatus =
 
 const progressSchema = z.object({ status: text, elapsed_seconds: lenient(amount), last_output: lenient(text) });
 
-/** What a `progress.json` says of the agent's call. */
+/** The state of the agent's call in a `progress.json`. */
 export const agentProgressSchema = z.object({
   status: z.string(),
   elapsedSeconds: amount.nullable(),
@@ -83,7 +89,7 @@ export const agentProgressSchema = z.object({
 
 type AgentProgress = Immutable<z.infer<typeof agentProgressSchema>>;
 
-/** Keys that may be missing. */
+/** Values for keys that may be missing. */
 const blank = {
   status: null,
   last_action: null,
@@ -94,12 +100,12 @@ const blank = {
   timestamp: null,
 };
 
-/** What else readers of other Ralphs want to know. */
+/** Values next to the run that readers of other Ralphs need. */
 interface StatusBeside {
   readonly now: number;
-  /** Of the hour, and its limit; 0 = none. */
+  /** Tokens of the hour, and their limit; 0 = no limit. */
   readonly tokens: { readonly used: number; readonly limit: number };
-  /** When the hour's window ends; null: none is open. */
+  /** The instant when the hour's window ends, or null if no window is open. */
   readonly hourEndsAt: number | null;
 }
 
@@ -118,7 +124,7 @@ const WORDS: Readonly<Record<Outcome['kind'], string>> = {
   failed: 'error',
 };
 
-/** Reads the text of a `status.json`, of a run of this program or of another Ralph. */
+/** Parses the text of a `status.json` of this program or of another Ralph. */
 export function parseFoundStatus(content: string): FoundStatus {
   const json = tryJson(content);
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -149,7 +155,7 @@ export function parseFoundStatus(content: string): FoundStatus {
   };
 }
 
-/** Reads the text of a `progress.json`; null: it says nothing that is known here. */
+/** Parses the text of a `progress.json`; returns null if it contains nothing known. */
 export function parseProgress(content: string): AgentProgress | null {
   const parsed = progressSchema.safeParse(withBlanks(tryJson(content)));
   if (!parsed.success) return null;
@@ -157,7 +163,7 @@ export function parseProgress(content: string): AgentProgress | null {
   return { status, elapsedSeconds: elapsed_seconds, lastOutput: last_output === '' ? null : last_output };
 }
 
-/** The state that another Ralph's circuit file names; null: none that is known here. */
+/** Returns the state in the circuit file of another Ralph, or null if it has no known state. */
 export function parseOtherCircuit(content: string): RunStatus['circuit'] | null {
   const parsed = z.object({ state: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']) }).safeParse(tryJson(content));
   if (!parsed.success) return null;
@@ -169,7 +175,10 @@ function withBlanks(json: unknown): unknown {
   return typeof json === 'object' && json !== null ? { elapsed_seconds: null, last_output: null, ...json } : json;
 }
 
-/** The content of `.ralph/status.json`: the fields that ralph-claude-code's monitor and bmalph read, and the run itself under `run`. */
+/**
+ * Returns the content of `.ralph/status.json`: the fields that ralph-claude-code's monitor and bmalph read, and the run
+ * itself under `run`.
+ */
 export function statusDocument(run: RunStatus, { now, tokens, hourEndsAt }: StatusBeside): object {
   const { word, action } = wordsOf(run);
   return {
@@ -189,7 +198,7 @@ export function statusDocument(run: RunStatus, { now, tokens, hourEndsAt }: Stat
   };
 }
 
-/** The content of `.ralph/progress.json` while a call works, and behind it. `lastOutput`: the agent's last line. */
+/** Returns the content of `.ralph/progress.json` during and after a call. `lastOutput` is the agent's last line. */
 export function progressDocument(
   doing: 'executing' | 'completed' | 'failed' | 'idle',
   call: { readonly startedAt: number; readonly now: number; readonly lastOutput: string },
@@ -209,12 +218,12 @@ export function progressDocument(
   };
 }
 
-/** `2026-11-21 17:00:05`, as logs of other Ralphs have it; in UTC. */
+/** Returns an instant in UTC in the form of other Ralphs' logs: `2026-11-21 17:00:05`. */
 export function logInstant(now: number): string {
   return new Date(now).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** A word that the others know, and what was done last. */
+/** Returns a status word that other Ralphs know, and the last action. */
 function wordsOf({ doing, outcome }: RunStatus): { readonly word: string; readonly action: string } {
   if (outcome !== null) return { word: WORDS[outcome.kind as Outcome['kind']], action: outcome.kind };
   return doing === 'waiting' ? { word: 'paused', action: 'api_limit' } : { word: 'running', action: 'executing' };

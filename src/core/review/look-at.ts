@@ -133,7 +133,7 @@ export interface ReviewedChange {
   readonly kind: 'added' | 'changed' | 'deleted';
   readonly binary: boolean;
   readonly insertions: number;
-  /** Current size; null if the file does not exist any more. */
+  /** Current size; null if the file no longer exists. */
   readonly bytes: number | null;
   /** True if the texts were left unread because the run has more to read than its limits allow. */
   readonly unread: boolean;

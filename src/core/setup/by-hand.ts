@@ -5,42 +5,42 @@ import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
 import { isLeft, keyOfChoices } from './workflow.ts';
 
-/** Something that a person does; `path` is the page below the repository's own, null: it is on no page. */
+/** A step that a person takes; `path` is a page below the repository's own, or null if there is no page for it. */
 interface Step {
   readonly what: string;
   readonly path: string | null;
 }
 
-/** The workflow as it stands after init; `another`: a person's, which does not use ralph-action. */
+/** The workflow after init; `another` is a person's workflow that does not use ralph-action. */
 type PresentWorkflow =
   | { readonly kind: 'ralph'; readonly action: string; readonly hasVerify: boolean; readonly hasServices: boolean }
   | { readonly kind: 'another' };
 
-/** Whether a job of a workflow starts services. */
+/** Tells whether a job of a workflow starts services. */
 export function hasServices(text: string): boolean {
   return /^ {2,8}services:\s*(?:#.*)?$/m.test(text);
 }
 
-/** What a workflow's text says about itself. */
+/** Reads the facts about a workflow from its text. */
 export function presentWorkflow(text: string): PresentWorkflow {
   const named =
     /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:\/\.github\/workflows\/ralph\.yml)?(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(
       text,
     )?.[1];
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
-  // A copy of the action may have another name; what init wrote uses the action that it was asked for.
+  // // A copy of the action may have another name, and init's own file uses the action that init was asked for.
   if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };
   return { kind: 'ralph', action: named ?? '', hasVerify: /^\s+verify:/m.test(text), hasServices: hasServices(text) };
 }
 
-/** What is left to do after the files are written, in order. */
+/** Returns the steps that remain after the files are written, in order. */
 export function stepsByHand(given: {
   readonly choices: Choices;
   readonly defaultBranch: string | null;
   readonly workflow: PresentWorkflow;
   /** Files of the set-up that git ignores. */
   readonly ignored: readonly string[];
-  /** What is wrong with the settings file, as sentences. */
+  /** Problems of the settings file, as sentences. */
   readonly settingProblems: readonly string[];
   readonly project: Pick<Project, 'unreadable' | 'withServices' | 'ralphWorkflow'>;
 }): readonly Step[] {

@@ -11,7 +11,7 @@ import type { Listing, OtherRalph, Place, Project } from './project.ts';
 import { stackOf } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 
-/** Files whose content says more than their name. */
+/** Files that are read because their content is needed. */
 const READ_NAMES: readonly string[] = [
   ...[...languages, make].flatMap(({ by, reads = [] }) => [...by, ...reads]),
   '.tool-versions',
@@ -44,20 +44,22 @@ const otherRalphs: readonly OtherRalph[] = [
   },
 ];
 
-/** Only beside other files of that Ralph. */
+/** The first Ralph's plan, which counts only next to other files of that Ralph. */
 const EARLIEST: OtherRalph = { name: 'the first Ralph in bash', path: ROOT_PLAN, advice: 'Runs read it as the plan.' };
 
-/** The loop of snarktank/ralph; others have scripts of this name, too. */
+/** Paths of the loop of snarktank/ralph; other projects have scripts of this name, too. */
 const LOOP_SCRIPTS: readonly string[] = ['scripts/ralph/ralph.sh', 'ralph.sh'];
 const IS_LOOP = /\bprd\.json\b[^]*(?:<promise>COMPLETE<\/promise>|\s--dangerously-)/;
 
-/** Where a run looks for a prompt of the repository's own; the first one counts. */
+/** Paths at which a run looks for the repository's own prompt; the first one counts. */
 const PROMPTS: readonly string[] = ['.ralph/PROMPT.md', 'PROMPT.md'];
 
-/** Files that are read at these paths alone: elsewhere the names may be frequent. */
+/** Files that are read only at these paths, because their names may be common elsewhere. */
 const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS, 'CMakeLists.txt'];
 
-/** Which files of a repository to read before `detectProject`, most telling first; their number is bounded. */
+/**
+ * Returns the files of a repository to read before `detectProject`, the most important first, up to a maximum number.
+ */
 export function filesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
     (path) => isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && isNamed(nameOf(path), READ_NAMES)),
@@ -66,7 +68,7 @@ export function filesToRead(paths: readonly string[]): readonly string[] {
   return wanted.sort((a, b) => rank(a) - rank(b) || compare(a, b)).slice(0, MAX_READ);
 }
 
-/** What a repository is, by its paths and the texts that were read. */
+/** Detects the project in a repository from its paths and the texts that were read. */
 export function detectProject(listing: Listing): Project {
   const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
   const found = languages.flatMap((language) => {
@@ -127,7 +129,9 @@ function isManifest(path: string): boolean {
   return ['package.json', 'composer.json'].includes(nameOf(path));
 }
 
-/** Files of other Ralphs; a prompt is one of theirs where there are others, unless init wrote it. */
+/**
+ * Returns the files of other Ralphs. A prompt belongs to another Ralph if there is one, unless init wrote the prompt.
+ */
 function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): readonly OtherRalph[] {
   const loops = LOOP_SCRIPTS.filter((path) => IS_LOOP.test(text(path))).map((path) => ({
     name: 'snarktank/ralph',
@@ -143,7 +147,7 @@ function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): r
   return [...found, { name, path: prompt, advice }];
 }
 
-/** The folders with a file of these names: the root alone if it has one, otherwise the shallowest. */
+/** Returns the folders with a file of these names: only the root if it has one, otherwise the shallowest. */
 function foldersOf(paths: readonly string[], names: readonly string[]): readonly string[] {
   const folders = new Set(paths.filter((path) => isOurs(path) && isNamed(nameOf(path), names)).map(folderOf));
   if (folders.has('')) return [''];
@@ -154,7 +158,7 @@ function foldersOf(paths: readonly string[], names: readonly string[]): readonly
     .slice(0, MAX_FOLDERS);
 }
 
-/** Whether a file has one of these names, or ends as one that begins with `*`. */
+/** Tells whether a file has one of these names, or ends like a name that begins with `*`. */
 function isNamed(name: string, names: readonly string[]): boolean {
   return names.includes(name) || names.includes(`*${name.slice(name.lastIndexOf('.'))}`);
 }
@@ -185,7 +189,7 @@ function isWorkflow(path: string): boolean {
   return path !== OWN_WORKFLOW && /^\.github\/workflows\/[^/]+\.ya?ml$/.test(path);
 }
 
-/** True for a workflow, or an action of the repository that one may use. */
+/** Tells whether a path is a workflow, or an action of the repository that a workflow may use. */
 function isOfCi(path: string): boolean {
   return isWorkflow(path) || /^\.github\/(?:[^/]+\/){0,4}action\.ya?ml$/.test(path);
 }
@@ -194,7 +198,7 @@ function isOurs(path: string): boolean {
   return depthOf(path) <= MAX_DEPTH && !NOT_OURS.test(folderOf(path));
 }
 
-/** A path and every folder above it. */
+/** Returns a path and all folders above it. */
 function withFolders(path: string): readonly string[] {
   const parts = path.split('/');
   return parts.map((_, at) => parts.slice(0, at + 1).join('/'));

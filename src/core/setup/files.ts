@@ -8,23 +8,23 @@ import {
 } from './workflow.ts';
 import { yamlText } from '../text/yaml-text.ts';
 
-/** Texts of this package that init makes files of, and defaults of action.yml. */
+/** The texts of this package from which init makes files, and defaults of action.yml. */
 export interface Templates extends WorkflowDefaults {
   readonly workflows: WorkflowTemplates;
   readonly prompt: string;
 }
 
-/** A file as init would have it; `lines` are added to what is there, `whole` is written where nothing is. */
+/** A file that init wants: `lines` are added to the existing ones, `whole` is written only if there is no file. */
 export type WantedFile =
   | { readonly kind: 'whole'; readonly path: string; readonly comment: 'yaml' | 'markdown'; readonly text: string }
   | { readonly kind: 'lines'; readonly path: string; readonly lines: readonly string[] };
 
-/** Everything that a person decides; `prompt`: also their own prompt. */
+/** All decisions of a person; `prompt` means that a prompt of their own is written, too. */
 export interface Choices extends WorkflowChoices {
   readonly prompt: boolean;
 }
 
-/** Where init writes whole files, and `.gitignore`. */
+/** Paths of the whole files that init writes, and of `.gitignore`. */
 export const SETUP_PATHS = {
   workflow: '.github/workflows/ralph.yml',
   setUp: '.github/actions/ralph-setup/action.yml',
@@ -34,7 +34,7 @@ export const SETUP_PATHS = {
   ignore: '.gitignore',
 } as const;
 
-/** What runs keep on a machine and never publish. */
+/** Folders and files that runs keep on a machine and never publish. */
 const KEPT: readonly string[] = [
   '.ralph/state/',
   '.ralph/logs/',
@@ -43,7 +43,7 @@ const KEPT: readonly string[] = [
   '.ralph/journal*.jsonl',
 ];
 
-/** The files of a project's set-up. */
+/** Returns the files of a project's set-up. */
 export function filesOf(project: Project, choices: Choices, templates: Templates): readonly WantedFile[] {
   const { workflows, prompt } = templates;
   const setUp = choices.shape === 'three-jobs' ? renderSetupAction(project) : null;

@@ -4,7 +4,7 @@ import type { Language } from './stack.ts';
 const NODE_LOCKS = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb', 'package-lock.json', 'npm-shrinkwrap.json'];
 const PYTHON_FILES = ['pyproject.toml', 'requirements.txt', 'requirements-dev.txt', 'setup.py', 'setup.cfg'];
 
-/** Languages that are looked for in every folder, in the order in which they are named. */
+/** The languages that are detected in every folder, in the order in which they are named. */
 export const languages: readonly Language[] = [
   {
     by: ['package.json'],
@@ -29,7 +29,8 @@ export const languages: readonly Language[] = [
         'node-version-file': '{at}{versionFile}',
         'node-version': ["!{versionFile} & ~node-version ? '$1'", "!{versionFile} ? 'lts/*'"],
         cache: '{cached} ? {tool}',
-        // Otherwise the action caches what the manifest names, and fails without a lock file.
+        // // Without this input, the action caches for the manager that the manifest names, and fails if there is no
+        // lock file.
         'package-manager-cache': '!{cached} & {named} ? false',
         'cache-dependency-path': '{cached} ? {folder}/{lock}',
       },
@@ -40,7 +41,7 @@ export const languages: readonly Language[] = [
         when: 'pnpm-lock.yaml, !{lock} & $packageManager=pnpm@',
         tool: 'pnpm',
         install: ['{lock} ? pnpm install --frozen-lockfile', 'pnpm install --no-lockfile'],
-        // The action looks for a version at the root, unless it is told another manifest.
+        // // The action reads the version from the root unless another manifest is given.
         setup: {
           'pnpm/action-setup@v4': {
             version: '!$packageManager=pnpm@ ? 10',
@@ -56,7 +57,7 @@ export const languages: readonly Language[] = [
           ...['{lock} ? yarn install --frozen-lockfile', 'yarn install --no-lockfile'],
         ],
         setup: { '{modern} ? - run: corepack enable': {} },
-        // The others install without writing a lock file; a modern Yarn cannot.
+        // // The other managers install without writing a lock file; a modern Yarn cannot.
         leaves: ['node_modules/', ...['yarn.lock', '.pnp.*', '.yarn/'].map((name) => `{modern} & !{lock} ? ${name}`)],
       },
       {
@@ -75,11 +76,11 @@ export const languages: readonly Language[] = [
     tool: 'deno',
     language: 'TypeScript',
     words: { lock: NODE_LOCKS.map((name) => `${name} ? ${name}`) },
-    // Beside a package.json only where its lock file is the only one.
+    // // If there is a package.json as well, Deno counts only if its lock file is the only one.
     tools: [{ when: '!package.json, deno.lock & !{lock}' }],
     install: 'deno.lock ? deno install --frozen',
     build: '$tasks.build ? deno task build',
-    // Nobody is there to answer when it asks for a permission.
+    // // In a run nobody could answer a question for permission.
     test: ['$tasks.test ? deno task test', 'deno test --allow-all'],
     lint: ['$tasks.lint ? deno task lint', 'deno lint'],
     setup: { 'denoland/setup-deno@v2': { 'deno-version-file': '.dvmrc ? {at}.dvmrc' } },
@@ -203,7 +204,7 @@ export const languages: readonly Language[] = [
       },
     ],
   },
-  // GitHub's Linux runners have the compiler.
+  // // GitHub's Linux runners have a compiler.
   {
     by: ['Package.swift'],
     tool: 'swift',
@@ -224,7 +225,7 @@ export const languages: readonly Language[] = [
     install: 'bundle install',
     test: ['@rspec, .rspec ? bundle exec rspec', '@rails ? bundle exec rails test', 'Rakefile ? bundle exec rake test'],
     lint: '@rubocop, .rubocop.yml ? bundle exec rubocop',
-    // Without bundler-cache, which installs into the work tree.
+    // // bundler-cache is off because it installs into the work tree.
     setup: { 'ruby/setup-ruby@v1': { 'ruby-version': '!{named} ? {version}', 'working-directory': '{folder}' } },
     programs: ['bundle'],
     leaves: ['!Gemfile.lock ? Gemfile.lock'],
@@ -284,12 +285,12 @@ export const languages: readonly Language[] = [
     test: 'dotnet test',
     lint: 'dotnet format --verify-no-changes',
     setup: { 'actions/setup-dotnet@v5': { 'global-json-file': '{pinned}', 'dotnet-version': '!{pinned} ? {version}' } },
-    // Whoever ignores anything already ignores these, under one of many names.
+    // // A project with a .gitignore already ignores these, under one of many patterns.
     leaves: ['!.gitignore ? bin/', '!.gitignore ? obj/'],
   },
 ];
 
-/** C and C++, at the root and beside other languages; runners have CMake. */
+/** C and C++, at the root and next to other languages; runners have CMake. */
 export const cmake: Language = {
   by: ['CMakeLists.txt'],
   tool: 'cmake',
@@ -302,7 +303,7 @@ export const cmake: Language = {
   leaves: ['{tree}/'],
 };
 
-/** A Makefile with a target `test`, for what no other row knows. */
+/** A Makefile with a target `test`, for projects in any other language. */
 export const make: Language = {
   by: ['Makefile', 'makefile', 'GNUmakefile'],
   tool: 'make',

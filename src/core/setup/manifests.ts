@@ -1,6 +1,6 @@
 import { firstOf, pathIn, type Place } from './project.ts';
 
-/** The object that a manifest in JSON is, in Deno's also with comments and commas at the ends; null: it is none. */
+/** Parses a manifest in JSON, for Deno also with comments and trailing commas; returns null if it is not an object. */
 export function parsedManifest(name: string, text: string): object | null {
   const bare = text
     .replaceAll(/^\s*\/\/.*$/gm, '')
@@ -31,13 +31,16 @@ export function goPackages({ place }: { readonly place: Place }): string {
         .join(' ');
 }
 
-/** The file with the newest Go that a module asks for: each further set-up would replace the one before. Empty: it asks for one that fetches no newer tools. */
+/**
+ * Returns the file with the newest Go that a module asks for, because each further set-up would replace the one before.
+ * Empty if that version does not fetch newer tools.
+ */
 export function goVersionFile({ all }: { readonly all: readonly Place[] }): string {
   const newest = newestGo(all);
   return newest === undefined || goVersion(newest) < FIRST_WITH_TOOLCHAINS ? '' : pathIn(newest, goManifest(newest));
 }
 
-/** The version of Go where no file should say it: that of another workflow, if it is newer, or the latest. */
+/** Returns the version of Go for a set-up without a file: another workflow's if it is newer, otherwise the latest. */
 export function goVersionText({ place, all }: { readonly place: Place; readonly all: readonly Place[] }): string {
   const written = place.versionInWorkflows('go-version');
   const newest = newestGo(all);
@@ -46,14 +49,17 @@ export function goVersionText({ place, all }: { readonly place: Place; readonly 
   return goVersionFile({ all }) === '' ? 'stable' : '';
 }
 
-/** Go 1.21: from here on, a module's line `go` brings the tools that it names. */
+/** Go 1.21, from which on a module's line `go` makes Go fetch the tools that the line names. */
 const FIRST_WITH_TOOLCHAINS = 1_021_000;
 
 function newestGo(all: readonly Place[]): Place | undefined {
   return all.toSorted((a, b) => goVersion(b) - goVersion(a))[0];
 }
 
-/** The sums by which Go's downloads are cached; one at the root is found without being named. */
+/**
+ * Returns the paths of the checksums by which Go's downloads are cached; empty if the only one is at the root, where it
+ * is found by itself.
+ */
 export function goSums({ all }: { readonly all: readonly Place[] }): string {
   const sums = all.filter((place) => place.has('go.sum') && place.folder !== '');
   const [only] = sums;
@@ -64,7 +70,7 @@ function goManifest(place: Place): string {
   return firstOf(place, ['go.work', 'go.mod']) ?? '';
 }
 
-/** As a number that grows with the version; 0: none is named. */
+/** Returns the version as a number that grows with it, or 0 if the manifest names none. */
 function goVersion(place: Place): number {
   return goNumber(place.text(goManifest(place)));
 }
@@ -74,10 +80,10 @@ function goNumber(text: string): number {
   return (Number(major) * 1000 + Number(minor)) * 1000 + Number(patch);
 }
 
-/** Lists of requirements for pip. */
+/** Files with requirements for pip. */
 const REQUIREMENTS: readonly string[] = ['requirements.txt', 'requirements-dev.txt'];
 
-/** What brings pytest; `installed`: what is installed anyway. */
+/** The part of the project that installs pytest; `installed` means that pytest is installed in any case. */
 type PytestSource =
   | { readonly kind: 'extra' | 'group'; readonly name: string }
   | { readonly kind: 'installed' | 'nothing' };
@@ -88,7 +94,7 @@ export function pythonInstall(place: Place, tool: string, usesPytest: boolean): 
   if (tool === 'pip') return pipInstall(place, pytest);
   if (tool === 'poetry') return pytest.kind === 'extra' ? `poetry install --extras ${pytest.name}` : 'poetry install';
   const isWorkspace = /^\[tool\.uv\.workspace\]/m.test(place.text('pyproject.toml'));
-  // uv installs the group `dev` by default.
+  // // uv installs the group `dev` by default.
   const isDefault = pytest.kind === 'group' && pytest.name === 'dev';
   const named = 'name' in pytest && !isDefault ? ` --${pytest.kind} ${pytest.name}` : '';
   return `uv sync --locked${isWorkspace ? ' --all-packages' : ''}${named}`;
@@ -113,7 +119,7 @@ function pytestIn(place: Place): PytestSource {
   return { kind: always ? 'installed' : 'nothing' };
 }
 
-/** The name of the first list with pytest in a table of pyproject.toml; null: there is none. */
+/** Returns the name of the first list with pytest in a table of pyproject.toml, or null if no list has it. */
 function listWithPytest(place: Place, table: string): string | null {
   const [, after = ''] = `\n${place.text('pyproject.toml')}`.split(`\n[${table}]`);
   const section = after.split(/\n\[(?=[\w."-]+\])/)[0] ?? '';

@@ -1,9 +1,9 @@
 import type { WantedFile } from './files.ts';
 
-/** A hash of a text, as hexadecimal digits. */
+/** A function that returns the hash of a text as hexadecimal digits. */
 export type Digest = (text: string) => string;
 
-/** What happens to one file; `before` is what is there now, null: nothing. */
+/** The change of one file; `before` is its present text, or null if it does not exist. */
 export type FileChange =
   | {
       readonly kind: 'create' | 'extend' | 'shorten';
@@ -13,7 +13,10 @@ export type FileChange =
     }
   | { readonly kind: 'delete'; readonly path: string; readonly before: string }
   | { readonly kind: 'same' | 'absent'; readonly path: string }
-  /** Left alone: it is not as init wrote it. `wanted` is what init would have written; null: it was to be removed. */
+  /**
+   * The file is left alone because it is not as init wrote it. `wanted` is init's text, or null if the file was to be
+   * removed.
+   */
   | { readonly kind: 'left'; readonly path: string; readonly wanted: string | null };
 
 const DIGITS = 16;
@@ -21,7 +24,7 @@ const MARK = /^(?:# |<!-- )Written by ralph init \(([0-9a-f]{16})\)[^\n]*\n?$/;
 const BLOCK = /(?:^|\n)# Added by ralph init \([0-9a-f]{16}\)\r?\n/;
 const BLOCKS = /(?:^|\r?\n)# Added by ralph init \(([0-9a-f]{16})\)\r?\n((?:[^\r\n#][^\n#]*\n)*)/g;
 
-/** What brings a file there; a file that is there stays as it is. */
+/** Returns the change that creates or extends a file; a whole file that exists stays as it is. */
 export function writing(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
   const { path } = wanted;
   if (wanted.kind === 'lines') {
@@ -35,7 +38,7 @@ export function writing(wanted: WantedFile, before: string | null, digest: Diges
   return plain(before) === text ? { kind: 'same', path } : { kind: 'left', path, wanted: text };
 }
 
-/** What takes back what init wrote and nobody changed. */
+/** Returns the change that removes what init wrote and nobody has changed. */
 export function removing(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
   const { path } = wanted;
   if (before === null) return { kind: 'absent', path };
@@ -45,27 +48,28 @@ export function removing(wanted: WantedFile, before: string | null, digest: Dige
   const after = before.replaceAll(BLOCKS, (block, hash: string, lines: string, at: number) => {
     const others = othersOf(lines, { hash, wanted: wanted.lines, digest });
     if (others === null) return block;
-    // The line above the block may have had no end of its own.
+    // // The line above the block may have had no line end of its own.
     return others !== '' && at > 0 && before[at - 1] !== '\n' ? `\n${others}` : others;
   });
   if (after === before) return { kind: 'left', path, wanted: null };
   return after === '' ? { kind: 'delete', path, before } : { kind: 'shorten', path, before, after };
 }
 
-/** The lines of a block that init did not write; null: none of them is as init wrote it. */
+/** Returns the lines of a block that init did not write, or null if none is as init wrote it. */
 function othersOf(
   block: string,
   { hash, wanted, digest }: { readonly hash: string; readonly wanted: readonly string[]; readonly digest: Digest },
 ): string | null {
   const lines = block.split(/(?<=\n)/);
-  // What follows init's lines was appended; between them, only those that init would write now are known to be its own.
+  // // Lines after init's own were appended. If lines were inserted, only those that init would write now count as its
+  // own.
   for (let own = lines.length; own > 0; own -= 1)
     if (digest(plain(lines.slice(0, own).join(''))).slice(0, DIGITS) === hash) return lines.slice(own).join('');
   const others = lines.filter((line) => !wanted.includes(line.trim()));
   return others.length === lines.length ? null : others.join('');
 }
 
-/** Whether a file ends with the mark of its own content. */
+/** Tells whether a file ends with the mark of its own content. */
 function isAsWritten(text: string, digest: Digest): boolean {
   const lines = plain(text);
   const start = lines.lastIndexOf('\n', lines.length - 2) + 1;
@@ -73,7 +77,7 @@ function isAsWritten(text: string, digest: Digest): boolean {
   return hash !== undefined && digest(lines.slice(0, start)).slice(0, DIGITS) === hash;
 }
 
-/** Whether a file ends with a mark of init, whatever a person changed above it. */
+/** Tells whether a file ends with a mark of init, even if a person changed the text above it. */
 export function hasMark(text: string): boolean {
   const lines = plain(text);
   return MARK.test(lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1));
@@ -85,7 +89,7 @@ function marked({ text, comment }: Extract<WantedFile, { kind: 'whole' }>, diges
   return `${whole}${comment === 'yaml' ? `# ${mark}` : `<!-- ${mark.replace('--remove', 'remove')} -->`}\n`;
 }
 
-/** Lines that a file does not have yet, written with or without slashes at the ends. */
+/** Returns the lines that a file does not have yet, with or without slashes at their ends. */
 function missingLines(lines: readonly string[], before: string): readonly string[] {
   const bare = (line: string): string => line.trim().replace(/^\/|\/$/g, '');
   const there = new Set(before.split('\n').map(bare));
@@ -98,7 +102,7 @@ function withBlock(before: string, lines: readonly string[], digest: Digest): st
   return before === '' ? block : `${before}\n${block}`;
 }
 
-/** The text as git keeps it, whatever line ends a checkout has. */
+/** Returns the text as git stores it, regardless of the line ends of the checkout. */
 function plain(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }

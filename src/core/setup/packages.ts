@@ -10,7 +10,7 @@ const SCRIPTS: readonly (readonly [string, string])[] = [
   ['Lint', 'lint'],
 ];
 
-/** Starts a script of one package, by the tool of the workspace. */
+/** The commands that start a script of one package, by the tool of the workspace. */
 const STARTS: Readonly<Record<string, (name: string, script: string) => string>> = {
   npm: (name, script) => `npm run ${script} -w ${name}`,
   pnpm: (name, script) => `pnpm --filter ${name} run ${script}`,
@@ -18,7 +18,7 @@ const STARTS: Readonly<Record<string, (name: string, script: string) => string>>
   bun: (name, script) => `bun run --filter ${name} ${script}`,
 };
 
-/** The packages below the root that the workspace of a stack at the root builds and tests one by one. */
+/** Returns the packages below the root that the root's workspace can build and test one by one. */
 export function workspacePackages(
   stacks: readonly Stack[],
   texts: ReadonlyMap<string, string>,

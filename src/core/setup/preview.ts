@@ -1,6 +1,6 @@
 import type { FileChange } from './ownership.ts';
 
-/** A change as a unified diff, in lines; empty: nothing changes. One part of a file changes, never several. */
+/** Renders a change as lines of a unified diff with a single hunk; empty if nothing changes. */
 export function diffOf(change: FileChange): readonly string[] {
   if (!('before' in change)) return [];
   const before = linesOf(change.before ?? '');

@@ -1,9 +1,9 @@
 import type { YamlMap } from './ci/yaml-data.ts';
 
-/** What runs in one folder of a repository: a language, and how it is installed, built and tested. */
+/** A language in a folder of a repository, with the commands that install, build and test it. */
 export interface Stack {
   readonly language: string;
-  /** `''`: the whole repository. */
+  /** The folder; `''` is the whole repository. */
   readonly folder: string;
   readonly packageManager: string;
   readonly frameworks: readonly string[];
@@ -11,11 +11,11 @@ export interface Stack {
   readonly build: string | null;
   readonly test: string | null;
   readonly lint: string | null;
-  /** Steps of a workflow that bring the tools, as lines of YAML. */
+  /** The steps of a workflow that install the tools, as lines of YAML. */
   readonly setup: readonly string[];
-  /** Programs that the commands start. */
+  /** The programs that the commands start. */
   readonly programs: readonly string[];
-  /** What installing and building leave in the folder. */
+  /** Files that installing and building leave in the folder. */
   readonly leaves: readonly string[];
 }
 
@@ -32,23 +32,23 @@ export interface Unread {
   readonly why: string;
 }
 
-/** What a repository's own CI says about building and testing it. */
+/** The set-up and the commands of a repository's own CI. */
 export interface CiProposal {
-  /** Jobs that the proposal comes from, as `.github/workflows/ci.yml (test)`. */
+  /** The jobs that the proposal comes from, as `.github/workflows/ci.yml (test)`. */
   readonly from: readonly string[];
-  /** Steps of a workflow that bring the tools and the packages, as lines of YAML. */
+  /** The steps of a workflow that install the tools and the packages, as lines of YAML. */
   readonly setup: readonly string[];
-  /** Commands that CI runs to test a change, with what must run before them. */
+  /** The commands that CI runs to test a change, with what must run before them. */
   readonly verify: readonly string[];
   /** Other checks of CI that could be added to `verify`. */
   readonly offered: readonly string[];
-  /** Programs that these commands start. */
+  /** The programs that these commands start. */
   readonly programs: readonly string[];
   readonly unread: readonly Unread[];
   readonly services: YamlMap;
-  /** Null: CI checks out without submodules. */
+  /** The kind of submodules that CI checks out, or null if it checks out none. */
   readonly submodules: 'true' | 'recursive' | null;
-  /** Commands by folder, as stacks name them. */
+  /** The commands by folder, as in a stack. */
   readonly byFolder: ReadonlyMap<string, Pick<Stack, 'install' | 'build' | 'test' | 'lint'>>;
 }
 
@@ -59,77 +59,82 @@ export interface WorkspacePackage {
   readonly commands: readonly (readonly [string, string])[];
 }
 
-/** What init knows about a repository. */
+/** The facts that init knows about a repository. */
 export interface Project {
   readonly stacks: readonly Stack[];
-  /** `packages`: one build covers several; `services`: each folder has its own. `by` is the file that says so. */
+  /**
+   * The relation of the stacks: with `packages`, one build covers several; with `services`, each folder has its own.
+   * `by` lists the files that show it.
+   */
   readonly layout:
     | { readonly kind: 'single' | 'services' }
     | { readonly kind: 'packages'; readonly by: readonly string[] };
   readonly otherRalphs: readonly OtherRalph[];
   /** Task files that runs read as they are. */
   readonly taskFiles: readonly string[];
-  /** Files that should say which commands there are, and cannot be read. */
+  /** Files that should contain commands, but cannot be read. */
   readonly unreadable: readonly string[];
-  /** The workflow that uses the action: the one of init, unless another is there. */
+  /** Path of the workflow that uses the action; init's own path if there is none. */
   readonly ralphWorkflow: string;
-  /** Other workflows. */
+  /** Paths of all other workflows. */
   readonly workflows: readonly string[];
-  /** Names of those of them that check a pull request. */
+  /** Names of the other workflows that check pull requests. */
   readonly ci: readonly string[];
-  /** What they say about building and testing; null: none has a test that can be repeated. */
+  /** The proposal from the other workflows; null if they have no test that can be repeated. */
   readonly learned: CiProposal | null;
-  /** Lines of theirs that could be tests and are not proposed. */
+  /** Lines of the other workflows that could be tests and are not proposed. */
   readonly unread: readonly Unread[];
-  /** What checking out needs; null: no submodules. */
+  /** The submodules that a checkout needs, or null if there are none. */
   readonly submodules: 'true' | 'recursive' | null;
   readonly packages: readonly WorkspacePackage[];
-  /** Those of them that start services, such as a database. */
+  /** The workflows that start services, such as a database. */
   readonly withServices: readonly string[];
 }
 
-/** Paths of a repository, relative to it, and the texts of those that `filesToRead` names. */
+/** Paths of a repository, relative to it, and the texts of those that `filesToRead` returns. */
 export interface Listing {
   readonly paths: readonly string[];
   readonly texts: ReadonlyMap<string, string>;
-  /** Those of `wrappers` that can be started as they are. */
+  /** The files among `wrappers` that are executable. */
   readonly executable: readonly string[];
 }
 
-/** Names of programs that projects bring along, and whose permission to be executed is easily lost. */
+/** Names of programs that projects bring along and that often lose their permission to be executed. */
 export const wrappers: readonly string[] = ['gradlew', 'mvnw'];
 
 /** A folder as the detection of one language sees it. */
 export interface Place {
   readonly folder: string;
   has(name: string): boolean;
-  /** Whether one of `wrappers` can be started as it is. */
+  /** Tells whether one of `wrappers` is executable. */
   isExecutable(name: string): boolean;
-  /** The first file whose name ends so; null: there is none. */
+  /** Returns the first file whose name ends in this way, or null. */
   ending(end: string): string | null;
-  /** `''` when it is absent or was not read. */
+  /** Returns the text of a file; `''` if it does not exist or was not read. */
   text(name: string): string;
-  /** The first plain version that another workflow sets up, such as `20` for `node-version`; null: none. */
+  /** Returns the first plain version that another workflow sets up, such as `20` for `node-version`, or null. */
   versionInWorkflows(key: string): string | null;
 }
 
-/** The first of `names` that the folder holds. */
+/** Returns the first of `names` that the folder contains, or null. */
 export function firstOf(place: Place, names: readonly string[]): string | null {
   return names.find((name) => place.has(name)) ?? null;
 }
 
-/** The file of this name in the folder, or the first one that ends with what stands behind `*`; null: there is none. */
+/**
+ * Returns the file of this name in the folder, or the first that ends with the text after `*`; null if there is none.
+ */
 export function fileIn(place: Place, name: string): string | null {
   if (name.startsWith('*')) return place.ending(name.slice(1));
   return place.has(name) ? name : null;
 }
 
-/** The path of a file of the place, from the root of the repository. */
+/** Returns the path of a file of the place, relative to the root of the repository. */
 export function pathIn({ folder }: Place, name: string): string {
   return folder === '' ? name : `${folder}/${name}`;
 }
 
-/** A step that uses an action, as lines of YAML; an empty input is left out. Values are ours, or of a narrow alphabet. */
+/** Returns a step that uses an action, as lines of YAML without empty inputs. Values must be safe as plain YAML. */
 export function uses(action: string, inputs: Readonly<Record<string, string>>): readonly string[] {
   const given = Object.entries(inputs).flatMap(([name, value]) => (value === '' ? [] : [`    ${name}: ${value}`]));
   return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];

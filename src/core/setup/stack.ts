@@ -2,17 +2,17 @@ import { parsedManifest } from './manifests.ts';
 import { fileIn, uses, type Place, type Stack } from './project.ts';
 
 /**
- * A text, or the first of several that is not empty. `CONDITION ? TEXT` is empty where the condition does not hold.
- * Its terms are joined by `,` (any) and `&` (all, which binds closer), and `!` negates one. A term is a file of the
- * folder (`*.x` is any that ends so, `^x` one that can be started), `@fact` of the row, `#package` that a manifest in JSON names, `$a.b` a key of it, `$a.b=x` such a key
- * whose text starts so,
- * `~input` by which another workflow sets up a version, or `{word}` that is not empty. In a text, `$1` is what the
- * condition captured, and `{word}` a word of the row, without which the whole text is empty. Every row has the words
- * `tool`, `folder` (empty at the root) and `at`, the start of a path in the folder.
+ * A text, or the first of several that is not empty. `CONDITION ? TEXT` is empty if the condition does not hold. The
+ * terms of a condition are joined by `,` (any) and `&` (all, which binds closer), and `!` negates one. A term is a file
+ * of the folder (`*.x` is any with this ending, `^x` an executable one), `@fact` of the row, `#package` that a manifest
+ * in JSON names, `$a.b` a key of the manifest, `$a.b=x` a key whose text starts with `x`, `~input` by which another
+ * workflow sets up a version, or `{word}` that is not empty. In a text, `$1` is what the condition captured, and
+ * `{word}` is a word of the row, without which the whole text is empty. Every row has the words `tool`, `folder` (empty
+ * at the root) and `at`, the start of a path in the folder.
  */
 type Cell = string | readonly string[] | Reader;
 
-/** Reads what no text can say; `all` are the folders with the language. */
+/** A function for values that a text cannot express; `all` are the folders with the language. */
 type Reader = (given: {
   readonly place: Place;
   readonly all: readonly Place[];
@@ -34,23 +34,25 @@ interface Row {
   readonly build?: Cell;
   readonly test?: Cell;
   readonly lint?: Cell;
-  /** Actions with their inputs, and lines of a workflow's steps, which have none. */
+  /** Actions with their inputs, and lines of a workflow's steps, which have no inputs. */
   readonly setup?: Readonly<Record<string, Readonly<Record<string, Cell>>>>;
-  /** Programs that the commands start; missing: the tool. */
+  /** Programs that the commands start; if missing, the tool. */
   readonly programs?: readonly string[];
   readonly leaves?: readonly string[];
 }
 
-/** A language, by the files that tell it: the first that is there is its manifest. */
+/** A language, with the files that identify it: the first that exists is its manifest. */
 export interface Language extends Row {
   readonly by: readonly string[];
   /** Files that are read together as the manifest. */
   readonly reads?: readonly string[];
-  /** How its tools differ; the first whose condition holds counts, and without one there is no stack. */
+  /** The variants by tool: the first whose condition holds counts, and if none holds there is no stack. */
   readonly tools?: readonly (Row & { readonly when?: string })[];
 }
 
-/** The stack of a language in a folder; null: the folder has none. `all` are the folders that have one. */
+/**
+ * Returns the stack of a language in a folder, or null if the folder has none. `all` are the folders with the language.
+ */
 export function stackOf(language: Language, place: Place, all: readonly Place[]): Stack | null {
   const [manifest] = language.by.flatMap((name) => fileIn(place, name) ?? []);
   if (manifest === undefined) return null;
@@ -94,7 +96,7 @@ export function stackOf(language: Language, place: Place, all: readonly Place[])
     return then.replaceAll(/\{\w+\}/g, () => words.shift() ?? '').replace('$1', match[1] ?? '');
   }
 
-  /** A word of the row; null: it is empty. */
+  /** Returns a word of the row, or null if it is empty. */
   function wordOf(name: string): string | null {
     if (name === 'at') return place.folder === '' ? '' : `${place.folder}/`;
     return textOf({ folder: place.folder, tool: row.tool ?? '', ...row.words }[name]) || null;
@@ -104,7 +106,7 @@ export function stackOf(language: Language, place: Place, all: readonly Place[])
     return matchOf(condition) !== null;
   }
 
-  /** What a condition captured; null: it does not hold. */
+  /** Returns what a condition captured, or null if it does not hold. */
   function matchOf(condition: string): readonly string[] | null {
     for (const any of condition.split(', ')) {
       const terms = any.split(' & ').map(termOf);
@@ -140,7 +142,7 @@ export function stackOf(language: Language, place: Place, all: readonly Place[])
   }
 }
 
-/** Where a manifest names packages: npm's, and Composer's. */
+/** The keys under which manifests of npm and Composer name packages. */
 const PACKAGES: readonly string[] = ['dependencies', 'devDependencies', 'require', 'require-dev'];
 
 function captured(text: string | null): readonly string[] | null {

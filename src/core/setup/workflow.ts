@@ -4,10 +4,10 @@ import { servicesOf } from './ci/services.ts';
 import type { Project } from './project.ts';
 import { yamlText } from '../text/yaml-text.ts';
 
-/** Forms of the workflow; `three-jobs`: it calls the reusable one, whose agent works in a job of its own. */
+/** The forms of the workflow; in `three-jobs` it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;
 
-/** Agents that init can set up, with the input of their key and the secret that the workflow reads it from. */
+/** The agents that init can set up, with the input of their key and the secret that the workflow reads it from. */
 const KEYS = {
   claude: { input: 'anthropic-api-key', secret: 'ANTHROPIC_API_KEY' },
   codex: { input: 'openai-api-key', secret: 'OPENAI_API_KEY' },
@@ -21,10 +21,10 @@ const SUBSCRIPTION = { input: 'claude-code-oauth-token', secret: 'CLAUDE_CODE_OA
 
 export type AgentChoice = keyof typeof KEYS;
 
-/** Names of the agents that init can set up, as the input `agent` has them. */
+/** Names of the agents that init can set up, as in the input `agent`. */
 export const agentChoices: readonly AgentChoice[] = ['claude', 'codex', 'gemini', 'copilot', 'opencode', 'qwen'];
 
-/** The input and the secret of the key that a workflow needs. */
+/** Returns the input and the secret of the key that a workflow needs. */
 export function keyOfChoices({ agent, key }: Pick<WorkflowChoices, 'agent' | 'key'>): {
   readonly input: string;
   readonly secret: string;
@@ -32,19 +32,22 @@ export function keyOfChoices({ agent, key }: Pick<WorkflowChoices, 'agent' | 'ke
   return agent === 'claude' && key === 'subscription' ? SUBSCRIPTION : KEYS[agent];
 }
 
-/** What a person decides about the workflow; `single`: one job that does everything. */
+/** The decisions of a person about the workflow; in the shape `single`, one job does everything. */
 export interface WorkflowChoices {
   readonly shape: (typeof workflowShapes)[number];
-  /** Commands that must pass, one per line; empty: none are known. */
+  /** Commands that must pass, one per line; empty if none are known. */
   readonly verify: readonly string[];
   readonly agent: AgentChoice;
-  /** Who pays for Claude; other agents have one kind of key. */
+  /** The kind of Claude's key; other agents have only one kind. */
   readonly key: 'api-key' | 'subscription';
-  /** What `uses:` names; null: as the template has it. */
+  /** The text after `uses:`, or null for the template's. */
   readonly action: string | null;
   /** The label that makes an issue a task. */
   readonly label: string;
-  /** The settings file of another Ralph, and the inputs that it sets: the workflow leaves them to it. null: there is none. */
+  /**
+   * The settings file of another Ralph, with the inputs that it sets and the workflow therefore leaves out; null if
+   * there is no such file.
+   */
   readonly leftTo: { readonly path: string; readonly inputs: readonly string[] } | null;
 }
 
@@ -54,7 +57,7 @@ export interface WorkflowDefaults {
   readonly taskLabel: string;
 }
 
-/** Whether an input is left to a settings file. */
+/** Tells whether the workflow leaves an input to a settings file. */
 export function isLeft({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: string): boolean {
   return leftTo?.inputs.includes(input) ?? false;
 }
@@ -71,7 +74,7 @@ const ACTION_PLACE = /^( {6}- uses: )\S*\/ralph-action@\S+$/m;
 /** The templates of workflows by their shape. */
 export type WorkflowTemplates = Readonly<Record<WorkflowChoices['shape'], string>>;
 
-/** The workflow of a project, made of its template. */
+/** Renders the workflow of a project from its template. */
 export function renderWorkflow(
   templates: WorkflowTemplates,
   project: Project,
@@ -94,20 +97,25 @@ export function renderWorkflow(
     : renderThreeJobs(template, choices, [...labelLines(choices, taskLabel), ...inputs]);
 }
 
-/** The template with the workflows whose failures start a run; where none was found, as it is. */
+/** Returns the template with the names of the workflows whose failures start a run; unchanged without names. */
 function watching(template: string, names: readonly string[]): string {
   return names.length === 0
     ? template
     : template.replace(WATCHED_PLACE, (_, start: string) => `${start}[${names.map(yamlText).join(', ')}]`);
 }
 
-/** The reusable workflow compares labels before anything reads a file, so its input names the label as well. */
+/**
+ * Returns the lines that name the label as an input, because the reusable workflow compares labels before any file is
+ * read.
+ */
 function labelLines({ label, leftTo }: WorkflowChoices, taskLabel: string): readonly string[] {
   if (label === taskLabel) return [];
   return [`task-label: ${yamlText(label)}${leftTo === null ? '' : ` # the same as in ${leftTo.path}`}`];
 }
 
-/** What stands in the place of `verify`: nothing where it is known, and otherwise for a person to fill in, or where it is. */
+/**
+ * Returns comments in place of inputs: the path of the file that sets them, and `verify` to fill in if it is unknown.
+ */
 function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly string[] {
   const left = ['verify', 'allowed-tools'].filter((input) => isLeft(choices, input));
   if (left.length > 0) return [`# ${namesOf(left)}: set in ${choices.leftTo?.path ?? ''}`, ...openVerify()];
@@ -118,7 +126,10 @@ function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly str
   }
 }
 
-/** The action with the set-up steps of a project, which the reusable workflow runs in the agent's job; null: it needs none. */
+/**
+ * Renders the action with a project's set-up steps, which the reusable workflow runs in the agent's job; null if there
+ * are no steps.
+ */
 export function renderSetupAction(project: Project): string | null {
   const submodules =
     project.submodules === null
@@ -138,7 +149,7 @@ export function renderSetupAction(project: Project): string | null {
   ].join('\n');
 }
 
-/** Whether a workflow's text calls the reusable one. */
+/** Tells whether a workflow's text calls the reusable workflow. */
 export function callsWorkflow(text: string): boolean {
   return /^ +uses: ["']?[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml@/m.test(text);
 }
@@ -191,10 +202,13 @@ function renderSingle(
     .replace(ACTION_PLACE, (line, start: string) => (choices.action === null ? line : `${start}${choices.action}`));
 }
 
-/** The commands that prove a project's work in a clean clone: those of CI, or one per folder and language; empty: no tests are known. */
+/**
+ * Returns the commands that prove a project's work in a clean clone: those of CI, or one per folder and language; empty
+ * if no tests are known.
+ */
 export function proposedVerify({ stacks, learned }: Pick<Project, 'stacks' | 'learned'>): readonly string[] {
   if (learned !== null) return learned.verify;
-  // Beside a build of the whole, what lies in folders serves it.
+  // // A native build at the root covers the stacks in its folders.
   const isNative = ['cmake', 'make'].includes(stacks[0]?.packageManager ?? '');
   return stacks.flatMap((stack) => {
     if (stack.test === null || (isNative && stack.folder !== '')) return [];
@@ -203,7 +217,7 @@ export function proposedVerify({ stacks, learned }: Pick<Project, 'stacks' | 'le
   });
 }
 
-/** Rules that the commands of a project need beyond the default ones. */
+/** Returns the tool rules that the commands of a project need in addition to the default ones. */
 function toolsOf({ stacks, learned }: Project, defaultTools: string): readonly string[] {
   const given = defaultTools.split(',');
   const programs = [...stacks.flatMap((stack) => stack.programs), ...(learned?.programs ?? [])];
@@ -211,7 +225,7 @@ function toolsOf({ stacks, learned }: Project, defaultTools: string): readonly s
   return [...new Set(rules)].filter((rule) => !given.includes(rule));
 }
 
-/** Steps that bring the tools, each once, and those that install: as CI has them, or by the files of the languages. */
+/** Returns the steps of the set-up, from CI or from the languages: first each tool once, then the installations. */
 function setupSteps({ stacks, learned }: Project): readonly string[] {
   if (learned !== null) return learned.setup;
   const setups = new Map(stacks.map(({ setup }) => [setup.join('\n'), setup]));

@@ -18,7 +18,7 @@ export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string 
   return result.length === 0 ? `${MARKS.ok} Nothing stops a run.` : result.join(', ');
 }
 
-/** Renders plain lines: each finding, with its cure below. */
+/** Renders plain lines: each finding, with its fix below. */
 export function setUpLines(findings: readonly Finding[]): readonly string[] {
   const several = namesPlaces(findings);
   return foldUnseen(findings).flatMap((found) => [

@@ -27,13 +27,13 @@ import { actionRules, tryPipeline } from './try-pipeline.ts';
 import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
 import { otherWorkflows, workflowFiles } from './workflow-files.ts';
 
-/** Of a run of three jobs. */
+/** The reason for what this job of three cannot know. */
 const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
 
-/** A run's doctor: its own token, key, machine, checkout and event. */
+/** Examines the set-up in a run, with its own token, key, machine, checkout and event. */
 export async function examineRun(world: World, known: KnownLane, by: Examination): Promise<readonly Finding[]> {
   const { config, context, environment } = world;
-  // The job of the gate has a token that can write: nothing of the agent's runs beside it.
+  // // The gate's job has a token that can write, so no code of the agent runs beside it.
   const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
@@ -109,7 +109,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   );
 }
 
-/** What the world says about itself, or why it could not be asked: only a wrong set-up is an obstacle. */
+/** Returns the obstacle that `ask` finds, or why it could not be asked; only a wrong set-up is an obstacle. */
 async function obstacle(ask: () => Promise<string | null>): Promise<Asked<string | null>> {
   try {
     return { kind: 'known', value: await ask() };
@@ -139,7 +139,7 @@ async function tryRunKey({ environment, config, context, log }: World): Promise<
   return tryApiKey(environment, { which: "The agent's key", log: log.info });
 }
 
-/** Whether git finds a header with a token in the checkout's config, or in a file that it includes. */
+/** Tells whether git finds a header with a token in the checkout's config, or in a file that the config includes. */
 async function hasCredentials({ context, environment }: World): Promise<boolean> {
   const git = createGit({ folder: context.workspace, env: environment });
   const found = await git
@@ -148,7 +148,10 @@ async function hasCredentials({ context, environment }: World): Promise<boolean>
   return found?.exitCode === 0;
 }
 
-/** What the verify commands make of the base: as an earlier run found, or tried in a clean clone as runs lay it. */
+/**
+ * Returns the result of the verify commands on the base: that of an earlier run, or of a trial in a clean clone laid
+ * out as runs do it.
+ */
 async function tryBase(
   { config, context, log }: World,
   { branch, baseBranch, baseCheck }: KnownLane,

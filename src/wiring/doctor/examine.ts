@@ -51,7 +51,7 @@ const GH_MS = 10_000;
 
 const now = (): number => Date.now();
 
-/** Examines for the command line: the person's checkout, machine and token. */
+/** Examines the set-up for the command line, with the person's checkout, machine and token. */
 export const examineCheckout: Examine = async (asked) => {
   const { folder, remote, verify, log } = asked;
   const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
@@ -121,11 +121,11 @@ function serverOf(apiUrl: string): string {
     : (process.env.GITHUB_SERVER_URL ?? apiUrl.replace(/\/api\/v3$/, '')).replace(/\/+$/, '');
 }
 
-/** The token of the environment, or of the gh command for github.com; null: there is none. */
+/** Returns the token of the environment, or of the gh command for github.com; null if there is none. */
 async function ownToken(): Promise<string | null> {
   const given = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
   if (given !== '') return given;
-  // What gh has is for github.com: another server must not get it.
+  // // gh's token is for github.com; another server must not get it.
   if ((process.env.GITHUB_API_URL ?? 'https://api.github.com') !== 'https://api.github.com') return null;
   const gh = trustedProgram('gh', process.env);
   if (gh === null) return null;
@@ -167,14 +167,16 @@ async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
     : { kind: 'unknown', why: 'a newer version wrote the counters.' };
 }
 
-/** Runs the first workflow's verify commands where its runs do, in a clone of HEAD that is removed again. */
+/**
+ * Runs the first workflow's verify commands in the folder of its runs, in a clone of HEAD that is removed afterwards.
+ */
 async function tryVerify(top: string, workflows: readonly Workflow[], log: (line: string) => void): Promise<BaseTrial> {
   const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOfStep({ step: one }) ?? []).length > 0);
   if (step === undefined) return { kind: 'not-tried' };
   return tryCommands(top, { commands: verifyOfStep({ step }) ?? [], within: workingFolderOf(step.inputs) }, log);
 }
 
-/** Runs commands in a clone of HEAD that is removed again; `within`: the folder that runs work in. */
+/** Runs commands in a clone of HEAD that is removed afterwards; `within` is the folder in which runs work. */
 export async function tryCommands(
   top: string,
   { commands, within }: { readonly commands: readonly string[]; readonly within: string },
@@ -198,7 +200,7 @@ export async function tryCommands(
       folder: within,
       environment,
       clean: await rememberSurroundings({ environment, workspace: top, folder: parent, trees: dirname(clone) }),
-      // A person's own checkout, on a person's own machine.
+      // // This is a person's own checkout on their own machine.
       agentSandbox: null,
       runTag: randomUUID(),
       log: logTo(log),
@@ -215,7 +217,10 @@ export async function tryCommands(
   }
 }
 
-/** Lays the commit that a person has checked out as a run does on a new machine, without what git ignores; returns the folder. */
+/**
+ * Lays out the commit that a person has checked out as a run does on a new machine, without ignored files; returns the
+ * folder.
+ */
 async function layHead(
   top: string,
   workFolder: string,

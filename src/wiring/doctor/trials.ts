@@ -5,11 +5,11 @@ import { MINUTE_MS } from '../../core/countdown.ts';
 import { fetchFor } from '../../github/proxied-fetch.ts';
 import type { Verification } from '../../core/evidence.ts';
 
-/** The longest that a check of the set-up tries the verify commands. */
+/** The time limit for a trial of the verify commands. */
 export const VERIFY_MS = 15 * MINUTE_MS;
 const KEY_MS = 15_000;
 
-/** The result of the verify commands on a commit. A timeout does not prove that they fail. */
+/** Returns the result of the verify commands on a commit. A timeout does not prove that they fail. */
 export function baseTrialOf(end: Verification, limitMs: number): BaseTrial {
   if (end.kind === 'passed') return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
   if (end.kind === 'not-run') return { kind: 'impossible', why: 'it was interrupted.' };
@@ -18,7 +18,10 @@ export function baseTrialOf(end: Verification, limitMs: number): BaseTrial {
   return { kind: 'failed', command: end.command, tail: oneLine(end.tail.trim().slice(-300), 300) };
 }
 
-/** Tries the API key of Claude's provider with a request that costs nothing; `which`: how it is called. */
+/**
+ * Tries the API key of Claude's provider with a request that costs nothing; `which` is the key's name in texts for
+ * people.
+ */
 export async function tryApiKey(
   env: NodeJS.ProcessEnv,
   { which, log }: { readonly which: string; readonly log: (line: string) => void },

@@ -19,7 +19,7 @@ import type { Repository } from '../../ports/repository.ts';
 import { unpricedModels } from '../agents/prices.ts';
 import { ALL_PROVIDERS, loginProblemsOf } from '../agents/providers.ts';
 
-/** What the checks know of this version of the action. */
+/** The rules of this version of the action. */
 export const actionRules: ActionRules = {
   inputs: ACTION_INPUTS,
   jobInputs: JOB_INPUTS,
@@ -46,7 +46,7 @@ export const actionRules: ActionRules = {
 
 type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'>;
 
-/** Reads the pipeline as a run does, and keeps what the run would log. */
+/** Reads the pipeline as a run does, and returns what the run would log. */
 export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['found']> {
   const says: string[] = [];
   const log = {
@@ -58,7 +58,7 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
     const found = await findPipeline({ ...world, log });
     const { base } = await world.repository.readTexts(PIPELINE_FILES, null);
     const { problems } = signalsInFiles(base);
-    // Of a file with steps its own schema says it.
+    // // The schema reports problems of a file with steps.
     if (found.kind === 'wrong') return found;
     if (problems.length > 0)
       return { kind: 'wrong', problems: problems.map((problem) => fromRoot(world.within, problem)) };
@@ -69,7 +69,10 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
   }
 }
 
-/** The pipelines of a person's checkout, as they are committed: one for each workflow, or where there is none that of `ralph run`. */
+/**
+ * Tries the pipelines of a person's checkout as they are committed: one per workflow, or that of `ralph run` if there
+ * is no workflow.
+ */
 export async function tryPipelines(
   workflows: readonly Workflow[],
   settings: readonly AnsweredSettings[],
@@ -92,7 +95,7 @@ export async function tryPipelines(
     const tools = inputs['allowed-tools'] ?? DEFAULTS['allowed-tools'] ?? '';
     const found = await tryPipeline({
       repository,
-      // What every program sees is that of another machine there, but it has a value.
+      // // A variable of every program has another value on the runner, but it does have a value there.
       variables: { ...verifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
       allowedTools: toolRulesOf(tools),
       within,
@@ -104,7 +107,10 @@ export async function tryPipelines(
   return trials;
 }
 
-/** Text files of the base branch of a checkout, as they are seen from a folder of it. `texts`: what was read, added to. */
+/**
+ * Creates a reader of text files of the base branch, relative to a folder of the checkout; adds what it reads to
+ * `texts`.
+ */
 function committed(
   within: Folder,
   { folder, env, texts }: { readonly folder: string; readonly env: NodeJS.ProcessEnv; readonly texts: Set<string> },

@@ -10,13 +10,13 @@ import { parseYaml } from '../../yaml/parse.ts';
 const WORKFLOWS = '.github/workflows';
 const MAX_WORKFLOWS = 200;
 
-/** Files of the checkout that use the action, and those of which nobody can say. */
+/** Returns the files of the checkout that use the action, and those that are unreadable. */
 export async function workflowFiles(top: string): Promise<readonly WorkflowFile[]> {
   const read = (await readWorkflows(top)).map(({ path, file }): WorkflowFile | null => {
     if (file.kind === 'absent') return null;
     if (file.kind === 'refused') return { kind: 'unreadable', path, why: `it ${file.why}.` };
     const parsed = parseYaml(file.text);
-    // Of other workflows that cannot be read nothing is said.
+    // // An unreadable workflow that does not mention the action is left out.
     if (parsed.kind === 'unreadable')
       return file.text.includes('ralph-action') ? { kind: 'unreadable', path, why: parsed.why } : null;
     const workflow = parseWorkflow(path, parsed.data);
@@ -25,7 +25,7 @@ export async function workflowFiles(top: string): Promise<readonly WorkflowFile[
   return read.filter((file) => file !== null);
 }
 
-/** Workflows of the checkout that do not use the action. */
+/** Returns the workflows of the checkout that do not use the action. */
 export async function otherWorkflows(top: string): Promise<readonly OtherWorkflow[]> {
   return (await readWorkflows(top)).flatMap(({ path, file }) => {
     const parsed = file.kind === 'text' ? parseYaml(file.text) : null;

@@ -9,18 +9,24 @@ import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { lastRunIn } from '../home/last-run.ts';
 import { readGiven } from './run-settings.ts';
 
-/** What runs of a person's checkout work with: those of its workflows, or where none uses the action those of `ralph run`, which the person's own environment sets up. */
+/**
+ * Returns the settings of runs of a person's checkout: those of its workflows, or, if none uses the action, those of
+ * `ralph run`, which the person's environment configures.
+ */
 export async function settingsInForce(
   files: readonly WorkflowFile[],
   where: Parameters<typeof effectiveSettingsOf>[1],
 ): Promise<readonly AnsweredSettings[]> {
   if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
-  // The next one most likely works where the last one did.
+  // // The next run most likely works in the folder of the last one.
   const last = await lastRunIn(where.folder);
   return [await settingsAtHome(last?.folder ?? '', where)];
 }
 
-/** What runs work with whose tasks are in a folder: those of the first workflow that works there, for the top those of the first one at all; otherwise those of `ralph run`. `within`: the folder, from the top. */
+/**
+ * Returns the settings of runs whose tasks are in a folder: those of the first workflow that works there (for the top,
+ * of the first workflow at all), otherwise those of `ralph run`. `within` is the folder, relative to the top.
+ */
 export async function settingsWithin(
   within: Folder,
   files: readonly WorkflowFile[],
@@ -44,7 +50,10 @@ async function settingsAtHome(
   return answerSettings({ workflow: 'ralph run', given: await readGiven(inputs), environment, files });
 }
 
-/** The settings of each workflow that uses the action, as its runs would have them: those of its first step, which is that of the gate's job where there are three. `folder`: the checkout; its settings file counts as it is committed. */
+/**
+ * Returns the settings that runs of each workflow with the action would have: those of its first step, which is the
+ * gate's where there are three jobs. `folder` is the checkout; its settings file counts as it is committed.
+ */
 export async function effectiveSettingsOf(
   files: readonly WorkflowFile[],
   { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
@@ -66,7 +75,7 @@ export async function effectiveSettingsOf(
   return answers;
 }
 
-/** Returns what a step is given; an input `settings` that is an expression is not known. */
+/** Returns what a step is given; an input `settings` that is an expression counts as unknown. */
 async function givenBy({ inputs }: RalphStep): Promise<GivenTexts> {
   const texts = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
   const { settings = '', ...others } = texts;
@@ -75,7 +84,7 @@ async function givenBy({ inputs }: RalphStep): Promise<GivenTexts> {
 
 type SettingsTexts = Extract<BaseTexts, { kind: 'texts' }>['read'] | null;
 
-/** The settings files of a folder of the repository, as they are committed; null: nobody knows. */
+/** Returns the committed settings files of a folder of the repository, or null if they are unknown. */
 async function settingsTexts({
   folder,
   within,

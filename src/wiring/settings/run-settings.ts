@@ -21,7 +21,10 @@ import type { World } from '../world.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** Returns what a run is set up with: its inputs, then its input `settings`, the environment and the settings file of the base branch. In a job behind the gate's it is what the gate handed over, so that all of them work with the same. */
+/**
+ * Returns what configures a run: its inputs, then its input `settings`, the environment and the settings file of the
+ * base branch. A job after the gate's uses what the gate handed over, so that all jobs have the same settings.
+ */
 export async function configTexts(
   texts: Texts,
   { environment, context }: Pick<World, 'environment'> & { readonly context: Place },
@@ -35,7 +38,10 @@ export async function configTexts(
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 
-/** Returns the same with settings that are known: those of main's record, or for `null` those that the gate's job handed over. */
+/**
+ * Returns the same texts with settings that are known: those of main's record or, for null, those that the gate's job
+ * handed over.
+ */
 export async function settledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
   const handoff = handoffBehindGate(texts);
   const found = recorded ?? (handoff === null ? [] : await handedSettings(handoff));
@@ -57,7 +63,10 @@ function handoffBehindGate(texts: Texts): Config['handoff'] | null {
   return handoff?.phase === 'loop' || handoff?.phase === 'publish' ? handoff : null;
 }
 
-/** What cannot be taken is reported by whoever takes the whole parcel. */
+/**
+ * Reads the settings that the gate handed over. A parcel that cannot be read is reported where the whole of it is
+ * taken.
+ */
 async function handedSettings(handoff: Config['handoff']): Promise<readonly FoundSetting[]> {
   try {
     const { takeIntake } = await import('../../run/jobs/parcels.ts');
@@ -69,7 +78,7 @@ async function handedSettings(handoff: Config['handoff']): Promise<readonly Foun
   }
 }
 
-/** Where the run happens, as far as settings need it. */
+/** The place of the run, as far as settings need it. */
 type Place = Pick<RunContext, 'event' | 'workspace'>;
 
 const NO_FILES: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
@@ -87,7 +96,10 @@ async function readBase(
   return readSettingsFiles(texts, { folder: context.workspace, baseBranch, env: environment });
 }
 
-/** The settings files of the base branch, in the input working-directory. `baseBranch`: the one that counts where no input names one; null: not known. */
+/**
+ * Reads the settings files of the base branch in the folder of the input working-directory. `baseBranch` counts where
+ * no input names one; null if unknown.
+ */
 export async function readSettingsFiles(
   texts: Texts,
   { folder, baseBranch, env }: Pick<BaseOnDisk, 'folder' | 'baseBranch'> & { readonly env: NodeJS.ProcessEnv },
@@ -99,7 +111,7 @@ export async function readSettingsFiles(
     baseBranch: named === '' ? baseBranch : named,
     branchPrefix: (texts['branch-prefix'] ?? defaultOf('branch-prefix')).trim(),
   };
-  // Most repositories have none, and most events ask for nothing: then no code of git is loaded.
+  // // Most repositories have no settings file, and most events ask for nothing; then no git code is loaded.
   if (!(await baseMayHave(wanted))) return NO_FILES;
   const { readBaseTexts } = await import('../../git/checkout/texts.ts');
   return readBaseTexts({ ...wanted, env });

@@ -43,7 +43,7 @@ test('a labelled issue: three jobs, each with just its rights, and the schedule 
   const [artifacts = ''] = readdirSync(scene.testbed.folder).filter((name) => name.startsWith('artifacts-'));
   const kept = join(scene.testbed.folder, artifacts, 'ralph-journal');
   expect(readdirSync(kept)).toEqual(['journal.jsonl', 'journal.jsonl.log']);
-  expect(readFileSync(join(kept, 'journal.jsonl.log'), 'utf8')).toContain('iteration 1: task done');
+  expect(readFileSync(join(kept, 'journal.jsonl.log'), 'utf8')).toContain('iteration 2: task done');
   expect(readFileSync(join(kept, 'journal.jsonl.log'), 'utf8')).not.toContain(KEY);
 
   // The job with the agent has the key and no token; the others have the token and no key.

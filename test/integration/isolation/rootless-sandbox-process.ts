@@ -158,7 +158,7 @@ function options(): AgentSandboxOptions {
     localPorts: [],
     worker: {
       file: process.execPath,
-      args: ['-e', `import(${entry}).then((m) => m.runRoomWorker(process.argv.slice(1), (url) => import(url)))`],
+      args: ['-e', `import(${entry}).then((m) => m.runSandboxWorker(process.argv.slice(1), (url) => import(url)))`],
     },
     places: { agentSandboxes: at('sandboxes'), reservations: at('sandboxes') },
   };
@@ -187,7 +187,7 @@ async function run({ script, input = '', signal, environment = {} }: RunRequest,
 }
 
 function agentSandbox(): OpenedAgentSandbox['agentSandbox'] {
-  if (opened === null) throw new Error('there is no room');
+  if (opened === null) throw new Error('there is no sandbox');
   return opened.agentSandbox;
 }
 

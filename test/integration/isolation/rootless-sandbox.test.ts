@@ -38,7 +38,7 @@ interface Runner extends AsyncDisposable {
 
 let machine: OwnMachine | null = null;
 
-/** Starts a runner's process in a separate folder; see sandbox-room-process.ts. */
+/** Starts a runner's process in a separate folder; see rootless-sandbox-process.ts. */
 async function startRunner(base: string): Promise<Runner> {
   const [file = '', ...args] = [
     ...(machine === null ? [] : [...machine.around, ...DROPPED]),

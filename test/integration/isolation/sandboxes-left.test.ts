@@ -35,12 +35,12 @@ const OPEN = JSON.stringify(new URL('../../../src/isolation/namespaces/open-sand
 const MAIN = `
   const { mkdirSync } = await import('node:fs');
   const { join } = await import('node:path');
-  const { openRoom } = await import(${OPEN});
+  const { openAgentSandbox } = await import(${OPEN});
   const options = JSON.parse(process.argv[1]);
-  const opened = await openRoom('namespace', options);
-  const tree = join(opened.room.folders.trees, 'work');
+  const opened = await openAgentSandbox('namespace', options);
+  const tree = join(opened.agentSandbox.folders.trees, 'work');
   mkdirSync(tree);
-  await opened.room.give(tree);
+  await opened.agentSandbox.give(tree);
   console.log('given');
   setInterval(() => undefined, 1000);
 `;

@@ -144,17 +144,20 @@ describe('a person can act on what Ralph gave up', () => {
     );
   });
 
-  test('a blocked issue says first what the agent needs, and where to answer', async () => {
+  test.each([
+    ['a question', 'asks', '\\[#1\\]\\(\\S+\\) has a question for you'],
+    ['words that are no question', 'recommendation', 'The agent cannot continue with \\[#1\\]\\(\\S+\\)'],
+  ])('a blocked issue with %s says that first, then the words, and where to answer', async (_, field, trouble) => {
     const project = createProject({
       agent: [
-        () => ({
-          output: { signal: { status: 'BLOCKED', exitSignal: false, recommendation: 'Tell me the price in @euro' } },
-        }),
+        () => ({ output: { signal: { status: 'BLOCKED', exitSignal: false, [field]: 'Tell me the price in @euro' } } }),
       ],
     });
     await runOnce(project);
     expect(commentsOf(project)).toMatch(
-      /^<!-- ralph-action:status -->\n\n\*\*\[#1\]\(\S+\) has a question for you; you are needed\.\*\*\n\nThe agent says: “Tell me the price in @euro”\n/,
+      new RegExp(
+        `^<!-- ralph-action:status -->\n\n\\*\\*${trouble}; you are needed\\.\\*\\*\n\nThe agent says: “Tell me the price in @euro”\n`,
+      ),
     );
     expect(commentsOf(project)).toMatch(
       /- Reply on \[#1\]\(\S+\) with one comment: first line `\/ralph retry`, your answer below\./,

@@ -102,14 +102,15 @@ test('the queue names it, says why it waits, and where it asks', async () => {
     const { report } = await later(project, HOUR, event);
     return report === null ? '' : renderSummary(report).replaceAll('\u200B', '');
   };
-  const why = (words: string): RegExp =>
+  const where = /See \[#1 \(comment\)\]\(https:\/\/github\.test\/acme\/shop\/issues\/1#issuecomment-\d+\)/.source;
+  expect(await summaryOf(schedule)).toMatch(
     new RegExp(
-      words + / See \[#1 \(comment\)\]\(https:\/\/github\.test\/acme\/shop\/issues\/1#issuecomment-\d+\)/.source,
-    );
-  expect(await summaryOf(schedule)).toMatch(why('the agent cannot continue with \\[#1\\][^]*'));
+      `^## Ralph: Blocked: the agent cannot continue with \\[#1\\]\\(\\S+\\); you are needed\n\n${where}\\.\n\n\\*\\*Next:\\*\\* Reply on \\[#1\\]`,
+    ),
+  );
   const status = { client_payload: { command: 'status' }, sender: senderOf('ann') };
   expect(await summaryOf({ name: 'repository_dispatch', payload: status })).toMatch(
-    why('#1 \\(Title 1\\): the agent cannot continue without a person\\.'),
+    new RegExp(`#1 \\(Title 1\\): the agent cannot continue without a person\\. ${where}`),
   );
 });
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { OpenedPlaces, OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
+import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState } from '../../../src/core/lane/state/state.ts';
@@ -92,8 +92,7 @@ describe('ralph status', () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-status-')));
     await writeFile(join(folder, '@fix_plan.md'), '- [x] Add a cart\n- [ ] Add a receipt\n');
     await writeFile(join(folder, 'PROMPT.md'), 'Work.');
-    const open: OpenPlaces = async (checkout) =>
-      ({ ...(await at(createPlace('ref'))(checkout)), folder }) as OpenedPlaces;
+    const open: OpenPlaces = async (checkout) => ({ ...(await at(createPlace('ref'))(checkout)), folder });
     const { out } = await ralph(['status'], '', open);
     await rm(folder, { recursive: true });
     expect(out).toContain('queue (ref)\n  [███░░░] 1 of 2 tasks done\n    @fix_plan.md:2  Add a receipt: todo\n');

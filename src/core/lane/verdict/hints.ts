@@ -1,7 +1,7 @@
 import { askedAgent } from '../../pipeline/step-record.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { claimsDone, type IterationFacts } from './claims.ts';
-import { judgeDenials } from '../denials.ts';
+import type { judgeDenials } from '../denials.ts';
 import { type Finding, withheldBy } from './discrepancies.ts';
 import type { LastIteration } from '../state/state.ts';
 

@@ -1,11 +1,11 @@
 /**
- * The purpose of a command of CI. `tool` changes the machine, `install` brings the project's packages, `before` is
- * anything else that tests may need, `slow` a test that needs more than a clean clone, `change` a command that changes
- * the project itself, and `aside` one that proves nothing.
+ * The purpose of a command of CI. `tool` changes the machine, `install` installs the project's packages, `before` is
+ * anything else that tests may need, `slow` is a test that needs more than a clean clone, `change` changes the project
+ * itself, and `aside` proves nothing.
  */
 export type Purpose = 'tool' | 'install' | 'build' | 'test' | 'slow' | 'check' | 'before' | 'change' | 'aside';
 
-/** A script of a step as separate commands; null: it is a program in shell, which no line of `verify` can repeat. */
+/** Splits a step's script into commands; null for a shell program, which no line of `verify` can repeat. */
 export function commandsOfScript(script: string): readonly string[] | null {
   const lines = script
     .replaceAll('\r', '')
@@ -14,7 +14,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#') && !/^set [-+]\w+( \w+)?$/.test(line));
   if (lines.some((line) => PROGRAM.test(line) || hasOpenQuote(line))) return null;
-  // Folders and variables hold for the lines that follow.
+  // // Folders and variables also apply to the lines that follow.
   if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
     return [lines.join(' && ')];
   return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));
@@ -30,7 +30,7 @@ function hasOpenQuote(line: string): boolean {
 
 const MANAGER = String.raw`(?:npm|pnpm|yarn|bun|poetry|composer|uv|cargo|bundle|deno|mix|pip)`;
 
-/** In order: the first pattern that a command matches tells its purpose. */
+/** Patterns for the purposes; the first one that matches a command counts. */
 const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
   ['aside', /GITHUB_(?:OUTPUT|STEP_SUMMARY)/],
   ['tool', /GITHUB_(?:ENV|PATH)/],
@@ -77,14 +77,14 @@ const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
   ['aside', /version/i],
 ];
 
-/** The purpose of a command; of several in one line, the one that comes first in this order. */
+/** Returns the purpose of a command; for several commands in one line, the purpose that comes first in this order. */
 export function purposeOf(command: string): Purpose {
   const parts = command
     .split(/ && | ; /)
     .map((part) => part.trim().replace(VARIABLES, ''))
     .filter((part) => !/^(?:cd|export|source|\.|pushd|popd)(?:\s|$)/.test(part));
   const purposes = parts.map((part) => {
-    // An option may name a check that it turns off.
+    // // An option may name a check that it turns off.
     const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');
     const isMet = ([purpose, pattern]: (typeof PURPOSES)[number]): boolean =>
       pattern.test(purpose === 'check' || purpose === 'slow' ? bare : part);
@@ -96,7 +96,7 @@ export function purposeOf(command: string): Purpose {
 
 const VARIABLES = /^(?:[A-Za-z_]\w*=(?:'[^']*'|"[^"]*"|\S*)\s+)+/;
 
-/** Programs that the commands start and that an agent may need, by the names that a rule for tools can have. */
+/** Returns the programs that the commands start and that an agent may need, by the names that a tool rule can have. */
 export function programsOf(commands: readonly string[]): readonly string[] {
   const words = commands.flatMap((command) =>
     command

@@ -1,9 +1,9 @@
 import { isRecord, type YamlMap } from './yaml-data.ts';
 
-/** The event of a workflow whose runs check changes; null: it checks none. */
+/** The event of a workflow whose runs check changes; null if they check none. */
 export type CheckingEvent = 'pull_request' | 'push';
 
-/** The event by which a workflow checks changes, of branches that are not the main one where it can choose. */
+/** Returns the event by which a workflow checks changes, if possible on branches other than the main one. */
 export function checkingEvent(workflow: YamlMap): CheckingEvent | null {
   const events = eventsOf(workflow);
   if (events.has('pull_request') || events.has('merge_group')) return 'pull_request';
@@ -12,7 +12,7 @@ export function checkingEvent(workflow: YamlMap): CheckingEvent | null {
   return isRecord(push) && 'tags' in push && !('branches' in push) ? null : 'push';
 }
 
-/** True for a workflow that runs for pull requests, or for pushes to every branch. */
+/** Tells whether a workflow runs for pull requests, or for pushes to every branch. */
 export function checksPullRequests(workflow: YamlMap): boolean {
   const events = eventsOf(workflow);
   const push = events.get('push');
@@ -20,10 +20,10 @@ export function checksPullRequests(workflow: YamlMap): boolean {
   return events.has('pull_request') || isEverywhere;
 }
 
-/** Filters that keep pushes to most branches out. */
+/** Matches filters that exclude pushes to most branches. */
 const FILTER = /^(?:branches|tags)/;
 
-/** Events with their filters. */
+/** Returns the events with their filters. */
 function eventsOf({ on }: YamlMap): ReadonlyMap<string, unknown> {
   if (typeof on === 'string') return new Map([[on, null]]);
   if (Array.isArray(on)) return new Map(on.map((event) => [String(event), null]));

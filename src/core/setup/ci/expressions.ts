@@ -1,9 +1,11 @@
 import { scalarText } from './yaml-data.ts';
 
-/** The contexts of an expression by their names. A context that is missing here is unknown, like `secrets` and `needs`. */
+/**
+ * The contexts of an expression by their names. A context that is missing here is unknown, like `secrets` and `needs`.
+ */
 export type Contexts = Readonly<Record<string, unknown>>;
 
-/** A text whose expressions are known, or the first one that is not. */
+/** A text whose expressions have all been replaced, or the reason why one of them is unknown. */
 export type Resolved =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'unknown'; readonly why: string };
@@ -23,7 +25,7 @@ export function resolveText(text: string, contexts: Contexts): Resolved {
   };
 }
 
-/** The value of a scalar of a workflow that may be one whole expression; null: it is not known. */
+/** Returns the value of a workflow's scalar that may be one whole expression; null if it is unknown. */
 export function resolveValue(value: unknown, contexts: Contexts): unknown {
   if (typeof value !== 'string') return value;
   const [, whole] = /^\s*\$\{\{((?:(?!\}\}).)*)\}\}\s*$/s.exec(value) ?? [];
@@ -35,7 +37,7 @@ export function resolveValue(value: unknown, contexts: Contexts): unknown {
   return resolved.kind === 'text' ? resolved.text : null;
 }
 
-/** False for an `if:` that is known not to hold. */
+/** Returns false for an `if:` that is certain not to hold. */
 export function conditionMayHold(condition: unknown, contexts: Contexts): boolean {
   if (condition === undefined || condition === null) return true;
   const text = scalarText(condition);
@@ -78,7 +80,7 @@ function tokensOf(expression: string): readonly Token[] | null {
   return tokens;
 }
 
-/** The value of an expression; UNKNOWN also for one that cannot be parsed. */
+/** Returns the value of an expression; UNKNOWN also for one that cannot be parsed. */
 function evaluate(expression: string, contexts: Contexts): unknown {
   const tokens = tokensOf(expression);
   if (tokens === null) return UNKNOWN;
@@ -157,10 +159,10 @@ function evaluate(expression: string, contexts: Contexts): unknown {
     return given.includes(UNKNOWN) ? UNKNOWN : resultOf(name.toLowerCase(), given);
   }
 
-  /** What a path of properties names, in one of the contexts. */
+  /** Returns the value at a path of properties in a context. */
   function within(name: string): unknown {
     let value: unknown = Object.hasOwn(contexts, name) ? contexts[name] : UNKNOWN;
-    // Whoever names `steps` says that no step has an output yet, so that caches miss.
+    // // A context `steps` without outputs means that caches miss.
     const isStep = name === 'steps' && value !== UNKNOWN;
     for (let mark = takes('.', '['); mark !== null; mark = takes('.', '[')) {
       const token = tokens?.[at];
@@ -179,7 +181,7 @@ function propertyOf(value: unknown, key: string): unknown {
   return Object.hasOwn(value, OPEN) ? UNKNOWN : null;
 }
 
-/** A context with this property has more properties than are known. */
+/** A property that marks a context as incomplete: it has more properties than are known. */
 export const OPEN = '…';
 
 function resultOf(name: string, [first, ...rest]: readonly unknown[]): unknown {

@@ -8,21 +8,21 @@ import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, scalarText, textIn, t
 /** Names and values, such as variables or inputs. */
 export type Pairs = readonly (readonly [string, string])[];
 
-/** A command of a job with what it needs; `folder`: `''` at the root. */
+/** A command of a job with its variables and its folder, which is `''` at the root. */
 export interface CiCommand {
   readonly text: string;
   readonly env: Pairs;
   readonly folder: string;
 }
 
-/** A part of a job as init reads it; `steps` are those of a composite action of the repository. */
+/** A part of a job as init reads it; `steps` belong to a composite action of the repository. */
 export type CiStep =
   | { readonly kind: 'run'; readonly command: CiCommand }
   | { readonly kind: 'use'; readonly action: string; readonly inputs: Pairs; readonly env: Pairs }
   | { readonly kind: 'local'; readonly action: string; readonly inputs: Pairs; readonly steps: readonly CiStep[] }
   | { readonly kind: 'checkout'; readonly submodules: string; readonly isForeign: boolean }
   | { readonly kind: 'download' }
-  /** An action or a line that init cannot take over. */
+  /** An action or a line that init cannot copy. */
   | { readonly kind: 'unread'; readonly what: string; readonly why: string; readonly isSetUp: boolean };
 
 /** A job that checks changes on Linux, with the values of one combination of its matrix. */
@@ -41,10 +41,10 @@ const MAX_STEPS = 100;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_DEPTH = 3;
 
-/** Names that mean the same in a shell and in YAML as they look. */
+/** Matches folders that need no quotes in a shell and in YAML. */
 export const PLAIN_FOLDER = /^(?:[A-Za-z0-9_][\w.-]*)(?:\/[A-Za-z0-9_][\w.-]*)*$/;
 
-/** Reads the jobs of workflows that check changes. `texts` also has the actions of the repository. */
+/** Reads the jobs of workflows that check changes. `texts` also contains the actions of the repository. */
 export function checkingJobs(workflows: readonly string[], texts: ReadonlyMap<string, string>): readonly CiJob[] {
   const found = workflows.flatMap((path) => {
     const workflow = parseYamlMap(texts.get(path) ?? '');
@@ -101,7 +101,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   ];
 }
 
-/** A mapping with its expressions resolved; those that are not known stay, as text. */
+/** Resolves the expressions in a mapping; unknown ones stay as text. */
 function resolvedMap(map: YamlMap, contexts: Contexts): YamlMap {
   return Object.fromEntries(
     entriesOf(map).map(([key, value]) => {
@@ -112,7 +112,7 @@ function resolvedMap(map: YamlMap, contexts: Contexts): YamlMap {
   );
 }
 
-/** The jobs of a reusable workflow of the repository; one of another repository is not read. */
+/** Returns the jobs of the repository's own reusable workflow; that of another repository is not read. */
 function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[] {
   const path = localPath(called);
   const workflow = parseYamlMap(place.texts.get(path ?? '') ?? '');
@@ -132,7 +132,10 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
   return jobsIn({ ...place, path, workflow, contexts: { ...place.contexts, inputs }, depth: place.depth + 1 });
 }
 
-/** Inputs as they are given, or by their defaults; one whose value is not known has none here, and so is unknown. */
+/**
+ * Returns the inputs as given, or with their defaults. An input with an unknown value is left out, and so stays
+ * unknown.
+ */
 function inputsOf(declared: YamlMap, given: YamlMap, contexts: Contexts): YamlMap {
   const names = [...new Set([...Object.keys(declared), ...Object.keys(given)])];
   const values = names.flatMap((name) => {
@@ -142,7 +145,7 @@ function inputsOf(declared: YamlMap, given: YamlMap, contexts: Contexts): YamlMa
   return { ...Object.fromEntries(values), ...(values.length < names.length ? { [OPEN]: null } : {}) };
 }
 
-/** The path in the repository that a local `uses:` names; null: it names something elsewhere. */
+/** Returns the path in the repository that a local `uses:` names, or null for an action from elsewhere. */
 function localPath(uses: string): string | null {
   return /^[.$]\/(.+?)\/?$/.exec(uses)?.[1] ?? null;
 }
@@ -150,7 +153,7 @@ function localPath(uses: string): string | null {
 interface Env {
   readonly contexts: Contexts;
   readonly known: Pairs;
-  /** Variables without a value that is known, and the reason. */
+  /** Variables whose values are unknown, with the reasons. */
   readonly missing: Pairs;
 }
 
@@ -181,7 +184,7 @@ interface StepPlace {
 
 function stepsOf(steps: readonly unknown[], place: StepPlace): readonly CiStep[] {
   return steps.slice(0, MAX_STEPS).flatMap((step) => {
-    // Before a run no step has an output: a cache misses.
+    // // Without a run, no step has an output, so caches miss.
     const open = { ...place.env.contexts, steps: {} };
     if (!isRecord(step) || !conditionMayHold(step['if'], open) || step['continue-on-error'] === true) return [];
     const env = envOf([mapIn(step, 'env')], place.env);
@@ -220,7 +223,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
     return IS_SET_UP.test(local) ? [{ kind: 'use', action: `./${local}`, inputs, env: [] }] : [];
   if (depth >= MAX_DEPTH) return [];
   const known = entriesOf(inputsOf(mapIn(action, 'inputs'), given, env.contexts));
-  // The inputs of an action are texts, whatever they look like.
+  // // An action receives all inputs as texts.
   const asTexts = Object.fromEntries(known.map(([key, value]) => [key, scalarText(value)]));
   const contexts = { ...env.contexts, inputs: asTexts };
   const steps = stepsOf(listIn(runs, 'steps'), { ...place, env: { ...env, contexts }, defaults: [], depth: depth + 1 });
@@ -232,10 +235,10 @@ const PLAIN_LOCAL = /^[\w.-]+(?:\/[\w.-]+)*$/;
 const IS_SET_UP = /setup|set-up|install|toolchain|rust-cache/;
 const NO_SET_UP =
   /^(?:actions\/(?:cache|upload-artifact|github-script|labeler|stale|deploy-pages|configure-pages)|docker\/|github\/codeql-action)/;
-/** Inputs that hold credentials, or that make an action install into the work tree. */
+/** Matches inputs that contain credentials, or that make an action install into the work tree. */
 const NO_INPUT = /token|^registry-url$|^bundler-cache$|^scope$/;
 
-/** An action that is pinned by a commit, with the version that its line names in a comment. */
+/** Returns an action that is pinned to a commit with the version from the comment on its line. */
 function withVersion(uses: string, texts: ReadonlyMap<string, string>): string {
   if (!/@[0-9a-f]{40}$/.test(uses)) return uses;
   for (const text of texts.values()) {

@@ -1,12 +1,15 @@
 import { resolveValue, type Contexts } from './expressions.ts';
 import { entriesOf, isRecord, listIn, scalarText } from './yaml-data.ts';
 
-/** Values of a matrix for one job. */
+/** The values of a matrix for one job. */
 type Combination = Readonly<Record<string, unknown>>;
 
 const MAX_COMBINATIONS = 300;
 
-/** The combination of a matrix that is like a current machine with Linux; null: GitHub alone knows the matrix. */
+/**
+ * Returns the combination of a matrix that is most like a current Linux machine, or null if only GitHub knows the
+ * matrix.
+ */
 export function likeliestCombination(matrix: unknown, contexts: Contexts): Combination | null {
   if (matrix === undefined || matrix === null) return {};
   const known = resolveValue(matrix, contexts);
@@ -49,13 +52,13 @@ function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combi
   );
 }
 
-/** True for a value that names another system than Linux, directly or below it. */
+/** Tells whether a value, or one inside of it, names a system other than Linux. */
 function isElsewhere(value: unknown): boolean {
   if (typeof value === 'string') return /\b(?:windows|macos|darwin|mingw|msvc|freebsd)/i.test(value);
   return isRecord(value) && Object.values(value).some(isElsewhere);
 }
 
-/** The place of a value among those of its key: newer versions, and what is not an experiment, come first. */
+/** Returns the rank of a value among those of its key: newer versions rank higher, and experiments lower. */
 function rankOf(
   value: unknown,
   { key, others }: { readonly key: string; readonly others: readonly unknown[] },
@@ -71,7 +74,7 @@ function rankOf(
 const UNSETTLED =
   /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|bench|docs?\b|lint|\dt$/i;
 
-/** A version as a number that grows with it; null: it is not a plain version. */
+/** Returns a version as a number that grows with it, or null if it is not a plain version. */
 function versionOf(value: unknown): number | null {
   const [, major, minor = '0', patch = '0'] = /^v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$/.exec(scalarText(value)) ?? [];
   const part = (text: string): number => (text === 'x' ? 999 : Number(text));

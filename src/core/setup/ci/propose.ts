@@ -8,7 +8,7 @@ const MAX_OFFERED = 12;
 const MAX_OFFER_CHARS = 200;
 const MAX_UNREAD = 8;
 
-/** What the jobs of CI propose; null: none of them has a test that init can repeat. */
+/** Returns what the jobs of CI propose, or null if none of them has a test that init can repeat. */
 export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]): CiProposal | null {
   const read = jobs.map((job) => ({ job, plan: planOf(job) }));
   const candidates = read
@@ -16,7 +16,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     .toSorted((a, b) => scoreOf(b, stacks) - scoreOf(a, stacks));
   const [first] = candidates;
   if (first === undefined || scoreOf(first, stacks) < MIN_SCORE) return null;
-  // Services in folders of their own are often tested by a job each.
+  // // A repository often tests each service in a job of its own.
   const chosen = [first];
   for (const { folder } of stacks) {
     const covers = ({ plan }: typeof first): boolean => folder === '' || foldersOf(plan).has(folder);
@@ -53,7 +53,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
   };
 }
 
-/** Lines of CI that could have been tests, had their values been known. */
+/** Returns the lines of CI that may be tests, but contain unknown values. */
 export function unreadTests(jobs: readonly CiJob[]): readonly Unread[] {
   const found = jobs
     .flatMap(({ steps }) => flatten(steps))
@@ -73,7 +73,7 @@ interface Purposeful {
   readonly purpose: Purpose;
 }
 
-/** A job, sorted by what its steps are for. */
+/** The steps of a job, sorted by purpose. */
 interface Plan {
   readonly setUp: readonly CiStep[];
   readonly verify: readonly Purposeful[];
@@ -81,7 +81,7 @@ interface Plan {
   readonly unread: readonly Unread[];
   readonly isForeign: boolean;
   readonly takesArtifacts: boolean;
-  /** True where an action that brings a tool cannot be taken over. */
+  /** True if an action that installs a tool cannot be copied. */
   readonly lacksTools: boolean;
 }
 
@@ -90,7 +90,7 @@ function planOf({ steps }: CiJob): Plan {
   const all = flat.flatMap((step) =>
     step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],
   );
-  // What follows a change of the project's packages tests something else.
+  // // Tests after a change of the project's packages test something else.
   const change = all.findIndex(
     ({ purpose }, at) => purpose === 'change' && all.slice(0, at).some((one) => isTest(one.purpose)),
   );
@@ -102,7 +102,7 @@ function planOf({ steps }: CiJob): Plan {
     at <= last &&
     (isProof(one) ||
       ['install', 'build', 'before'].includes(one.purpose) ||
-      // A tool in the home folder is not there in the agent's own.
+      // // The agent has another home folder, which lacks a tool that is installed there.
       (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b/.test(one.command.text)));
   const unread = flat.flatMap((step) => (step.kind === 'unread' ? [step] : []));
   const changes = before.flatMap(({ command, purpose }) =>
@@ -172,13 +172,13 @@ function foldersOf({ verify }: Plan): ReadonlySet<string> {
 interface Completed {
   readonly commands: readonly Purposeful[];
   readonly setUp: readonly CiStep[];
-  /** True where other jobs build what this one tests. */
+  /** True if other jobs build what this job tests. */
   readonly hasBuilds: boolean;
   /** The steps that set up, each as lines of YAML. */
   readonly lines: readonly (readonly string[])[];
 }
 
-/** A plan with what its job takes from other jobs or from actions: builds, and the packages. */
+/** Completes a plan with what its job takes from other jobs or from actions: builds and packages. */
 function completed(
   plan: Plan,
   { job, jobs, stacks }: { readonly job: CiJob; readonly jobs: readonly CiJob[]; readonly stacks: readonly Stack[] },
@@ -191,7 +191,7 @@ function completed(
         : [],
     ),
   );
-  // Without the package that another job built, the tool builds it.
+  // // The tool itself must build the package that another job built.
   const verify = plan.verify.map((one) =>
     plan.takesArtifacts && builds.length === 0
       ? { ...one, command: { ...one.command, text: one.command.text.replace(/ --installpkg[ =]\S+/, '') } }
@@ -228,7 +228,7 @@ function actionsOf(step: CiStep): readonly string[] {
   return step.kind === 'use' ? [step.action.replace(/@.*$/s, '')] : [];
 }
 
-/** The checks of another job that need no other tools than the set-up brings, with what they install first. */
+/** Returns the checks of another job that need only the tools of the set-up, each with the installations before it. */
 function offersOf(
   plan: Plan,
   given: { readonly actions: ReadonlySet<string>; readonly texts: readonly string[]; readonly hasBuilds: boolean },

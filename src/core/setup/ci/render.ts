@@ -1,7 +1,7 @@
 import { purposeOf } from './commands.ts';
 import type { CiCommand, CiStep, Pairs } from './jobs.ts';
 
-/** A command as one line of `verify`, which starts at the root. */
+/** Renders a command as one line of `verify`, which starts at the root. */
 export function renderVerifyLine({ text, env, folder }: CiCommand): string {
   const pairs = telling(env).map(([name, value]) => `${name}=${shellText(value)}`);
   const isSimple = !/&&|\|\||[;|()`]|^(?:cd|export|source)\s/.test(text);
@@ -10,7 +10,7 @@ export function renderVerifyLine({ text, env, folder }: CiCommand): string {
   return folder === '' ? line : `(cd ${folder} && ${line})`;
 }
 
-/** Commands as lines of `verify`; those that share many variables in one line, which names them once. */
+/** Renders commands as lines of `verify`; commands that share many variables form one line, which names them once. */
 export function renderVerifyLines(commands: readonly CiCommand[]): readonly string[] {
   const [first] = commands;
   const shared = telling(first?.env ?? []).filter((pair) =>
@@ -28,13 +28,13 @@ export function renderVerifyLines(commands: readonly CiCommand[]): readonly stri
 
 const MANY = 3;
 
-/** The steps that a step of CI becomes, each as lines of YAML; empty: it sets nothing up. */
+/** Renders a step of CI as steps of the set-up, each as lines of YAML; empty if it sets nothing up. */
 export function renderSetUpSteps(step: CiStep): readonly (readonly string[])[] {
   if (step.kind === 'use') return [usesLines(step.action, step.inputs)];
   if (step.kind === 'run')
     return ['tool', 'install'].includes(purposeOf(step.command.text)) ? [renderSetUpCommand(step.command)] : [];
   if (step.kind !== 'local') return [];
-  // What checks out, builds or tests is taken apart: the job of the agent has its own checkout.
+  // // An action that also checks out, builds or tests is split, because the agent's job has its own checkout.
   return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(renderSetUpSteps);
 }
 
@@ -45,7 +45,7 @@ function isSetUpOnly(step: CiStep): boolean {
   );
 }
 
-/** A command as a step of the set-up, as lines of YAML. */
+/** Renders a command as a step of the set-up, as lines of YAML. */
 export function renderSetUpCommand({ text, env, folder }: CiCommand): readonly string[] {
   const pairs = telling(env);
   return [
@@ -55,7 +55,7 @@ export function renderSetUpCommand({ text, env, folder }: CiCommand): readonly s
   ];
 }
 
-/** Commands that YAML reads as they are written. */
+/** Matches commands that need no quotes in YAML. */
 export const PLAIN_COMMAND = /^[A-Za-z./][\w ./&=-]*$/;
 
 function usesLines(action: string, inputs: Pairs): readonly string[] {
@@ -63,14 +63,14 @@ function usesLines(action: string, inputs: Pairs): readonly string[] {
   return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];
 }
 
-/** YAML for a text: inputs are texts, so that only what looks like something else needs quotes. */
+/** Renders a text as YAML. Inputs are texts, so quotes are needed only for what YAML would read as another type. */
 function inputText(value: string): string {
   return /^[A-Za-z][\w./-]*$/.test(value) && !/^(?:null|yes|no|on|off|y|n)$/i.test(value)
     ? value
     : JSON.stringify(value);
 }
 
-/** Variables that change what a command does, rather than how CI shows or stores it. */
+/** Returns the variables that change what a command does, without those that change how CI shows or stores it. */
 function telling(env: Pairs): Pairs {
   return env.filter(([name, value]) => value !== '' && !NOISE.test(name));
 }

@@ -9,7 +9,7 @@ interface Services {
 const MAX_HOSTS = 10;
 const MAX_DEPTH = 4;
 
-/** Services as the workflow of init starts them; null: there are none, or only CI knows how to start them. */
+/** Returns services as init's workflow starts them; null if there are none, or if only CI can start them. */
 export function servicesOf(services: YamlMap): Services | null {
   if (Object.keys(services).length === 0) return null;
   const lines = mapLines(services, 1);
@@ -22,7 +22,7 @@ export function servicesOf(services: YamlMap): Services | null {
   return { lines: ['services:', ...lines], hosts: [...new Set(hosts)].slice(0, MAX_HOSTS) };
 }
 
-/** A mapping as lines; null: a name or a value in it cannot stand in another workflow. */
+/** Renders a mapping as lines; null if a name or a value in it cannot be copied into another workflow. */
 function mapLines(map: YamlMap, depth: number): readonly string[] | null {
   const lines: string[] = [];
   for (const [name, value] of entriesOf(map)) {
@@ -37,7 +37,7 @@ function mapLines(map: YamlMap, depth: number): readonly string[] | null {
   return lines;
 }
 
-/** A value in quotes; null: it is an expression, or not a plain value. */
+/** Renders a value in quotes; null for an expression, or for a value that is not plain. */
 function scalar(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string' || value.includes('${{')) return null;

@@ -1,1 +1,0 @@
-import{modules as o}from"./6944.shared.js";import{modules as s}from"./83702.shared.js";import{modules as r}from"./74974.shared.js";const t=3341,a=[3341,6191],p={...o,...s,...r};export{t as id,a as ids,p as modules};

@@ -1,4 +1,0 @@
-const M={49883:((D,E,t)=>{t.d(E,{T:()=>a,Y:()=>O,listenForParent:()=>A});var u=t(78474),r=t(73024),f=t(77030),P=t(76760);const p=/^[A-Za-z_][A-Za-z0-9_]*$/;async function A(o){const c=(0,u.once)(process,"disconnect");for(const s of o){const n=(0,f.createServer)();n.listen(s,"127.0.0.1"),await(0,u.once)(n,"listening"),await new Promise((_,i)=>{process.send?.("socket",n,{},e=>{e===null?_():i(e)})})}await c}function O(o){const c=new Set;let s=0;return{write({cwd:n,environment:_},i){s+=1;const e=(0,P.join)(o,`launch-${String(s)}`),$=Object.entries(_).filter(([l,d])=>p.test(l)&&!d.includes("\0")).map(([l,d])=>`export ${l}=${a(d)}
-`),v=`${i}cd -- ${a(n)} || exit 96
-${$.join("")}exec "$@"
-`;return(0,r.writeFileSync)(e,v,{flag:"wx",mode:384}),(0,r.chmodSync)(e,416),c.add(e),e},clear(){for(const n of c)(0,r.rmSync)(n,{force:!0});c.clear()}}}function a(o){return`'${o.replaceAll("'","'\\''")}'`}})};export{M as modules};

@@ -1,0 +1,1 @@
+import{modules as a}from"./24042.shared.js";const u=9586,c=[9586],i={...a,12525:((m,s,o)=>{o.d(s,{v:()=>t});var e=o(76760);function t(r,{top:_,workFolder:d,agentSandbox:n}){return(0,e.join)(n?.folders.trees??(0,e.join)(d,"trees"),r,(0,e.basename)(_))}})};export{u as id,c as ids,i as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./79439.shared.js";import{modules as s}from"./14105.shared.js";import{modules as r}from"./24196.shared.js";import{modules as m}from"./6598.shared.js";import{modules as e}from"./9277.shared.js";const l=9626,u=[9626,9439,4196],f={...o,...s,...r,...m,...e};export{l as id,u as ids,f as modules};

@@ -1,3 +1,0 @@
-process.on('SIGUSR1', () => undefined);
-const { roomWorker } = await import('./index.js');
-await roomWorker((url) => import(url));
