@@ -27,6 +27,7 @@ export const ALREADY_THERE: OwnAnswer = { came: 'found', words: 'The file has th
 
 /** The answer to a merge in which only lock files conflicted and were made again. */
 export const MERGED_WITHOUT_CALL: OwnAnswer = { came: 'made', words: 'Merged, with its lock files made again' };
+export const MERGED_BY_ITSELF: OwnAnswer = { came: 'made', words: 'Merged: no file had to be resolved by hand' };
 
 type Answer = NonNullable<FeedbackItem['answer']>;
 
@@ -177,7 +178,7 @@ function ownAnswers(on: Extract<Task['source'], { kind: 'feedback' }>['on'], bas
         ...leftOutReasons.map((reason) => suggestionWithheld(on.path, reason)),
       ];
     case 'conflict':
-      return [alreadyMerged(baseBranch), MERGED_WITHOUT_CALL];
+      return [alreadyMerged(baseBranch), MERGED_WITHOUT_CALL, MERGED_BY_ITSELF];
     case 'review':
     case 'check':
       return [];

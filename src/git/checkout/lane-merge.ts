@@ -16,7 +16,7 @@ export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
   await quarantine.seal();
   const { content } = await readContent(work);
   const merged = await withObjects(repository.git, (objects) =>
-    mergeTrees({ repository, inspection: committer.inspection }, objects, sides),
+    mergeTrees({ repository, inspection: committer.inspection, folder: committer.folder }, objects, sides),
   );
   const begun = { ...merged, base: base.commit, tip: lane.tip, before: content.tree };
   await prepareMerge(work, begun, { on: content.tree, only: null });

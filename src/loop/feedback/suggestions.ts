@@ -1,6 +1,7 @@
 import {
   ALREADY_THERE,
   alreadyMerged,
+  MERGED_BY_ITSELF,
   MERGED_WITHOUT_CALL,
   SUGGESTION_APPLIED,
   suggestionWithheld,
@@ -142,7 +143,7 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   log.info(`merging ${work.lane.baseBranch}: ${String(many)} ${many === 1 ? 'file conflicts' : 'files conflict'}`);
   const ofLoop = madeByLoop(deps, lockFiles).map(({ path }) => path);
   const merge = { conflicts, lockFiles, madeByLoop: ofLoop, remade: [], verification: null };
-  if (conflicts.length > 0 || ofLoop.length === 0) return { kind: 'ready', merge };
+  if (conflicts.length > 0 || (lockFiles.length > 0 && ofLoop.length === 0)) return { kind: 'ready', merge };
   const last = work.journal.at(-1);
   // The lock files were already made again after the agent's last call.
   return last?.taskId === CONFLICT_TASK
@@ -155,7 +156,7 @@ function isRed({ state, head }: Work): boolean {
   return isKnownRed(state, head) || (last?.taskId === CONFLICT_TASK && last.verification === 'failed');
 }
 
-/** Finishes a merge in which only lock files conflict by making them again and committing, unless a lock file cannot be made or `verify` fails. */
+/** Finishes a merge in which at most lock files conflict by making them again and committing, unless a lock file cannot be made or `verify` fails. */
 async function mergeWithoutCall(
   deps: LoopDeps,
   work: Work,
@@ -182,6 +183,6 @@ async function mergeWithoutCall(
   const done = withCommit(work, committed);
   if (committed.merge !== 'made') return { kind: 'ready', merge: { ...merge, remade } };
   log.info(`merged ${work.lane.baseBranch} without a call (${committed.head.slice(0, 7)})`);
-  const answer = { id: task.id, own: MERGED_WITHOUT_CALL, lockFiles: remade };
-  return { kind: 'settled', work: answerWithoutCall(deps, done, answer) };
+  const answer = remade.length === 0 ? { own: MERGED_BY_ITSELF } : { own: MERGED_WITHOUT_CALL, lockFiles: remade };
+  return { kind: 'settled', work: answerWithoutCall(deps, done, { id: task.id, ...answer }) };
 }

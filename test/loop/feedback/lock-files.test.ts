@@ -60,6 +60,18 @@ const never: Behaviour = () => {
   throw new Error('nobody is to be called');
 };
 
+test('a merge in which nothing is left to resolve is made without a call, and the answer says so', async () => {
+  const project = await reviewed(never, { verify: 'npm test' });
+  const { branches, commits } = project.origin;
+  const parent = branches.get('main') ?? '';
+  const tree = { ...commits.get(parent)?.tree, 'new.txt': 'theirs' };
+  branches.set('main', addCommit(project.origin, { tree, parent, message: 'Files' }));
+  project.forge.saidOf.set(BRANCH, { mergeable: 'conflicting' });
+  expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+  expect(headTree(project)['new.txt']).toBe('theirs');
+  expect(bodyOf(project)).toContain('merged: no file had to be resolved by hand in ');
+});
+
 describe('a merge in which nothing but a lock file conflicts', () => {
   test('is made without a call, and the answer says what made it', async () => {
     const project = await reviewed(never, { verify: 'npm test' });

@@ -48,8 +48,13 @@ export function parsePlan(
   };
 }
 
+/** Returns the boxes of a plan, in the order of the file, or null if the plan is longer than what is read of it. */
+export function readBoxes(text: string): readonly PlanBox[] | null {
+  return cutLines(text, MAX_LINES) === text ? identified(parseChecklist(text)) : null;
+}
+
 /** A box with the id of its task. */
-interface Item extends ChecklistItem {
+export interface PlanBox extends ChecklistItem {
   readonly id: TaskId;
   /** Ids of the boxes that it is nested in. */
   readonly around: readonly TaskId[];
@@ -65,7 +70,7 @@ const tooLong: Problem = {
   hidesTasks: true,
 };
 
-function tooMany(items: readonly Item[]): Problem {
+function tooMany(items: readonly PlanBox[]): Problem {
   const losesOpen = items.filter((item) => !isDone(item)).length > MAX_TASKS;
   return {
     line: null,
@@ -75,12 +80,12 @@ function tooMany(items: readonly Item[]): Problem {
 }
 
 /** Gives each box its id; equal titles get `-2`, `-3` behind it. */
-function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
+function identified(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
   const lines = new Map<string, number[]>();
-  const items: Item[] = [];
+  const items: PlanBox[] = [];
   for (const box of boxes) {
     const parent = box.parent === null ? undefined : items[box.parent];
-    const id = taskIdOfEntry('plan', hashId([parent?.id ?? '', essence(box.title)].join('\n')));
+    const id = taskIdOfEntry('plan', hashId([parent?.id ?? '', titleWithoutMarks(box.title)].join('\n')));
     const same = lines.get(id) ?? [];
     lines.set(id, [...same, box.line]);
     items.push({
@@ -97,7 +102,7 @@ function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
  * Returns the title without the marks that people and their plugins add when an item is planned or ticked, so that
  * ticking never makes another task.
  */
-function essence(title: string): string {
+export function titleWithoutMarks(title: string): string {
   let left = title;
   for (;;) {
     const shorter = left.replace(MARKS_BEHIND, '').trimEnd();
@@ -122,19 +127,19 @@ const MARKS_BEHIND = new RegExp(
 );
 
 /** Returns, of too many items, the open ones, then as many others as fit; in the order of the file. */
-function openFirst(items: readonly Item[]): readonly Item[] {
+function openFirst(items: readonly PlanBox[]): readonly PlanBox[] {
   const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, MAX_TASKS);
   const chosen = new Set(ranked);
   return items.filter((item) => chosen.has(item));
 }
 
 /** Tells whether a box is done: any character but an x leaves it open, since `[~]` and `[-]` are unfinished work. */
-function isDone({ mark }: ChecklistItem): boolean {
+export function isDone({ mark }: Pick<ChecklistItem, 'mark'>): boolean {
   return mark === 'x' || mark === 'X';
 }
 
 function taskOf(
-  { id, line, title, body, headings }: Item,
+  { id, line, title, body, headings }: PlanBox,
   { path, isOptional }: { readonly path: string; readonly isOptional: (heading: string) => boolean },
   dependsOn: readonly TaskId[],
 ): FileTask['task'] {
@@ -169,7 +174,7 @@ export function optionalHeadings(sections: readonly string[]): (heading: string)
   return (heading) => pattern.test(heading);
 }
 
-function duplicates(items: readonly Item[]): readonly Problem[] {
+function duplicates(items: readonly PlanBox[]): readonly Problem[] {
   return items
     .filter((item) => item.line !== item.firstLine && !isDone(item))
     .map(({ line, firstLine }) => ({
@@ -180,8 +185,8 @@ function duplicates(items: readonly Item[]): readonly Problem[] {
 
 /** Returns the dependencies of each item: the boxes nested in it, and the references in its text (`depends on #12`, `depends on T3`). */
 function dependencies(
-  items: readonly Item[],
-): (item: Item) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
+  items: readonly PlanBox[],
+): (item: PlanBox) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
   const nested = grouped(
     items.filter(({ around }) => around.length > 0),
     ({ around }) => around.at(-1),

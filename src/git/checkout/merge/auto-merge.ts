@@ -1,7 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { grouped } from '../../../core/grouped.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
+import { fromRoot, type Folder } from '../../../core/folder.ts';
 import { isLockFile } from '../../../core/review/test-files.ts';
 import { MINUTE_MS } from '../../../core/countdown.ts';
+import { taskFilePaths } from '../../../core/tasks/files/form/root-plan.ts';
+import { mergePlans } from '../../../core/tasks/files/plan-merge.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
@@ -31,12 +35,19 @@ export interface MergedTrees {
   readonly lockFiles: readonly string[];
 }
 
+/** The repository to merge in, and the run's working directory, whose plan is merged by its tasks. */
+interface MergePlace {
+  readonly repository: PrivateRepository;
+  readonly inspection: Inspection;
+  readonly folder: Folder;
+}
+
 /** Maximum time of one merge, in ms: large trees take long. */
 const MERGE_MS = 3 * MINUTE_MS;
 
 /** Merges trees as objects: no work tree is touched, no attributes apply, and no driver runs. `repository` must not have a work tree. */
 export async function mergeTrees(
-  { repository, inspection }: { readonly repository: PrivateRepository; readonly inspection: Inspection },
+  { repository, inspection, folder }: MergePlace,
   objects: Objects,
   sides: MergeSides,
 ): Promise<MergedTrees> {
@@ -53,8 +64,9 @@ export async function mergeTrees(
   const kept = inspection.inspectPaths([...fromBase.values()]);
   const isOfLaneAlone = (path: string): boolean => ofLane.has(path) && !fromLane.has(path) && !judged.has(path);
   const restored = [...fromBase.values()].filter(({ path }) => kept.has(path) && !isOfLaneAlone(path));
+  const plans = await mergedPlans({ repository, folder }, objects, judged);
   const found = [...judged]
-    .filter(([path]) => !kept.has(path))
+    .filter(([path]) => !kept.has(path) && !plans.has(path))
     .map(([path, stages]) =>
       settle(path, stages, { fromLane: fromLane.get(path) ?? null, fromBase: fromBase.get(path) ?? null }),
     );
@@ -66,6 +78,7 @@ export async function mergeTrees(
         );
   const laid = await put(merged.tree, [
     ...restored.map(backwards),
+    ...[...plans].filter(([path]) => !kept.has(path)).map(([, plan]) => versionOf(plan)),
     ...found.flatMap(({ is, base: version }) => (is === 'lock-file' || is === 'base' ? version : [])),
   ]);
   const settled = await put(
@@ -142,6 +155,35 @@ async function mergeInIndex(
 function parseStage(record: string): readonly Stage[] {
   const [, mode = '', id = '', stage = '', path = ''] = /^(\d+) ([0-9a-f]+) ([123])\t([^]*)$/.exec(record) ?? [];
   return path === '' ? [] : [{ path, mode, id, stage: Number(stage) as Stage['stage'] }];
+}
+
+/** Maximum size of a plan that is merged by its tasks: nobody writes longer lists by hand. */
+const LARGEST_PLAN_BYTES = 1024 * 1024;
+
+/** Returns the run's own plans that conflict although each side only ticked or added tasks, as blobs with the tasks of both sides. */
+async function mergedPlans(
+  { repository: { git }, folder }: Pick<MergePlace, 'repository' | 'folder'>,
+  objects: Objects,
+  conflicts: ReadonlyMap<string, readonly Stage[]>,
+): Promise<ReadonlyMap<string, Stage>> {
+  const merged = new Map<string, Stage>();
+  for (const path of taskFilePaths.plan.map((name) => fromRoot(folder, name))) {
+    const [fork, lane, base, ...more] = conflicts.get(path) ?? [];
+    // Stages come in their order; those of a plan that is the same kind of file on all sides have one mode.
+    if (fork?.stage !== 1 || lane?.stage !== 2 || base?.stage !== 3 || more.length > 0) continue;
+    if (lane.mode !== fork.mode || base.mode !== fork.mode || !base.mode.startsWith('100')) continue;
+    const texts = new Map<ObjectId, string>();
+    const sizes = await objects.sizesOf([fork.id, lane.id, base.id]);
+    await objects.each(new Map([...sizes].filter(([, size]) => size <= LARGEST_PLAN_BYTES)), (id, content) => {
+      // Other bytes would not be the same when they are written again.
+      if (isUtf8(content)) texts.set(id, content.toString());
+    });
+    const [before, ours, theirs] = [fork, lane, base].map(({ id }) => texts.get(id));
+    if (before === undefined || ours === undefined || theirs === undefined) continue;
+    const input = mergePlans({ fork: before, lane: ours, base: theirs });
+    if (input !== null) merged.set(path, { ...base, id: await git.text(['hash-object', '-w', '--stdin'], { input }) });
+  }
+  return merged;
 }
 
 /** The way in which a conflict is laid, and the base's version of the file if that is used. */

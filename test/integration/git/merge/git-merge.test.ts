@@ -142,6 +142,41 @@ describe('a merge is laid in the work tree', () => {
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });
   });
 
+  test('a plan that only grew and was ticked is merged by its tasks, so that nothing is left to resolve', async () => {
+    const plan = '.ralph/fix_plan.md';
+    const sides = {
+      first: { [plan]: '# Plan\n\n- [x] a\n- [ ] b\n' },
+      lane: { [plan]: '# Plan\n\n- [x] a\n- [x] b\n', 'b.txt': 'b\n' },
+      base: { [plan]: '# Plan\n\n- [x] a\n- [ ] b\n- [ ] New\n' },
+    };
+    await using conflict = await setConflict(sides);
+    const { scene, repository, head, base } = conflict;
+    expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: [], lockFiles: [] });
+    expect(await scene.read(plan)).toBe('# Plan\n\n- [x] a\n- [x] b\n- [ ] New\n');
+    const { committed } = await resolve(conflict, () => Promise.resolve());
+    expect(committed).toMatchObject({ merge: 'made', withheld: [] });
+    expect(await scene.git('log', '-1', '--format=%P', BRANCH)).toBe(`${head} ${base}`);
+    // A person may now merge the branch without a conflict.
+    expect(await scene.git('merge-tree', '--write-tree', base, BRANCH)).toBe(
+      await scene.git('rev-parse', `${BRANCH}^{tree}`),
+    );
+  });
+
+  test.each<[string, string, { first: string | null; lane: string; base: string }]>([
+    ['that one side rewrote', '.ralph/fix_plan.md', { first: '- [ ] a\n', lane: '- [x] a\n', base: '- [ ] A\n' }],
+    ['that both sides began', '.ralph/fix_plan.md', { first: null, lane: '- [x] a\n', base: '- [ ] b\n' }],
+    [
+      'of another folder',
+      'web/.ralph/fix_plan.md',
+      { first: '- [ ] a\n', lane: '- [x] a\n', base: '- [ ] a\n- [ ] b\n' },
+    ],
+  ])('a plan %s has markers', async (_what, plan, { first, lane, base }) => {
+    const sides = { first: { 'a.txt': 'a\n', ...(first === null ? {} : { [plan]: first }) } };
+    await using conflict = await setConflict({ ...sides, lane: { [plan]: lane }, base: { [plan]: base } });
+    expect(await conflict.repository.beginMerge()).toEqual({ kind: 'begun', conflicts: [plan], lockFiles: [] });
+    expect(await conflict.scene.read(plan)).toContain('<<<<<<< ralph/queue\n');
+  });
+
   test('a branch may be called like a file of git', async () => {
     await using conflict = await setConflict(TEXT);
     const { scene, head, base } = conflict;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   answerAfter,
+  MERGED_BY_ITSELF,
   MERGED_WITHOUT_CALL,
   receivedFeedback,
   SUGGESTION_APPLIED,
@@ -248,6 +249,7 @@ describe('of a merge', () => {
 
   test.each([
     ['conflict', MERGED_WITHOUT_CALL.words, true],
+    ['conflict', MERGED_BY_ITSELF.words, true],
     ['conflict', `${MERGED_WITHOUT_CALL.words}, says Ann`, false],
     ['check', MERGED_WITHOUT_CALL.words, false],
   ] as const)('of another job, a %s answered with %j is in our words: %s', (kind, words, isOurs) => {
