@@ -27,6 +27,9 @@ export interface GitHubCheckout {
 /** Looks at GitHub with GITHUB_TOKEN or GH_TOKEN; what the server refuses is an answer. */
 export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) => Promise<T>) => Promise<Seen<T>>;
 
+/** The settings with which the runs of a checkout's workflows work, or `ralph run` where there are none. `folder`: its top. */
+export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
+
 /** The settings of the runs of a workflow, as `--json` prints them. */
 export const answeredSettingsSchema = z.object({
   workflow: z.string().describe('The workflow file; `ralph run` where no workflow uses the action.'),
