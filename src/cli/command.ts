@@ -116,7 +116,7 @@ export type CheckoutFile =
   | RefusedFile;
 
 /**
- * A file that is not read. `why` continues a sentence that begins with the file's name: `is no file`. `line` counts
+ * A file that is not read. `why` continues a sentence that begins with the file's name: `is not a file`. `line` counts
  * from 1, or is null for the whole file.
  */
 interface RefusedFile {
@@ -161,7 +161,7 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
     if (!isInside(root, realPath)) return refused(`leads out of the checkout, to ${JSON.stringify(realPath)}`);
     const found = await stat(realPath).catch(absent);
     if (found === null) return { kind: 'absent', realPath };
-    if (!found.isFile()) return refused('is no file');
+    if (!found.isFile()) return refused('is not a file');
     if (found.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
     return textOf(await readFile(realPath), realPath);
   } catch (error) {

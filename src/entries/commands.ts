@@ -5,13 +5,13 @@ import { createImportCommand, type OpenImport } from '../cli/tasks/import.ts';
 import { createDoctorCommand, type Examine } from '../cli/doctor/doctor.ts';
 import { createMonitorCommand } from '../cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../cli/monitor/terminal-world.ts';
-import type { LookAtGitHub } from '../cli/arguments.ts';
+import type { LookAtGitHub, ReadEffective } from '../cli/arguments.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
 import type { OpenPlaces } from '../cli/lane/read-lane.ts';
 import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
 import { createRunCommand } from '../cli/run/run.ts';
-import { createStatusCommand, type ReadEffective } from '../cli/lane/status.ts';
+import { createStatusCommand } from '../cli/lane/status.ts';
 import { createTasksCommand } from '../cli/tasks/tasks.ts';
 import type { Command } from '../cli/command.ts';
 
@@ -45,7 +45,7 @@ const openWorld = async (): Promise<MonitorWorld> => {
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look, readEffective),
-  createMonitorCommand(open, look, openWorld),
+  createMonitorCommand(open, look, readEffective, openWorld),
   createDoctorCommand(examine),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),

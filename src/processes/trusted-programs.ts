@@ -39,6 +39,20 @@ export function trustedProgram(name: string, environment: Environment): string |
   return found.path;
 }
 
+/**
+ * Returns the program that a shell would start by this name, with the reason why `trustedProgram` does not return it;
+ * null if there is no such program, or it is the trusted one.
+ */
+export function passedOverProgram(
+  name: string,
+  environment: Environment,
+): { readonly path: string; readonly why: string } | null {
+  const [path] = programsOnPath(name, environment);
+  if (path === undefined || path === trustedProgram(name, environment)) return null;
+  const isAgents = isWithin(path, agentsFolders(environment));
+  return { path, why: isAgents ? 'agents may leave files in its folder' : 'whatever runs as you can replace it' };
+}
+
 /** Returns the PATH for programs that start others by name: the system's folders and those of trusted programs. */
 export function trustedPath(environment: Environment): string {
   const named = ['git', ...STARTED_BY_NAME].flatMap((name) => {
@@ -58,12 +72,15 @@ export function trustedEnvironment(environment: Environment): Record<string, str
 const SEARCHED_WITH = ['PATH', 'HOME', 'GITHUB_WORKSPACE', 'RUNNER_TEMP', 'TMPDIR'] as const;
 
 function find(name: string, environment: Environment): string | null {
-  const folders = (environment['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
-  const candidates = folders.map((folder) => join(folder, name)).filter(isProgram);
-  const outside = candidates.filter((path) => !isWithin(path, agentsFolders(environment)));
+  const outside = programsOnPath(name, environment).filter((path) => !isWithin(path, agentsFolders(environment)));
   const home = environment['HOME'] ?? '';
   const elsewhere = outside.filter((path) => home === '' || home === '/' || !isWithin(path, [home]));
   return elsewhere.find((path) => !isReplaceable(path)) ?? elsewhere[0] ?? outside[0] ?? null;
+}
+
+function programsOnPath(name: string, environment: Environment): readonly string[] {
+  const folders = (environment['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
+  return folders.map((folder) => join(folder, name)).filter(isProgram);
 }
 
 /** Returns the folders in which any file may be an agent's. */

@@ -1,6 +1,5 @@
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
-import { type LookAtGitHub, printedSettings } from '../arguments.ts';
+import { type LookAtGitHub, printedSettings, type ReadEffective } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
@@ -8,12 +7,15 @@ import type { LaneReport } from './lane-schema.ts';
 import { LANE_OPTIONS_HELP, type ListedTask, readLaneArguments, renderLane } from './lane-text.ts';
 import { type OpenPlaces, readLane } from './read-lane.ts';
 
+<<<<<<< HEAD
 /**
  * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is
  * the top.
  */
 export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
 
+=======
+>>>>>>> hand
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
@@ -57,7 +59,7 @@ async function status(
   const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, places, 'all-lanes');
   if (all) {
     const { showAll } = await import('../overview/show-all.ts');
-    return showAll({ ...opened, remote, json, look }, terminal);
+    return showAll({ ...opened, remote, json, look, readEffective }, terminal);
   }
   const [report, settings, files] = await Promise.all([
     readLane(lane, opened.places, terminal.now()),

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { type LookAtGitHub, parseArguments } from '../arguments.ts';
+import { type LookAtGitHub, parseArguments, type ReadEffective } from '../arguments.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
@@ -36,23 +36,28 @@ Exit codes: 0 the end, 1 something could not be read (with --once and --json), 2
 export function createMonitorCommand(
   open: OpenPlaces,
   look: LookAtGitHub,
+  readEffective: ReadEffective,
   openWorld: () => Promise<MonitorWorld>,
 ): Command {
   return {
     ...LISTED.monitor,
     help: HELP,
-    run: async (args, terminal) => monitor(args, { open, look, world: await openWorld(), terminal }),
+    run: async (args, terminal) => monitor(args, { open, look, readEffective, world: await openWorld(), terminal }),
   };
 }
 
 interface Needed {
   readonly open: OpenPlaces;
   readonly look: LookAtGitHub;
+  readonly readEffective: ReadEffective;
   readonly world: MonitorWorld;
   readonly terminal: Terminal;
 }
 
-async function monitor(args: readonly string[], { open, look, world, terminal }: Needed): Promise<CommandEnd> {
+async function monitor(
+  args: readonly string[],
+  { open, look, readEffective, world, terminal }: Needed,
+): Promise<CommandEnd> {
   const given = parseArguments(
     args,
     { all: 'flag', once: 'flag', json: 'flag', dir: 'value', remote: 'value' },
@@ -66,7 +71,7 @@ async function monitor(args: readonly string[], { open, look, world, terminal }:
   if (there?.isDirectory() !== true)
     throw new UsageError([`${JSON.stringify(folder)} ${there === null ? 'does not exist' : 'is not a folder'}.`]);
   const { createSource } = await import('./source.ts');
-  const source = createSource({ folder, remote, open, look, world });
+  const source = createSource({ folder, remote, open, look, readEffective, world });
   const isOnce = given.has('once') || given.has('json');
   const shows = given.has('all')
     ? 'all'

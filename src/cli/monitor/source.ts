@@ -5,7 +5,7 @@ import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import type { OpenedPlaces, OpenPlaces } from '../lane/read-lane.ts';
 import { readOverview } from '../overview/read-overview.ts';
 import type { Overview } from '../overview/lane-waits.ts';
-import { type LookAtGitHub, plainLine } from '../arguments.ts';
+import { type LookAtGitHub, plainLine, type ReadEffective } from '../arguments.ts';
 import { findLocalFolder, type LocalFolder, readLocal } from './local/read-local.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
@@ -30,6 +30,7 @@ export interface SourceOptions {
   readonly remote: string | null;
   readonly open: OpenPlaces;
   readonly look: LookAtGitHub;
+  readonly readEffective: ReadEffective;
   readonly world: Pick<MonitorWorld, 'isAlive' | 'lastRun'>;
 }
 
@@ -52,7 +53,7 @@ interface Looked<T> {
   readonly value: T;
 }
 
-export function createSource({ folder: given, remote, open, look, world }: SourceOptions): Source {
+export function createSource({ folder: given, remote, open, look, readEffective, world }: SourceOptions): Source {
   const folder = resolve(given);
   let opened: Looked<OpenedPlaces> | null = null;
   let hadState = false;
@@ -202,7 +203,7 @@ export function createSource({ folder: given, remote, open, look, world }: Sourc
         problem = `All branches cannot be read: ${plainLine(places.why, 300)}`;
         return;
       }
-      overview = { at: now, value: await readOverview({ ...places, remote, look, log }, now) };
+      overview = { at: now, value: await readOverview({ ...places, remote, look, readEffective, log }, now) };
       problem = notes.at(-1) ?? null;
     } catch (error) {
       // The old picture stays, with the reason why it is old.

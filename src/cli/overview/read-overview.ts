@@ -2,7 +2,7 @@ import type { LedgerDay } from '../../core/lane/ledger.ts';
 import { initialState } from '../../core/lane/state/state.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
-import { fileSources, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { isFileSource, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { isBegun, isFinished, shownProgress, type Task, type TaskState } from '../../core/tasks/task.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
@@ -10,11 +10,12 @@ import { askedIn } from '../../report/sentences/feedback.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { sentence } from '../../core/text/phrase.ts';
-import { DEFAULT_BRANCH_PREFIX, DEFAULT_OPTIONAL_SECTIONS, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
+import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { laneAt, newer, type StatePlace } from '../lane/read-lane.ts';
-import { type LookAtGitHub, plainLine, type Viewer } from '../arguments.ts';
+import { type LookAtGitHub, plainLine, type ReadEffective, type Viewer } from '../arguments.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
+import { taskSettings, type TaskSettings } from '../tasks/task-settings.ts';
 import {
   type KnownTask,
   laneOption,
@@ -27,8 +28,11 @@ import {
 const MAX_TEXT_CHARS = 300;
 /** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
 const MAX_ASKED = 20;
+<<<<<<< HEAD
 /** The task files that a run reads by default. */
 const files = fileSources.filter((source) => DEFAULT_SOURCES.split(',').includes(source));
+=======
+>>>>>>> hand
 
 /** The checkout that the overview reads; `remote` is null for origin. */
 export interface Looked {
@@ -36,8 +40,11 @@ export interface Looked {
   readonly remote: string | null;
   readonly places: readonly StatePlace[];
   readonly look: LookAtGitHub;
+  readonly readEffective: ReadEffective;
   readonly log: (line: string) => void;
 }
+
+const unset: AnsweredSettings = { workflow: '', settings: [], problems: [] };
 
 type Stored = ReturnType<typeof laneAt>;
 
@@ -47,8 +54,16 @@ interface FoundLane {
   readonly stored: Stored;
 }
 
+<<<<<<< HEAD
 /** Reads every lane of the repository in each place. Every text in the overview is one clean line. */
 export async function readOverview({ folder, remote, places, look, log }: Looked, now: number): Promise<Overview> {
+=======
+/** Every lane of the repository, in each place. Every text in it is one clean line. */
+export async function readOverview(
+  { folder, remote, places, look, readEffective, log }: Looked,
+  now: number,
+): Promise<Overview> {
+>>>>>>> hand
   const listed = await Promise.all(
     places.map(async (place) => ({ place, found: await place.lanes(), read: await place.store.read() })),
   );
@@ -60,9 +75,12 @@ export async function readOverview({ folder, remote, places, look, log }: Looked
       ? namesOf(found.lanes, index).map((lane) => ({ lane, place, stored: laneAt(place, read, { lane, now }) }))
       : [],
   );
+  const [answered = unset] = await readEffective(folder);
+  const { sources, label, optionalSections, branchPrefix } = taskSettings(answered, {});
+  const files = sources.filter(isFileSource);
   const [found, seen] = await Promise.all([
-    readCheckoutTasks(folder, { sources: files, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') }),
-    look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes)),
+    readCheckoutTasks(folder, { sources: files, optionalSections }),
+    look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes, { label, branchPrefix })),
   ]);
   const github = seen.kind === 'seen' ? seen.value : null;
   const known = { files: found.tasks, github, ownLanes: new Set(lanes.map(({ lane }) => lane)), now };
@@ -194,9 +212,13 @@ interface OnGitHub {
   readonly pullRequests: ReadonlyMap<LaneId, NonNullable<OverviewLane['pullRequest']>>;
 }
 
-async function readGitHub(viewer: Viewer, lanes: readonly FoundLane[]): Promise<OnGitHub> {
+async function readGitHub(
+  viewer: Viewer,
+  lanes: readonly FoundLane[],
+  { label, branchPrefix }: Pick<TaskSettings, 'label' | 'branchPrefix'>,
+): Promise<OnGitHub> {
   const { forge, repository } = viewer;
-  const { tasks } = await readIssueTasks(viewer, DEFAULT_TASK_LABEL);
+  const { tasks } = await readIssueTasks(viewer, label);
   const listed = new Set(tasks.map(({ id }) => id));
   const names = [...new Set(lanes.map(({ lane }) => lane))];
   const worked = [
@@ -208,7 +230,7 @@ async function readGitHub(viewer: Viewer, lanes: readonly FoundLane[]): Promise<
     Promise.all(others.slice(0, MAX_ASKED).map((number) => forge.issue(number))),
     Promise.all(
       names.slice(0, MAX_ASKED).map(async (lane) => {
-        const found = await forge.pullRequestOf(`${DEFAULT_BRANCH_PREFIX}${lane}`);
+        const found = await forge.pullRequestOf(`${branchPrefix}${lane}`);
         const title = found === null ? null : ((await forge.issue(found.number))?.title ?? null);
         return found === null
           ? []

@@ -1,21 +1,19 @@
 import { stat } from 'node:fs/promises';
-import { listField } from '../../config/fields.ts';
 import { inputProblems } from '../../config/inputs.ts';
-import { taskSources } from '../../config/input-schema.ts';
-import { isExpression } from '../../core/doctor/workflow.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
-import type { AnsweredSettings, EffectiveSetting } from '../../core/settings/effective.ts';
+import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { type FileTask, ROOT_PLAN, taskFilePaths, type TaskProblem } from '../../core/tasks/files/form/root-plan.ts';
-import { isFileSource, type TaskSourceName } from '../../core/tasks/ids.ts';
+import { isFileSource } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { type LookAtGitHub, parseArguments, plainLine } from '../arguments.ts';
-import { DEFAULT_OPTIONAL_SECTIONS, DEFAULT_PROMPT_FILE, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { taskSettings } from './task-settings.ts';
 import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
 
 /** Returns the settings of runs whose tasks are in a folder. */
 type ReadFolderSettings = (folder: string) => Promise<AnsweredSettings>;
 
+<<<<<<< HEAD
 /** The settings with which runs look for tasks. */
 interface TaskSettings {
   readonly sources: readonly TaskSourceName[];
@@ -35,6 +33,8 @@ const DEFAULTS = {
   'prompt-file': DEFAULT_PROMPT_FILE,
 };
 
+=======
+>>>>>>> hand
 const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL] [--json]
 
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
@@ -204,6 +204,7 @@ function rowOf({ task, state }: FileTask): TasksReport['tasks'][number] {
 function problemRow({ file, line, column, message }: TaskProblem): TasksReport['problems'][number] {
   return { file, line, message: column === null ? message : `column ${column}: ${message}` };
 }
+<<<<<<< HEAD
 
 /** Returns the settings for tasks. `given` contains checked options of the command line, which come first. */
 function taskSettings(
@@ -240,3 +241,5 @@ function whyUnusable({ input, text }: EffectiveSetting): string | null {
   if (isExpression(text)) return 'is an expression, which only a run knows';
   return inputProblems({ [input]: text.trim() })[0]?.why ?? null;
 }
+=======
+>>>>>>> hand

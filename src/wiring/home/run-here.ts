@@ -26,7 +26,7 @@ import { createStatusFiles, listenForInterruption } from '../../home/status-file
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { costOrNull } from '../../report/sentences/spend.ts';
-import { trustedProgram } from '../../processes/trusted-programs.ts';
+import { passedOverProgram, trustedProgram } from '../../processes/trusted-programs.ts';
 import { endAgent } from '../agent.ts';
 import { checkoutFiles } from './checkout-state.ts';
 import { cleanUpAfter } from './killed-run.ts';
@@ -118,6 +118,17 @@ function atHand(chosen: ChosenAgent, environment: NodeJS.ProcessEnv): ChosenAgen
   return { ...chosen, path: path ?? (name === 'command' ? null : trustedProgram(name, environment)) };
 }
 
+/** Names an agent's program that the person's shell would start, if the run does not start it. */
+function passedOverWords({ name, path }: ChosenAgent, environment: NodeJS.ProcessEnv): readonly string[] {
+  const over =
+    name === 'command' || path !== trustedProgram(name, environment) ? null : passedOverProgram(name, environment);
+  if (over === null) return [];
+  const instead = path === null ? 'the run installs its own' : `the run uses ${path}`;
+  return [
+    `${over.path} is not used, because ${over.why}: ${instead}. To use it anyway, pass --input agent-path=${over.path}.`,
+  ];
+}
+
 async function begin(begun: Beginning): Promise<RunAnswer> {
   const { asked, terminal, environment, checkout, place } = begun;
   const { top } = checkout;
@@ -177,6 +188,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const sayFirst = (): void => {
     if (found?.kind === 'none') log.info(`Labelled issues are not read: ${found.why}. Tasks come from files.`);
     if (login.note !== null) log.warning(login.note);
+    for (const line of config.agent.order.flatMap((one) => passedOverWords(one, environment))) log.warning(line);
     if (begun.shared.note !== null) log.info(begun.shared.note);
     const lines = uncommittedWords({ ...checkout, ignored: leaveOut }, config.workingDirectory);
     for (const line of lines) log.warning(line);

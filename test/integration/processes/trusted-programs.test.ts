@@ -2,7 +2,12 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { trustedEnvironment, trustedPath, trustedProgram } from '../../../src/processes/trusted-programs.ts';
+import {
+  passedOverProgram,
+  trustedEnvironment,
+  trustedPath,
+  trustedProgram,
+} from '../../../src/processes/trusted-programs.ts';
 
 let root = '';
 beforeEach(() => {
@@ -50,6 +55,18 @@ test('what is only in the home folder is taken from there, what is only in the w
   const environment = machine(join(root, 'work/bin'), home);
   expect(trustedProgram('frob', environment)).toBe(join(home, 'frob'));
   expect(trustedProgram('brof', environment)).toBeNull();
+});
+
+test('a program that stands first on PATH and is not taken is named with the reason', () => {
+  const [home, opt, work] = [plant('home/bin', 'frob'), plant('opt', 'frob'), plant('work/bin', 'frob')];
+  const homePath = join(home, 'frob');
+  expect(passedOverProgram('frob', machine(home, opt))).toEqual({
+    path: homePath,
+    why: 'whatever runs as you can replace it',
+  });
+  expect(passedOverProgram('frob', machine(work))).toMatchObject({ why: 'agents may leave files in its folder' });
+  expect(passedOverProgram('frob', machine(opt, home))).toBeNull();
+  expect(passedOverProgram('frob', machine(join(root, 'tmp')))).toBeNull();
 });
 
 test('the first answer stands, whatever is put on PATH later', () => {

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
+import type { LookAtGitHub, Viewer } from '../../../src/cli/arguments.ts';
 import { overviewJsonSchema } from '../../../src/cli/overview/lane-waits.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
@@ -9,7 +10,7 @@ import { initialState, type LaneState } from '../../../src/core/lane/state/state
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
 import { noon } from '../core/core-fixtures.ts';
-import { ralph } from './fixture.ts';
+import { ralph, settingsOf } from './fixture.ts';
 import { at, createPlace, lease, MINUTE, placeWith, richState } from './state-fixture.ts';
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
@@ -43,6 +44,25 @@ test('the published JSON Schema accepts what is printed', async () => {
       { kind: 'unreadable', lane: 'issue-7' },
     ],
   });
+});
+
+test('GitHub is asked with the label and the branches that runs of the checkout have', async () => {
+  const set = (input: string, text: string) => ({ input, text, origin: 'input', where: 'ralph.yml' }) as const;
+  const settings = [set('task-label', 'agent-work'), set('branch-prefix', 'bot/')];
+  const asked: string[] = [];
+  const forge = {
+    openIssuesWithLabel: (label: string) => Promise.resolve((asked.push(label), [])),
+    pullRequestOf: (branch: string) => Promise.resolve((asked.push(branch), null)),
+  };
+  const look: LookAtGitHub = async (_checkout, see) => ({
+    kind: 'seen',
+    value: await see({ forge: forge as unknown as Viewer['forge'], repository: 'acme/shop' }),
+  });
+  const place = placeWith(initialState('queue', noon));
+  settingsOf.set(import.meta.dirname, [{ workflow: 'ralph.yml', settings, problems: [] }]);
+  await ralph(['status', '--all', '--dir', import.meta.dirname], '', at(place), { look });
+  settingsOf.clear();
+  expect(asked.toSorted()).toEqual(['agent-work', 'bot/queue']);
 });
 
 describe('who waits for whom', () => {

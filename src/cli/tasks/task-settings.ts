@@ -1,0 +1,71 @@
+import { listField } from '../../config/fields.ts';
+import { taskSources } from '../../config/input-schema.ts';
+import { inputProblems } from '../../config/inputs.ts';
+import { isExpression } from '../../core/doctor/workflow.ts';
+import type { AnsweredSettings, EffectiveSetting } from '../../core/settings/effective.ts';
+import type { TaskSourceName } from '../../core/tasks/ids.ts';
+import {
+  DEFAULT_BRANCH_PREFIX,
+  DEFAULT_OPTIONAL_SECTIONS,
+  DEFAULT_PROMPT_FILE,
+  DEFAULT_SOURCES,
+  DEFAULT_TASK_LABEL,
+} from '../defaults.ts';
+
+/** What runs look for tasks with. */
+export interface TaskSettings {
+  readonly sources: readonly TaskSourceName[];
+  readonly label: string;
+  readonly optionalSections: readonly string[];
+  readonly promptFile: string;
+  readonly branchPrefix: string;
+  /** Those of them that somebody set. */
+  readonly set: readonly EffectiveSetting[];
+  /** What is wrong with them, as sentences. */
+  readonly problems: readonly string[];
+}
+
+const DEFAULTS = {
+  'task-sources': DEFAULT_SOURCES,
+  'task-label': DEFAULT_TASK_LABEL,
+  'optional-sections': DEFAULT_OPTIONAL_SECTIONS,
+  'prompt-file': DEFAULT_PROMPT_FILE,
+  'branch-prefix': DEFAULT_BRANCH_PREFIX,
+};
+
+/** The answer of the settings in force. `given`: what the command line says, which comes first and is usable. */
+export function taskSettings(
+  { settings, problems }: AnsweredSettings,
+  given: Readonly<Partial<Record<'task-sources' | 'task-label', string>>>,
+): TaskSettings {
+  const found = settings.filter(
+    ({ input, origin }) => Object.hasOwn(DEFAULTS, input) && !Object.hasOwn(given, input) && origin !== 'default',
+  );
+  const unusable = found.flatMap((setting) => {
+    const why = whyUnusable(setting);
+    return why === null ? [] : [{ setting, why }];
+  });
+  const set = found.filter((one) => unusable.every(({ setting }) => setting !== one));
+  const texts = { ...DEFAULTS, ...Object.fromEntries(set.map(({ input, text }) => [input, text.trim()])), ...given };
+  return {
+    sources: taskSources.parse(texts['task-sources']),
+    label: texts['task-label'],
+    optionalSections: listField().parse(texts['optional-sections']),
+    promptFile: texts['prompt-file'],
+    branchPrefix: texts['branch-prefix'],
+    set,
+    problems: [
+      ...problems,
+      // Those of others are among the problems already.
+      ...unusable
+        .filter(({ setting }) => setting.origin === 'input')
+        .map(({ setting: { input, where }, why }) => `${where}: \`${input}\` ${why}; its default is used here.`),
+    ],
+  };
+}
+
+/** As a predicate; null: it is usable. */
+function whyUnusable({ input, text }: EffectiveSetting): string | null {
+  if (isExpression(text)) return 'is an expression, which only a run knows';
+  return inputProblems({ [input]: text.trim() })[0]?.why ?? null;
+}
