@@ -12,16 +12,16 @@ import {
   DEFAULT_TASK_LABEL,
 } from '../defaults.ts';
 
-/** What runs look for tasks with. */
+/** The settings with which runs look for tasks. */
 export interface TaskSettings {
   readonly sources: readonly TaskSourceName[];
   readonly label: string;
   readonly optionalSections: readonly string[];
   readonly promptFile: string;
   readonly branchPrefix: string;
-  /** Those of them that somebody set. */
+  /** The settings of these that somebody set. */
   readonly set: readonly EffectiveSetting[];
-  /** What is wrong with them, as sentences. */
+  /** The problems of the settings, as sentences. */
   readonly problems: readonly string[];
 }
 
@@ -33,7 +33,7 @@ const DEFAULTS = {
   'branch-prefix': DEFAULT_BRANCH_PREFIX,
 };
 
-/** The answer of the settings in force. `given`: what the command line says, which comes first and is usable. */
+/** Returns the settings in force. `given` comes from the command line: it counts first and is usable. */
 export function taskSettings(
   { settings, problems }: AnsweredSettings,
   given: Readonly<Partial<Record<'task-sources' | 'task-label', string>>>,
@@ -64,7 +64,7 @@ export function taskSettings(
   };
 }
 
-/** As a predicate; null: it is usable. */
+/** Returns as a predicate why a setting cannot be used, or null if it can. */
 function whyUnusable({ input, text }: EffectiveSetting): string | null {
   if (isExpression(text)) return 'is an expression, which only a run knows';
   return inputProblems({ [input]: text.trim() })[0]?.why ?? null;
