@@ -92,7 +92,7 @@ const { values: options } = parseArgs({
   },
 });
 
-if (options.version === true) console.log('scripted agent 1.0 (not a model)');
+if (options.version === true) console.log("the testbed's scripted agent 1.0 (not a model)");
 else process.exitCode = await run(heard(readFileSync(0, 'utf8')), nextBehaviour());
 
 function heard(prompt: string): string {

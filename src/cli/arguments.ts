@@ -5,32 +5,39 @@ import { nearest } from '../core/text/nearest.ts';
 import { terminalLine } from '../core/text/phrase.ts';
 import type { Forge } from '../ports/forge.ts';
 
-/** The repository of a checkout on GitHub, as the person's own token shows it; `repository` as `acme/shop`. */
+/**
+ * The repository of a checkout on GitHub, accessed with the person's own token; `repository` is a name such as
+ * `acme/shop`.
+ */
 export interface Viewer {
   readonly repository: string;
   readonly forge: Pick<Forge, 'openIssuesWithLabel' | 'dependenciesOf' | 'statesOf' | 'issue' | 'pullRequestOf'>;
 }
 
-/** What came of a look. `no-token`: the person's environment has none. */
+/** The result of a look at GitHub. `no-token` means that the person's environment has no token. */
 type Seen<T> =
   | { readonly kind: 'seen'; readonly value: T }
   | { readonly kind: 'no-token' }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** A checkout, and its remote that names the repository; null: `origin`. */
+/** A checkout with the remote that names its repository; null for `origin`. */
 export interface GitHubCheckout {
   readonly folder: string;
   readonly remote: string | null;
   readonly log: (line: string) => void;
 }
 
-/** Looks at GitHub with GITHUB_TOKEN or GH_TOKEN; what the server refuses is an answer. */
+/** Looks at GitHub with GITHUB_TOKEN or GH_TOKEN; a refusal by the server is a result, not an exception. */
 export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) => Promise<T>) => Promise<Seen<T>>;
 
+<<<<<<< HEAD
+/** The settings of the runs of a workflow, as printed by `--json`. */
+=======
 /** The settings with which the runs of a checkout's workflows work, or `ralph run` where there are none. `folder`: its top. */
 export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
 
 /** The settings of the runs of a workflow, as `--json` prints them. */
+>>>>>>> hand
 export const answeredSettingsSchema = z.object({
   workflow: z.string().describe('The workflow file; `ralph run` where no workflow uses the action.'),
   settings: z
@@ -50,19 +57,19 @@ export const answeredSettingsSchema = z.object({
 
 type PrintedSettings = z.infer<typeof answeredSettingsSchema>;
 
-/** What kind of option stands behind a name: `--json`, `--now VALUE`, or `--set VALUE` given any number of times. */
+/** The kind of an option: `--json`, `--now VALUE`, or `--set VALUE` any number of times. */
 type OptionKind = 'flag' | 'value' | 'values';
 
-/** Arguments as given; an option that is absent, or lacks its value, has no values. */
+/** The parsed arguments; an option that is absent or lacks its value has no values. */
 export interface ParsedArguments {
-  /** What makes no sense, as sentences. */
+  /** Problems of the arguments, as sentences. */
   readonly problems: readonly string[];
   readonly positionals: readonly string[];
   values(option: string): readonly string[];
   has(option: string): boolean;
 }
 
-/** Reads a command's arguments. */
+/** Parses the arguments of a command. */
 export function parseArguments(
   args: readonly string[],
   options: Readonly<Record<string, OptionKind>>,
@@ -118,7 +125,9 @@ function unknownOption(given: string, names: readonly string[]): string {
   return `there is no option ${given}.${near === null ? '' : ` Did you mean --${near}?`}`;
 }
 
-/** Texts of files, which may be anything, as data for one line each; nothing is cut. */
+/**
+ * Returns settings with each text on one clean line, because the texts of files may contain anything; nothing is cut.
+ */
 export function printedSettings({ workflow, settings, problems }: AnsweredSettings): PrintedSettings {
   const line = (text: string): string => plainLine(text, Infinity);
   return {
@@ -128,7 +137,7 @@ export function printedSettings({ workflow, settings, problems }: AnsweredSettin
   };
 }
 
-/** Text of others as one line for a terminal: no control characters, cut at `maxChars`. */
+/** Returns untrusted text as one line for a terminal: without control characters, cut at `maxChars`. */
 export function plainLine(text: string, maxChars = 200): string {
   return terminalLine(text, maxChars);
 }

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 
-/** A command as the list of commands has it. */
+/** An entry in the list of commands. */
 export interface Listed {
   readonly name: string;
-  /** One line. */
+  /** A summary of one line. */
   readonly summary: string;
-  /** Among those for the work of every day, or those that look inside a run. */
+  /** The section of the list: `daily` work, or a look `inside` a run. */
   readonly use: 'daily' | 'inside';
 }
 
-/** Every command, in the order of the list: apart from what they do, which the list need not load. */
+/** All commands in the order of the list, without their code, so that the list can be printed without loading it. */
 export const LISTED = {
   init: { name: 'init', summary: 'sets a repository up: workflow, commands, issue form', use: 'daily' },
   status: {
@@ -58,7 +58,7 @@ export const LISTED = {
   clean: { name: 'clean', summary: 'shows the text of a task as a prompt would get it', use: 'inside' },
 } as const satisfies Readonly<Record<string, Listed>>;
 
-/** What a command has of the world. */
+/** A command's access to its terminal. */
 export interface Terminal {
   readonly stdin: AsyncIterable<Uint8Array>;
   out(text: string): void;
@@ -66,21 +66,24 @@ export interface Terminal {
   now(): number;
 }
 
-/** `done`; `different`: the command worked, and found what it looks for; `failed`: it could not do its work. */
+/**
+ * The end of a command: `different` means that it worked and found what it looks for, `failed` that it could not do its
+ * work.
+ */
 export type CommandEnd = 'done' | 'different' | 'failed';
 
 export interface Command extends Listed {
-  /** Everything that `--help` says. */
+  /** The whole text of `--help`. */
   readonly help: string;
-  /** Throws UsageError for arguments that make no sense. */
+  /** Runs the command; throws a UsageError for wrong arguments. */
   run(args: readonly string[], terminal: Terminal): Promise<CommandEnd>;
 }
 
-/** Arguments that make no sense; every problem at once. */
+/** An error that lists all problems of the arguments. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   readonly problems: readonly string[];
-  /** What else is printed: where the help is, or nothing, since it knows no more. */
+  /** The hint that is printed after the problems; `none` if the help would not explain more. */
   readonly hint: 'help' | 'none';
 
   constructor(problems: readonly string[], hint: 'help' | 'none' = 'help') {
@@ -92,7 +95,7 @@ export class UsageError extends Error {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Bytes to read, or why there are none. */
+/** The bytes of an input, or the reason why there are none. */
 type Input =
   | { readonly kind: 'bytes'; readonly bytes: AsyncIterable<Uint8Array> }
   | { readonly kind: 'missing'; readonly why: string };
@@ -106,20 +109,23 @@ const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'there is no space left',
 };
 
-/** A text file of a checkout. `place` is where it really is. */
+/** A text file of a checkout; `realPath` has no links. */
 export type CheckoutFile =
   | { readonly kind: 'text'; readonly text: string; readonly realPath: string }
   | { readonly kind: 'absent'; readonly realPath: string }
   | RefusedFile;
 
-/** `why` continues from the file's name: `is no file`; `line` from 1, null: of the file as a whole. */
+/**
+ * A file that is not read. `why` continues a sentence that begins with the file's name: `is not a file`. `line` counts
+ * from 1, or is null for the whole file.
+ */
 interface RefusedFile {
   readonly kind: 'refused';
   readonly line: number | null;
   readonly why: string;
 }
 
-/** A longer file would not be read by a run either. */
+/** Maximum size of a file; a run does not read longer ones either. */
 const MAX_BYTES = 1024 * 1024;
 
 const LINE_FEED = 0x0a;
@@ -139,12 +145,15 @@ export async function openInput(name: string, terminal: Terminal): Promise<Input
   }
 }
 
-/** Why the system refused a file, in words. */
+/** Returns the reason why the system refused a file, as a part of a sentence. */
 export function reasonOf(error: unknown): string {
   return reasons[(error as NodeJS.ErrnoException | null)?.code ?? ''] ?? String(error);
 }
 
-/** Reads a file below `folder`; a link that leads out is not followed, and a file that is not text is refused: writing it again would damage it. */
+/**
+ * Reads a file below `folder`. Refuses a link that leads outside, and a file that is not text, because writing it back
+ * would damage it.
+ */
 export async function readCheckoutFile(folder: string, path: string): Promise<CheckoutFile> {
   try {
     const root = await realpath(folder);
@@ -152,7 +161,7 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
     if (!isInside(root, realPath)) return refused(`leads out of the checkout, to ${JSON.stringify(realPath)}`);
     const found = await stat(realPath).catch(absent);
     if (found === null) return { kind: 'absent', realPath };
-    if (!found.isFile()) return refused('is no file');
+    if (!found.isFile()) return refused('is not a file');
     if (found.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
     return textOf(await readFile(realPath), realPath);
   } catch (error) {
@@ -161,8 +170,8 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
 }
 
 /**
- * Writes a file that was read before, whole or not at all, and keeps its mode; null when it is written, else why not.
- * What somebody else has written in between stays.
+ * Writes a file that was read before, completely or not at all, and keeps its mode. Returns null, or the reason why it
+ * was not written. A file that has been changed since is not overwritten.
  */
 export async function writeCheckoutFile(
   file: Exclude<CheckoutFile, { kind: 'refused' }>,
@@ -174,7 +183,7 @@ export async function writeCheckoutFile(
     const mode = (await stat(file.realPath).catch(absent))?.mode;
     const handle = await open(beside, 'wx', mode === undefined ? 0o644 : mode & 0o777);
     try {
-      // The mode above is cut by the umask.
+      // The umask reduces the mode that is given on opening.
       if (mode !== undefined) await handle.chmod(mode & 0o777);
       await handle.writeFile(text);
       await handle.sync();
@@ -192,7 +201,7 @@ export async function writeCheckoutFile(
   }
 }
 
-/** Where a path leads, also when its last parts do not exist yet; a link to nowhere throws. */
+/** Returns the real path of a file whose last parts may not exist yet; throws for a link to a missing target. */
 async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -208,13 +217,13 @@ function isInside(root: string, realPath: string): boolean {
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** Null for "there is no such file"; any other error continues. */
+/** Returns null if the file does not exist, and throws any other error. */
 function absent(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   return null;
 }
 
-/** What holds NUL bytes may decode (UTF-16 does), but no run reads it. */
+/** Decodes the bytes of a file. Refuses NUL bytes: such text may be decodable (UTF-16 is), but no run reads it. */
 function textOf(bytes: Uint8Array, realPath: string): CheckoutFile {
   const nul = bytes.indexOf(0);
   if (nul !== -1)

@@ -3,10 +3,13 @@ import { nearest } from '../core/text/nearest.ts';
 import { UserError } from '../errors.ts';
 import { type Command, LISTED, type Listed, type Terminal, UsageError } from './command.ts';
 
-/** The version in package.json, which the bundle does not carry. */
+/** The version in package.json, which is not part of the bundle. */
 const VERSION = '1.0.0';
 
-/** Runs what the arguments ask for, of commands that are loaded only then, and returns the exit code: 0 done, 1 different or failed, 2 usage. */
+/**
+ * Runs the command that the arguments name and returns the exit code: 0 done, 1 different or failed, 2 usage. `load` is
+ * called only if a command is run.
+ */
 export async function runCommand(
   load: () => Promise<readonly Command[]>,
   args: readonly string[],
@@ -82,11 +85,14 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? args.length : end).some((arg) => arg === '--help' || arg === '-h');
 }
 
-/** Ends the process once nobody reads its output: a reader that has seen enough, such as `head`, is no failure. A command that has something to finish hears SIGHUP instead, as when its terminal is gone. */
+/**
+ * Ends the process when its output is no longer read; a reader that stops early, such as `head`, is not a failure. A
+ * command that has something to finish receives SIGHUP instead, as if its terminal had closed.
+ */
 export function endWhenUnread(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', ({ code }: NodeJS.ErrnoException) => {
-      // Each further line fails likewise.
+      // Further writes fail in the same way.
       if (process.emit('SIGHUP', 'SIGHUP')) return;
       process.exit(code === 'EPIPE' ? 0 : 1);
     });

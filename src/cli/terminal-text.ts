@@ -1,12 +1,12 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { piece, widthOf } from './monitor/view/columns.ts';
 
-/** Tells whether the standard output shows colours; NO_COLOR and a dumb terminal say no. */
+/** Tells whether the standard output shows colours; NO_COLOR and a dumb terminal turn them off. */
 export function hasColours({ NO_COLOR, TERM }: NodeJS.ProcessEnv): boolean {
   return process.stdout.isTTY && (NO_COLOR ?? '') === '' && TERM !== 'dumb';
 }
 
-/** Breaks lines at words, so that none is wider than the terminal; a word that is wider stays whole. */
+/** Breaks lines between words so that they fit the terminal; a word that is too wide stays whole. */
 export function wrapText(text: string, columns: number): string {
   return text
     .split('\n')
@@ -30,13 +30,16 @@ function wrapLine(line: string, columns: number): string {
   return [...lines, current].join('\n');
 }
 
-/** Before each word, behind the blanks of the one before it. */
+/** Matches the start of each word, after the blanks that separate it from the previous one. */
 const BETWEEN_WORDS = /(?<= )(?! )/;
 
-/** Commands and lines to paste stand this deep. */
+/** Matches lines with the indentation of commands and lines to paste. */
 const AS_IS = /^ {6}/;
 
-/** Returns how far the lines that continue this one are indented: to where its text begins, behind a mark or the first column of a table. */
+/**
+ * Returns the indentation of the lines that continue this one: the column of its text, after a mark or the first column
+ * of a table.
+ */
 function hangOf(line: string, columns: number): number {
   const [indentation = ''] = /^ */.exec(line) ?? [];
   const [start = indentation] = /^ *(?:[✓⚠✗▶!•→›-] |\d+\. |\S+(?: \S+)*? {2,})/u.exec(line) ?? [];
@@ -49,7 +52,7 @@ function columnsOf(text: string): number {
 
 const MARKS = { '✓': 'green', '⚠': 'yellow', '✗': 'red' } as const;
 
-/** Colours the marks of findings at the beginning of lines, and the verdict that counts them. */
+/** Colours the marks of findings at the beginning of lines, and in the summary that counts them. */
 export function paintMarks(text: string): string {
   return text.replace(/^[✓⚠✗](?= )|(?<=, )⚠(?= \d)/gmu, (mark) =>
     styleText(['bold', MARKS[mark as keyof typeof MARKS]], mark, { validateStream: false }),

@@ -154,7 +154,7 @@ export const handedFileSchema = z.object({
   bytes: z.number().int().min(0),
 });
 
-/** A file beside a parcel that names it. */
+/** A file next to a parcel that names it. */
 export type HandedFile = z.infer<typeof handedFileSchema>;
 
 const headSchema = z.object({
@@ -259,7 +259,9 @@ export interface Work {
   readonly outcome: Outcome;
 }
 
-/** Returns a lane's state as it is stored, at any moment of a run. `transcript` is the one that is stored beside it. */
+/**
+ * Returns a lane's state as it is stored, at any moment of a run. `transcript` is the one that is stored next to it.
+ */
 export function documentOf(
   state: LaneState,
   { transcript, redact }: { readonly transcript: LaneState['transcript']; readonly redact: (text: string) => string },
@@ -278,14 +280,17 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
   return [session, ...Object.values(resting)].flatMap((one) => one?.id ?? []);
 }
 
-/** The work's state as others may build on it: the loop checks what it finished in a clean clone before it ends, and until then nothing of it is done. */
+/**
+ * Returns the work's state for others to build on. Until the loop's final check in a clean clone, none of what it
+ * finished counts as done.
+ */
 export function verifiedState(
   { state, head, headVerification, journal }: Work,
   policy: Policy,
   now: number,
 ): LaneState {
   const { headCheck } = state;
-  // Behind the last iteration the loop itself commits no more than marks in files of tasks.
+  // After the last iteration, the loop itself commits at most marks in task files.
   const isNewest = headVerification?.after === journal.length;
   const proven = isNewest ? [head, headVerification.commit] : [head];
   const isProven = headCheck?.kind === 'passed' && proven.includes(headCheck.commit);

@@ -108,7 +108,7 @@ export interface RunFacts {
   readonly requests: ApiUsage | null;
 }
 
-/** The settings of a run, and problems beside its work. */
+/** The settings of a run, and problems other than those of its work. */
 export interface Setting {
   readonly policy: Policy;
   /** Agents in the order in which they are called. `model` null = the agent's own choice. */

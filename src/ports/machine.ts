@@ -6,7 +6,7 @@ export interface Clock {
 /** Waits for `ms`; settles early when the signal is aborted, and never rejects. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** The emphasis of a line where there are colours. `words` are the agent's, which are dimmed. */
+/** The look of a line of the log where there are colours; `words` are the agent's and less prominent. */
 export type Tone = 'good' | 'bad' | 'heading' | 'words';
 
 /** The job log. The adapter cleans text of workflow commands and redacts it. */

@@ -23,7 +23,7 @@ const MAX_LABELLED_ISSUES = 30;
 /** Number of failures after which labelling stops, because the cause is then the same for all issues. */
 const MAX_FAILURES = 3;
 
-/** The one of our labels that an issue should have (null: none), and the labels that it has. */
+/** The wanted label of Ralph's for an issue (null for none), and the labels that the issue has. */
 export interface LabelWish {
   readonly issue: number;
   readonly labels: readonly string[];

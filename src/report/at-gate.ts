@@ -12,7 +12,7 @@ export interface ReportFrame {
   readonly now: number;
 }
 
-/** The report of a run that knows nothing of a lane's state. */
+/** Creates the report of a run that ended before it knew the lane's state. */
 export function reportAtGate(
   frame: ReportFrame,
   {
@@ -31,7 +31,7 @@ export function reportAtGate(
   return { ...mapTexts(report, frame.redact), findings: [], kind: 'at-gate' };
 }
 
-/** An issue's own lane looks at its issue alone. */
+/** Returns the settings for a report. An issue's own lane only uses the source `issues`. */
 export function settingOfRun(
   { config }: ReportFrame,
   lane: string,

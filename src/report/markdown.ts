@@ -54,7 +54,7 @@ export function codeElement(foreign: string, maxChars: number): string {
 const MARKS_IN_CODE =
   /[&<>"`|@*_~[\]\\$!]|#(?=\d)|:(?=\/\/)|(?<=gh)-(?=\d)|(?<=www)\.|(?<=\b(?:skip|request))-(?=checks\s*:)/gi;
 
-/** No decimal numbers: `&#64;` would read like an issue in a commit message. */
+/** Entities without decimal numbers, because `&#64;` would read like an issue in a commit message. */
 const ENTITIES: Readonly<Record<string, string>> = {
   ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '`': '&#x60;', '|': '&vert;', '@': '&#x40;' },
   ...{ '*': '&ast;', _: '&#x5f;', '~': '&#x7e;', '[': '&lsqb;', ']': '&rsqb;', '\\': '&bsol;', $: '&#x24;' },

@@ -1,7 +1,7 @@
 /** Maximum time at an ordinary end for a busy machine to remove the agent's user, namespaces and folders, in ms. */
 const CLOSE_MS = 20_000;
 
-/** The same limit for a cancelled run, in ms, of which 2 s are left. */
+/** Maximum time for the removal in a cancelled run, in ms; such a run has 2 s left. */
 const CLOSE_CANCELLED_MS = 1_500;
 
 /** Waits until `close` has finished, within the time that the run has for it. Returns its message; null also when time ran out, in which case the post step closes it again. */

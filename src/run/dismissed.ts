@@ -9,7 +9,10 @@ import { reportAtGate } from '../report/at-gate.ts';
 import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 
-/** The report of a run whose event asks for nothing that is done here; null: it may be for us, or this job reads no event. */
+/**
+ * Returns the report of a run whose event asks for nothing; null if the event may ask for something, or if this job
+ * reads no event.
+ */
 export function reportOfDismissed(deps: ActionDeps, recording: Recording): RunReport | null {
   const { phase } = deps.config.handoff;
   const meaning = phase === 'all' || phase === 'gate' ? readableMeaning(deps) : null;
@@ -21,7 +24,7 @@ export function reportOfDismissed(deps: ActionDeps, recording: Recording): RunRe
   return reportAtGate(frame, { outcome, lane: QUEUE, notes: { warnings: [], found: [] }, startedAt });
 }
 
-/** null: the stages say what is wrong with the event. */
+/** Returns the meaning of the event, or null if it is unreadable, which the stages report. */
 function readableMeaning(deps: ActionDeps): Meaning | null {
   try {
     return meaningOfRun(deps);

@@ -30,12 +30,15 @@ import { runLoop } from './run-loop.ts';
 import type { Recording } from './recording.ts';
 import { giveUp, publishRecorded, salvage } from './salvage.ts';
 
-/** In ms: a link is not worth more. */
+/** Maximum time for finding the address of the log, in ms; the run can do without that link. */
 const LOG_WITHIN_MS = 10_000;
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** Gate → loop → publish, in one job or in three. Whatever happens in it ends in a report, or is handed over; what was finished before a failure is published. */
+/**
+ * Runs gate, loop and publish, in one job or in three. Every end has a report or is handed over, and work that was
+ * finished before a failure is published.
+ */
 export async function runStages(deps: ActionDeps, recording: Recording): Promise<RunEnd> {
   const signal = deps.machine.onCancel((why) => giveUp(deps, recording, why));
   try {
@@ -66,7 +69,7 @@ async function flow(deps: ActionDeps, recording: Recording, signal: AbortSignal)
 }
 
 async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
-  // Read before anything else: from the checkout as the job made it, before any agent ran.
+  // The prompt is read first, from the checkout as the job made it, before any agent ran.
   const prompt = await deps.machine.readPrompt();
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
@@ -110,7 +113,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
 /** A signal that never aborts: only a run at home can be ended after its current iteration. */
 const neverAborts = new AbortController().signal;
 
-/** The gate's decision about the event. */
+/** The gate's decision about the event, with what the loop needs to begin. */
 type Entered =
   | { readonly kind: 'ended'; readonly report: RunReport }
   | { readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake };
@@ -129,7 +132,7 @@ async function enter(deps: ActionDeps, recording: Recording, signal: AbortSignal
     : { kind: 'work', stages, intake };
 }
 
-/** Finds the address of the step's log. A failure costs nothing: the run's own page shows the log as well. */
+/** Finds the address of the step's log. If that fails, the run's own page serves instead. */
 async function findLog({ connect, context, debug }: ActionDeps, { journal }: Work): Promise<string> {
   if (journal.length === 0) return context.logUrl;
   try {
@@ -147,7 +150,7 @@ async function endInGate(
   { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: EndIntake },
 ): Promise<RunReport> {
   const lane = recording.claimed();
-  // The gate gave back what it had claimed; where it could not, this is the second try, and post the third.
+  // The gate has tried to give back what it had claimed; this is the second attempt, and post makes the third.
   if (lane !== null && (await giveBackLane(deps, lane, 'claim')).kind === 'free') recording.released();
   const end = await publishEnd(publishing, intake);
   recording.tryToRecord('ended');

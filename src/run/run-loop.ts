@@ -67,7 +67,10 @@ export async function runLoop(deps: ActionDeps, setting: LoopSetting, intake: Wo
   return work;
 }
 
-/** Returns the work with its isolation and the journal's hash. Because of the hash in the state, nobody can replace the journal on the machine's disk unnoticed. */
+/**
+ * Returns the work with its isolation and the journal's hash. The hash in the state reveals a replaced journal on the
+ * machine's disk.
+ */
 function measured({ journalHash, connect }: ActionDeps, work: Work): Work {
   return { ...work, isolation: connect.isolation(), state: { ...work.state, journalHash: journalHash() } };
 }

@@ -145,7 +145,7 @@ deepTest(
         },
       },
     });
-    expect(limited).toMatchObject({ calls: 1, outputs: { outcome: 'limit', 'state-saved': 'true' } });
+    expect(limited).toMatchObject({ calls: 1, outputs: { reason: 'withdrawn', 'state-saved': 'true' } });
     expect(await scene.run({ event: events.issue('closed', issue) })).toMatchObject({ calls: 0 });
     expect(issue.labels).toEqual(['ralph']);
     expect(await scene.run()).toMatchObject({ calls: 0, outputs: { reason: 'no_tasks' } });

@@ -61,6 +61,30 @@ test.each(expected)('%s: ends as %s, and each of its %i pages can be shown', asy
   }
 });
 
+/** Returns the sentences of more than 40 characters that a reader sees in Markdown, without its signs. */
+function sentencesIn(markdown: string): readonly string[] {
+  return markdown
+    .replaceAll(/<!--[^]*?-->|^```[^]*?^```$/gm, '')
+    .replaceAll(/\[([^\]]+)\]\([^)\s]+\)/g, '$1')
+    .replaceAll(/<[^>]+>|[*`“”>\u200B]/g, '')
+    .split(/\n|(?<=[.!?])\s/)
+    .map((sentence) => sentence.replace(/^[-#\s]+/, '').trim())
+    .filter((sentence) => sentence.length > 40);
+}
+
+test.each(scenes)(
+  '$name: who reads the pull request, the issue and their comments meets no sentence three times',
+  async (scene) => {
+    const pages = pagesOf(scene, await scene.play()).map((page) =>
+      page.kind === 'log' ? [] : sourcesOf(page).map(sentencesIn),
+    );
+    const repeated = (sentences: readonly string[], times: number): readonly string[] =>
+      [...new Set(sentences)].filter((one) => sentences.filter((other) => other === one).length >= times);
+    for (const post of pages.flat()) expect(repeated(post, 2)).toEqual([]);
+    expect(repeated(pages.slice(0, -2).flat(2), 3)).toEqual([]);
+  },
+);
+
 test('the moving picture of the README is made of the run as it is now: npm run pictures -- --readme complete', async () => {
   const scene = scenes.find(({ name }) => name === 'complete');
   if (scene === undefined) throw new Error('There is no such scene.');

@@ -124,7 +124,7 @@ function tripleOf(os: string, cpu: string): string {
 
 /**
  * Returns the sandbox of a call by its rules; null if Codex cannot have one here and the agent's sandbox around it is
- * the limit. Throws UserError if that does not limit the agent either.
+ * the limit. Throws a UserError if the agent's sandbox is not a sufficient limit either.
  */
 export async function sandboxFor(
   { allowedTools }: Pick<CliCall, 'allowedTools'>,

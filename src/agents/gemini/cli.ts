@@ -218,8 +218,8 @@ export async function resetGeminiHome(configFolder: string, settings: object): P
 }
 
 /**
- * Returns the project's folder, found by the file that names its project; otherwise a new one that this program creates. The CLI
- * looks there as well before it chooses a name.
+ * Returns the project's folder, found by the file that names its project, or a new name if there is none. The CLI looks
+ * there as well before it chooses a name.
  */
 async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
   const owner = await realPathOfFolder(workFolder);

@@ -6,7 +6,7 @@ import { setUpLines, setUpResult } from '../../report/sentences/set-up.ts';
 import { answeredSettingsSchema, parseArguments, plainLine, printedSettings } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
-/** A checkout to examine; `remote`: as given, null: origin. `verify`: whether its verify commands are run as well. */
+/** A checkout to examine. `remote` is null for origin; `verify` means that the verify commands also run. */
 export interface AskedExamination {
   readonly folder: string;
   readonly remote: string | null;
@@ -14,7 +14,10 @@ export interface AskedExamination {
   readonly log: (line: string) => void;
 }
 
-/** `repository`: as `acme/shop`, null: GitHub was not asked. `missing`: there is no checkout, as a sentence. */
+/**
+ * The result of an examination. `repository` is a name such as `acme/shop`, or null if GitHub was not asked. `missing`
+ * means that there is no checkout; `why` is a sentence.
+ */
 type Examination =
   | {
       readonly kind: 'examined';
@@ -24,10 +27,10 @@ type Examination =
     }
   | { readonly kind: 'missing'; readonly why: string };
 
-/** Looks at a checkout, at this machine and at GitHub, and changes nothing. */
+/** Examines a checkout, this machine and the repository on GitHub, and changes nothing. */
 export type Examine = (asked: AskedExamination) => Promise<Examination>;
 
-/** What `ralph doctor --json` prints. A change that breaks readers needs a new major version. */
+/** The output of `ralph doctor --json`. A change that breaks readers needs a new major version. */
 const doctorSchema = z.object({
   at: z.iso.datetime(),
   repository: z.string().nullable().describe('`owner/name`; null: GitHub was not asked.'),
@@ -75,7 +78,7 @@ checked. If ANTHROPIC_API_KEY is set, one free request tries the key. The commen
 Exit codes: 0 there is no ✗, 1 there is one, 2 wrong arguments or no checkout.
 `;
 
-/** `ralph doctor`: what would stop a run, and what to do about it. */
+/** Creates `ralph doctor`, which lists what would stop a run and how to fix it. */
 export function createDoctorCommand(examine: Examine): Command {
   return { ...LISTED.doctor, help: HELP, run: (args, terminal) => diagnose(args, terminal, examine) };
 }
@@ -115,7 +118,7 @@ async function diagnose(args: readonly string[], terminal: Terminal, examine: Ex
   return clean.findings.some(({ kind }) => kind === 'problem') ? 'different' : 'done';
 }
 
-/** The diagnosis as a person reads it: a line for each check, with its fix below. */
+/** Renders the diagnosis as text: a line for each check, followed by its fix. */
 function renderDiagnosis({ repository, findings }: Diagnosis): string {
   return [
     ...(repository === null ? [] : [repository, '']),
@@ -126,7 +129,7 @@ function renderDiagnosis({ repository, findings }: Diagnosis): string {
   ].join('\n');
 }
 
-/** The published JSON Schema of `Diagnosis`. */
+/** Returns the published JSON Schema of `Diagnosis`. */
 export function doctorJsonSchema(): object {
   return { title: 'ralph doctor --json', ...z.toJSONSchema(doctorSchema) };
 }

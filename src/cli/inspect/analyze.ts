@@ -19,7 +19,7 @@ GitHub renders, still as Markdown. The error output counts what was removed.
 Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for a missing file or wrong arguments.
 `;
 
-/** `ralph clean`: the text of a task without what nobody sees. */
+/** Prints the text of a task without invisible content (`ralph clean`). */
 export const cleanCommand: Command = { ...LISTED.clean, help: CLEAN_HELP, run: clean };
 
 const MAX_ITEMS = 20;
@@ -40,7 +40,7 @@ Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for 
 /** Opens a reader of what the agent prints; `now` (ms) fixes the clock for texts such as `resets 5pm`. */
 export type OpenReader = (agent: ReadAgent, now: number) => Promise<TranscriptReader>;
 
-/** `ralph analyze`: one agent output → its analysis. */
+/** Creates `ralph analyze`, which turns one agent output into its analysis. */
 export function createAnalyzeCommand(openReader: OpenReader): Command {
   return { ...LISTED.analyze, help: HELP, run: (args, terminal) => analyzeOutput(openReader, args, terminal) };
 }
@@ -85,7 +85,7 @@ function unknownAgent(name: string): string {
   return `--agent: ${JSON.stringify(name)} is not one of ${READ_AGENTS.join(', ')}.${meant === null ? '' : ` Did you mean ${meant}?`}`;
 }
 
-/** An analysis as a person reads it: a line per finding. */
+/** Renders an analysis as text, with a line per finding. */
 function renderAnalysis(analysis: Analysis, fencedBlock: boolean): string {
   const { format, agentError, usageLimit, errors, denials, turns, tokens, costUsd, sessionId } = analysis;
   const facts: readonly (readonly [string, string])[] = [
@@ -183,7 +183,7 @@ async function clean(args: readonly string[], terminal: Terminal): Promise<Comma
   if (given.problems.length > 0 || input.kind === 'missing')
     throw new UsageError([...given.problems, ...(input.kind === 'missing' ? [input.why] : [])]);
 
-  // A byte order mark is one of the characters that nobody sees.
+  // A byte order mark is one of the invisible characters to report.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let text = '';
   try {
@@ -192,7 +192,7 @@ async function clean(args: readonly string[], terminal: Terminal): Promise<Comma
     terminal.error(`ralph clean: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
     return 'failed';
   }
-  // The Markdown parser is loaded by those who need it.
+  // The Markdown parser is loaded only when it is needed.
   const { cleanMarkdown } = await import('../../core/text/clean.ts');
   const cleaned = cleanMarkdown(text + decoder.decode());
   if (given.has('json')) {
@@ -204,7 +204,7 @@ async function clean(args: readonly string[], terminal: Terminal): Promise<Comma
   return 'done';
 }
 
-/** `removed 12 characters: html-comment 10, invisible 2`, the most frequent kind first. */
+/** Returns a summary with the most frequent kind first: `removed 12 characters: html-comment 10, invisible 2`. */
 function describeRemoved({ removed, kinds }: CleanedText): string {
   if (removed === 0) return 'removed nothing';
   const counts = Object.entries(kinds)
@@ -213,7 +213,7 @@ function describeRemoved({ removed, kinds }: CleanedText): string {
   return `removed ${String(removed)} ${removed === 1 ? 'character' : 'characters'}: ${counts.join(', ')}`;
 }
 
-/** The published JSON Schema of `ralph clean --json`. */
+/** Returns the published JSON Schema of `ralph clean --json`. */
 export function cleanJsonSchema(): object {
   return { title: 'ralph clean --json', ...z.toJSONSchema(cleanedTextSchema) };
 }

@@ -34,7 +34,7 @@ const whatIf = z.discriminatedUnion('kind', [
     .describe('It would have continued after the last iteration of the journal.'),
 ]);
 
-/** What `ralph replay --json` prints. A change that breaks readers needs a new major version. */
+/** The output of `ralph replay --json`. A change that breaks readers needs a new major version. */
 const replaySchema = z.object({
   lane: z.string(),
   iterations: count.describe('Iterations that the journal holds.'),
@@ -69,7 +69,7 @@ const replaySchema = z.object({
 
 export type ReplayResult = Immutable<z.infer<typeof replaySchema>>;
 
-/** The published JSON Schema of `ralph replay --json`. */
+/** Returns the published JSON Schema of `ralph replay --json`. */
 export function replayJsonSchema(): object {
   return { title: 'ralph replay --json', ...z.toJSONSchema(replaySchema) };
 }

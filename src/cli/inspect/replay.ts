@@ -44,12 +44,12 @@ journal, or wrong arguments. An answer to "what if" that differs from what happe
 /** Loads the rules of the agents. */
 type LoadKinds = () => Promise<KindsOfDenial>;
 
-/** `ralph replay`: a recorded run's decisions, made again under the rules of its agents. */
+/** Creates `ralph replay`, which repeats the decisions of a recorded run under the rules of its agents. */
 export function createReplayCommand(loadKinds: LoadKinds): Command {
   return { ...LISTED.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, loadKinds) };
 }
 
-/** The longest journal that is read; a run's iterations are some ten KB each. */
+/** Maximum size of a journal; a run's iterations are some ten KB each. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 async function replayJournal(args: readonly string[], terminal: Terminal, loadKinds: LoadKinds): Promise<CommandEnd> {
@@ -88,7 +88,7 @@ interface Settings {
   readonly problems: readonly string[];
 }
 
-/** Checks `NAME=VALUE` texts as the action checks its inputs. */
+/** Parses `NAME=VALUE` texts as the action parses its inputs. */
 function parseSettings(given: readonly string[]): Settings {
   const problems: string[] = [];
   const texts: Record<string, string> = {};
@@ -134,12 +134,12 @@ async function readJournal(name: string): Promise<ReadJournal> {
     : { kind: 'unusable', problems: parsed.problems.map(({ line, why }) => `line ${String(line)}: ${why}`) };
 }
 
-/** One problem ends the sentence; several have a line each. */
+/** Returns problems as the end of a sentence: one inline, several on a line each. */
 function listed(problems: readonly string[]): string {
   return problems.length === 1 ? ` ${problems.join('')}` : problems.map((problem) => `\n  ${problem}`).join('');
 }
 
-/** What there is in place of a journal, and what to give instead: one sentence. */
+/** Returns a sentence about what was found instead of a journal, and what to give instead. */
 function missing(name: string, what: string): { readonly kind: 'missing'; readonly why: string } {
   return {
     kind: 'missing',
@@ -190,7 +190,7 @@ function wrapped(names: readonly string[]): string {
   return lines.map((line, index) => `  ${line}${index === lines.length - 1 ? '' : ','}`).join('\n');
 }
 
-/** A replay as a person reads it. */
+/** Renders a replay as text. */
 function renderReplay({ start, entries }: Journal, result: ReplayResult): string {
   const answered = (after: number): readonly string[] =>
     result.answers.filter((answer) => answer.after === after).map(renderAnswer);

@@ -115,7 +115,10 @@ const noLane = z.object({
   why: z.string(),
 });
 
-/** What `ralph status --json` prints, and every order with `--json`. A change that breaks readers needs a new major version. */
+/**
+ * The output of `ralph status --json`, and of every order with `--json`. A change that breaks readers needs a new major
+ * version.
+ */
 export const laneReportSchema = z.object({
   lane: z.string().describe('`queue` or `issue-N`.'),
   at: instant,
@@ -133,7 +136,7 @@ export type LaneReport = Immutable<z.infer<typeof laneReportSchema>>;
 export type PlaceReport = LaneReport['places'][number];
 export type KnownLane = Extract<PlaceReport, { kind: 'lane' }>;
 
-/** The published JSON Schema of `LaneReport`. */
+/** Returns the published JSON Schema of `LaneReport`. */
 export function laneJsonSchema(): object {
   return { title: 'ralph status --json', ...z.toJSONSchema(laneReportSchema) };
 }

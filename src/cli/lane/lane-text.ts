@@ -21,27 +21,27 @@ import type { OpenedPlaces, OpenPlaces } from './read-lane.ts';
 export interface LaneArguments {
   readonly lane: LaneId;
   readonly json: boolean;
-  /** Every lane is meant, where the command takes that. */
+  /** True if the command is for every lane and accepts that. */
   readonly all: boolean;
-  /** As given; null: origin, if there is one. */
+  /** The remote's name as given; null for origin, if there is one. */
   readonly remote: string | null;
-  /** The one argument of the command; empty when it takes none. */
+  /** The only argument of the command; empty if the command takes none. */
   readonly subject: string;
-  /** The options that name the same lane again, as they are typed behind another command: ` --lane issue-7`, or nothing. */
+  /** The options that select the same lane, to be added to another command: ` --lane issue-7`, or empty. */
   readonly sameLane: string;
   readonly opened: Extract<OpenedPlaces, { kind: 'open' }>;
 }
 
-/** The one argument that a command may take. */
+/** The only argument that a command may take. */
 export interface Subject {
-  /** What is called missing: `circuit or session`. */
+  /** The name of the argument in a message that it is missing: `circuit or session`. */
   readonly name: string;
   readonly isRequired: boolean;
-  /** Why it cannot be what was given, as a sentence; null: it can. */
+  /** Returns the problem of the given argument as a sentence, or null if it is valid. */
   readonly problem: (given: string) => string | null;
 }
 
-/** The help text of the options below. */
+/** The help text of the options that `readLaneArguments` reads. */
 export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issue with its own branch (default: queue)
   --dir FOLDER   any folder of the checkout: its state is the same for every working-directory (default: the current one)
   --remote NAME  the remote that holds the state (default: origin)
@@ -49,13 +49,16 @@ export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issu
 
 const MAX_TASKS = 30;
 
-/** More than any limit: what counters that could not be read count for. */
+/** The value of counters that could not be read; it is above any limit. */
 const USED_UP = 1e15;
 
 /** A task of the checkout's files. */
 export type ListedTask = Pick<FileTask, 'task' | 'state'>;
 
-/** A lane as a person reads it, place by place; what could not be read is left to the caller. `sameLane`: the options that name it again; `files`: the tasks of the checkout that are this lane's. */
+/**
+ * Renders a lane as text, place by place, without places that could not be read. `sameLane` are the options that select
+ * the lane, and `files` are the lane's tasks in the checkout.
+ */
 export function renderLane(
   { lane, at, places, settings }: LaneReport,
   sameLane: string,
@@ -143,11 +146,11 @@ function renderPlace(
 
 interface Cooldown {
   readonly ms: number;
-  /** The runs may have another one. */
+  /** True if the runs may have another cooldown. */
   readonly isDefault: boolean;
 }
 
-/** The one of all workflows; where they have several or none is known, the default. */
+/** Returns the cooldown of all workflows, or the default if they differ or none is known. */
 function cooldownOf(settings: NonNullable<LaneReport['settings']>): Cooldown {
   const texts = settings.flatMap((of) => of.settings.filter(({ input }) => input === 'circuit-cooldown-minutes'));
   const minutes = new Set(texts.map(({ text }) => Number(text)));
@@ -215,7 +218,10 @@ function describeFeedback({ feedback }: KnownLane): string {
   );
 }
 
-/** A bar of all tasks, and those that are open with their names and titles; a person who ticks one off in the file is believed. */
+/**
+ * Returns a bar of all tasks, and the open ones with their names and titles. A task that a person checks off in the
+ * file counts as done.
+ */
 function describeTasks({ tasks, currentTask }: KnownLane, files: readonly ListedTask[]): readonly string[] {
   const known = [
     ...files.map(({ task, state }) => {
@@ -253,7 +259,10 @@ function formatIsoFrom(instant: string, now: number): string {
   return formatInstantFrom(Date.parse(instant), now);
 }
 
-/** Reads the options of a state command and opens the places; `takes`: the command's one argument, `all-lanes`: the option --all instead, null: neither; throws one UsageError with every problem. */
+/**
+ * Reads the options of a state command and opens the places. `takes` is the command's only argument, `all-lanes` for
+ * the option --all instead, or null for neither. Throws one UsageError with every problem.
+ */
 export async function readLaneArguments(
   args: readonly string[],
   open: OpenPlaces,
@@ -269,7 +278,7 @@ export async function readLaneArguments(
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
   const [subject] = given.positionals;
-  // Which checkout is meant is not known when one of these lacks its value.
+  // If one of these lacks its value, it is unknown which checkout is meant.
   const opened = ['dir', 'remote'].some((name) => given.has(name) && given.values(name).length === 0)
     ? null
     : await open({ folder, remote });
@@ -291,7 +300,7 @@ export async function readLaneArguments(
   return { lane, json: given.has('json'), all: given.has('all'), remote, subject: subject ?? '', sameLane, opened };
 }
 
-/** A value as a shell takes it. */
+/** Returns a value as it is typed in a shell. */
 function typed(value: string): string {
   return /^[\w./:@+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

@@ -15,7 +15,7 @@ import { LANE_OPTIONS_HELP, type LaneArguments, readLaneArguments, renderLane, t
 import { laneAt, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
 import { printLane, readTasksOf, renderLaneJson } from './status.ts';
 
-/** `ralph pause`, `resume`, `stop`, `retry` and `reset`: orders to a lane. */
+/** Creates the commands that give orders to a lane: `ralph pause`, `resume`, `stop`, `retry` and `reset`. */
 export function createOrderCommands(open: OpenPlaces): readonly Command[] {
   return ORDERS.map(({ name, usage, does, takes }) => ({
     ...LISTED[name],
@@ -29,7 +29,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
 
 interface Wanted {
   readonly kind: OrderGiven['kind'];
-  /** By its id or name; null: not one task alone. */
+  /** The task, by its id or name; null if the order is not for a single task. */
   readonly task: string | null;
 }
 
@@ -81,7 +81,7 @@ const ORDERS: readonly OrderCommand[] = [
   },
 ];
 
-/** Longer ones make the order unreadable. */
+/** Maximum length of a person's name; a longer one makes the order unreadable. */
 const MAX_PERSON_CHARS = 100;
 
 async function order({ kind, task: name }: Wanted, given: LaneArguments, terminal: Terminal): Promise<CommandEnd> {
@@ -111,7 +111,7 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
   }
   const places = opened.places.filter((_, index) => kept[index]?.why === null);
   if (places.length < kept.length) {
-    // Why is said above, place by place. A program gets all of them, a person sees the lane where the order holds.
+    // The reasons are printed above. `--json` reports all places, and the text only those that keep the order.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
     terminal.out(
       json
@@ -129,12 +129,12 @@ function whyNotKept(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
-/** What becomes of an order that these places keep; nothing when there is none. */
+/** Returns what will happen to an order that these places keep; empty if there are no places. */
 function receipt(words: string, lane: string, places: readonly StatePlace[]): string {
   if (places.length === 0) return '';
   const names = places.map(({ name }) => name);
   const kept = `Order kept (${names.join(' and ')}): ${words}.`;
-  // Nobody but runs at home looks there.
+  // Only local runs read the directory.
   if (names.every((name) => name === 'directory')) {
     const atWork = words === 'stop' ? 'ends after its running iteration' : 'continues to its end';
     return `${kept} The next "ralph run" obeys it before anything else; one at work now ${atWork}.\n\n`;
@@ -163,7 +163,7 @@ no such branch or task.
 `;
 }
 
-/** Throws a UsageError when the order's lane does not exist. What cannot be read may well have it. */
+/** Throws a UsageError if the order's lane does not exist. The lane may exist in a place that cannot be read. */
 async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): Promise<void> {
   const lanes = await lanesOf(places);
   if (lane !== QUEUE && lanes !== null && !lanes.includes(lane))
@@ -172,7 +172,10 @@ async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): P
     ]);
 }
 
-/** The task of the lane that a person calls so, by its id or name. Throws a UsageError when there is none; what cannot be read may well have the id. */
+/**
+ * Returns the task of the lane with this id or name. Throws a UsageError if there is none; the id may exist in a place
+ * that cannot be read.
+ */
 async function findTask({ lane, opened }: LaneArguments, name: string, now: number): Promise<TaskId> {
   const id = parseTaskName(name);
   const [known, listed] = await Promise.all([
@@ -201,13 +204,13 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
   ]);
 }
 
-/** The lanes of all places; null: one of them did not answer. */
+/** Returns the lanes of all places, or null if one of them did not answer. */
 async function lanesOf(places: readonly StatePlace[]): Promise<readonly string[] | null> {
   const found = await Promise.all(places.map((place) => place.lanes()));
   return found.every((each) => each.kind === 'lanes') ? [...new Set(found.flatMap(({ lanes }) => lanes))] : null;
 }
 
-/** What runs of the lane worked on, or may be working on now; null: a place cannot be read. */
+/** Returns the tasks that runs of the lane worked on or may be working on now, or null if a place cannot be read. */
 async function tasksOf(places: readonly StatePlace[], lane: string, now: number): Promise<readonly TaskId[] | null> {
   const found = await Promise.all(
     places.map(async ({ name, store }) => {

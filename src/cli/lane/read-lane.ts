@@ -14,24 +14,32 @@ import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../..
 import { plainLine } from '../arguments.ts';
 import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
 
-/** A place that keeps lanes' states: `ref` on the remote, `directory` in the checkout. */
+/** A place that keeps the state of lanes: `ref` on the remote, `directory` in the checkout. */
 export interface StatePlace {
   readonly name: string;
   readonly store: Pick<StateStore, 'read' | 'update'>;
-  /** The lanes of which it keeps anything, or that have a branch there. */
+  /** Returns the lanes that have state or a branch in this place. */
   lanes(): Promise<FoundLanes>;
 }
 
-/** `trace`: another text whenever a state or a branch there is another one. */
+/** The lanes of a place; `trace` changes whenever a state or a branch of the place changes. */
 type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[]; readonly trace: string } | Unavailable;
 
-/** What the state commands have of a checkout: its top folder, its places, at least one but for `ralph status`, and the name of who asks. */
+/**
+ * The facts about a checkout that the state commands need: its top folder, its places (at least one, except for `ralph
+ * status`), and the name of the person who gives orders.
+ */
 export type OpenedPlaces =
   | { readonly kind: 'open'; readonly folder: string; readonly places: readonly StatePlace[]; readonly person: string }
-  /** `folder`: the top of a checkout of which nothing is kept yet, and nothing was named that should be there; null: anything else. */
+  /**
+   * `folder` is the top of a checkout that has no state yet, if nothing was named that should exist; otherwise null.
+   */
   | { readonly kind: 'missing'; readonly folder: string | null; readonly why: string };
 
-/** Finds the places of the checkout that holds `folder`; `remote` is the name that was given, null: origin, if there is one. Asks no server. */
+/**
+ * Finds the places of the checkout that contains `folder`; a null `remote` means origin, if there is one. Sends no
+ * request to a server.
+ */
 export type OpenPlaces = (checkout: {
   readonly folder: string;
   readonly remote: string | null;
@@ -39,19 +47,19 @@ export type OpenPlaces = (checkout: {
 
 const SHOWN_TRANSITIONS = 10;
 
-/** Room for what a server said and what to do about it. */
+/** Maximum length of a text, enough for a server's message and advice about it. */
 const MAX_TEXT_CHARS = 600;
 
 /** The last instant whose year has four digits. */
 const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** How a lane stands in each place. Every text in it is one clean line. */
+/** Reads the state of a lane in each place. Every text in the report is one clean line. */
 export async function readLane(lane: LaneId, places: readonly StatePlace[], now: number): Promise<LaneReport> {
   const read = await Promise.all(places.map((place) => readPlace(lane, place, now)));
   return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
 }
 
-/** A lane as a place has it. */
+/** Returns a lane from the snapshot of a place. */
 export function laneAt(
   place: string,
   read: ReadSnapshot,
@@ -74,7 +82,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     case 'newer':
       return { kind: 'newer', place, why: newer(place, restored.version) };
     case 'absent':
-      // Nothing else can be wrong with a place that was reached.
+      // Any other problem of a place that was reached is a warning of this kind.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
       return {
         kind: 'lane',
@@ -96,7 +104,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
   }
 }
 
-/** What is said of a state that a newer version wrote. */
+/** Returns the sentence about a state that a newer version wrote. */
 export function newer(place: string, version: number): string {
   return `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.`;
 }
@@ -105,13 +113,13 @@ interface Found {
   readonly orders: readonly Order[];
   readonly lease: Lease | null;
   readonly warnings: readonly string[];
-  /** null: they cannot be read. */
+  /** The counters, or null if they cannot be read. */
   readonly counters: ParsedBudget | null;
   readonly waiting: readonly WaitingIssue[];
   readonly now: number;
 }
 
-/** Holds no lease. */
+/** A holder that does not hold any lease. */
 const nobody: LeaseHolder = { runTag: '', runId: '', runAttempt: 1 };
 
 function reportOf(
@@ -176,7 +184,7 @@ function reportOf(
   };
 }
 
-/** The windows as a run that begins now would see them. */
+/** Returns the windows as a run that begins now would see them. */
 function usageOf(budget: Budget, now: number): KnownLane['usage'] {
   const { hour, day } = windowsFor(budget, '', now);
   const counts = (reservation: Budget['reservations'][number]): boolean => {

@@ -7,6 +7,15 @@ import type { LaneReport } from './lane-schema.ts';
 import { LANE_OPTIONS_HELP, type ListedTask, readLaneArguments, renderLane } from './lane-text.ts';
 import { type OpenPlaces, readLane } from './read-lane.ts';
 
+<<<<<<< HEAD
+/**
+ * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is
+ * the top.
+ */
+export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
+
+=======
+>>>>>>> hand
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
@@ -28,7 +37,7 @@ Exit codes: 0 the status is shown, 1 a place cannot be reached or read, or was w
 no checkout or no such remote.
 `;
 
-/** `ralph status`: how a lane stands. */
+/** Creates `ralph status`, which shows the state of a lane. */
 export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub, readEffective: ReadEffective): Command {
   return {
     ...LISTED.status,
@@ -64,14 +73,14 @@ async function status(
   );
 }
 
-/** The tasks of the checkout's files that are this lane's. */
+/** Reads the tasks in the checkout's files that belong to this lane. */
 export async function readTasksOf(lane: LaneId, folder: string): Promise<readonly ListedTask[]> {
   if (lane !== QUEUE) return [];
   const optionalSections = DEFAULT_OPTIONAL_SECTIONS.split(',');
   return (await readCheckoutTasks(folder, { sources: fileSources, optionalSections })).tasks;
 }
 
-/** A checkout of which nothing is kept yet has settings all the same. */
+/** Opens a checkout without any state as one without places, because its settings can still be shown. */
 function orNone(open: OpenPlaces): OpenPlaces {
   return async (checkout) => {
     const opened = await open(checkout);
@@ -81,7 +90,7 @@ function orNone(open: OpenPlaces): OpenPlaces {
   };
 }
 
-/** Prints the report of the command `name`; what is wrong with a place goes to the error output. */
+/** Prints the report of the command `name`; problems of places go to the error output. */
 export function printLane(
   name: string,
   {
@@ -103,7 +112,7 @@ export function printLane(
   return problems.length === 0 ? 'done' : 'failed';
 }
 
-/** The report as `--json` prints it. */
+/** Renders the report for `--json`. */
 export function renderLaneJson(report: LaneReport): string {
   return `${JSON.stringify(report, null, 2)}\n`;
 }

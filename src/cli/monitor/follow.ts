@@ -7,16 +7,16 @@ import type { Source } from './source.ts';
 import { renderScreen } from './view/screen.ts';
 import { initialSession, type OrderOfKey, pressKey, said } from './view/session.ts';
 
-/** What came of an order, as a sentence. */
+/** The result of an order, as a sentence. */
 interface Given {
   readonly kind: 'kept' | 'failed';
   readonly text: string;
 }
 
-/** How often files are looked at. */
+/** Interval in ms at which files are checked. */
 const POLL_MS = 500;
 
-/** What the screen follows. */
+/** The picture and the screen that are updated. */
 interface Followed {
   readonly source: Source;
   readonly screen: Screen;
@@ -25,11 +25,11 @@ interface Followed {
   readonly remote: string | null;
 }
 
-/** Shows the picture, and obeys keys, until one says that it is enough. The screen is as it was before, whatever happens. */
+/** Shows the picture and handles keys until one of them quits. Restores the screen in any case. */
 export async function follow(followed: Followed, terminal: Terminal): Promise<void> {
   const { source, screen } = followed;
   let session = initialSession(followed.shows);
-  /** The last order, until the screen has shown what came of it. */
+  /** The last order, until the screen has shown its result. */
   let unsaid: Promise<Given> | null = null;
   try {
     for (;;) {
@@ -47,7 +47,7 @@ export async function follow(followed: Followed, terminal: Terminal): Promise<vo
   } finally {
     screen.close();
   }
-  // An order that is on its way is not cut off in the middle.
+  // An order that has begun is not interrupted.
   if (unsaid !== null) terminal.out(`${(await unsaid).text}\n`);
 
   async function order(asked: OrderOfKey): Promise<Given> {
@@ -59,7 +59,7 @@ export async function follow(followed: Followed, terminal: Terminal): Promise<vo
   }
 }
 
-/** Gives an order by the command that a person would type, to the one place that the key was meant for. */
+/** Gives an order through the command that a person would type, to the place that the key was for. */
 async function giveOrder(
   { words: [name, ...args], lane, place }: OrderOfKey,
   { open, folder, remote }: { readonly open: OpenPlaces; readonly folder: string; readonly remote: string | null },
@@ -95,7 +95,7 @@ async function run(command: Command, args: readonly string[], now: () => number)
     });
     return end === 'done' ? { kind: 'kept', text: firstLine(out) } : { kind: 'failed', text: firstLine(error || out) };
   } catch (thrown) {
-    // Whatever happens to an order, the picture stays.
+    // A failed order must not end the monitor.
     const text = thrown instanceof UsageError ? thrown.problems.join(' ') : String(thrown);
     return { kind: 'failed', text: `${command.name}: ${text}` };
   }

@@ -9,7 +9,7 @@ import { isGoingOn, localFacts } from './view/facts.ts';
 
 const POLL_MS = 1000;
 
-/** Prints a line for each thing that changed, until the local run is over; of all branches for as long as nobody ends it. */
+/** Prints a line for each change until the local run is over; for all branches, until the process is ended. */
 export async function printChanges(
   source: Source,
   shows: Picture['shows'],
@@ -28,13 +28,16 @@ export async function printChanges(
   }
 }
 
-/** Tells whether there is nothing more to follow: another Ralph gives a reason; where nothing has run yet, the first run is waited for. */
+/**
+ * Tells whether there is nothing more to follow. A run of another Ralph is over when it gives a reason; if nothing has
+ * run yet, the first run is still to come.
+ */
 function isOver({ run, state, output }: LocalPicture): boolean {
   if (run.kind === 'none' && state === null && output === null) return false;
   return run.kind === 'other' ? run.status.exitReason !== null : !isGoingOn(run);
 }
 
-/** What is said, by name; nothing of it changes with the clock alone. */
+/** Returns texts by name, none of which changes just because time passes. */
 function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
   const { local, all, problems } = picture;
   const facts = new Map<string, string>();
@@ -51,7 +54,7 @@ function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
     }
     const done = lane.tasks.filter(({ state }) => state === 'done').length;
     add(name, `${conditionOf(lane)}, ${tasksDone(done, lane.tasks.length)}`);
-    // The time that is left is not a change: a wait is said as of when it ends.
+    // The remaining time is not a change, so a wait is described as of its end.
     for (const wait of lane.waits.filter(({ task }) => task === null))
       add(name, laneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));
   }

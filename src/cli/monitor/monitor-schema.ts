@@ -35,7 +35,10 @@ const local = z.object({
     .describe('What `.ralph/state/` keeps of the same run and its branch; null: there is none.'),
 });
 
-/** What `ralph monitor --json` prints, and every picture shows. A change that breaks readers needs a new major version. */
+/**
+ * The output of `ralph monitor --json`, and the content of every picture. A change that breaks readers needs a new
+ * major version.
+ */
 const pictureSchema = z.object({
   at: instant,
   name: z
@@ -52,12 +55,12 @@ const pictureSchema = z.object({
 export type Picture = Immutable<z.infer<typeof pictureSchema>>;
 export type LocalPicture = NonNullable<Picture['local']>;
 
-/** The published JSON Schema of `Picture`. */
+/** Returns the published JSON Schema of `Picture`. */
 export function pictureJsonSchema(): object {
   return { title: 'ralph monitor --json', ...z.toJSONSchema(pictureSchema) };
 }
 
-/** Returns the lane that the local run works on; the queue unless it says another. */
+/** Returns the lane that the local run works on, or the queue if the run does not name one. */
 export function laneOfLocalRun(run: LocalPicture['run']): LaneId {
   return run.kind === 'ours' && isLaneId(run.status.lane) ? run.status.lane : QUEUE;
 }

@@ -32,7 +32,7 @@ is over. In a checkout without a remote where nothing has run yet, it waits for 
 Exit codes: 0 the end, 1 something could not be read (with --once and --json), 2 wrong arguments, or nothing to show.
 `;
 
-/** `ralph monitor`: the live picture of the local run, or of all branches. */
+/** Creates `ralph monitor`, which shows the local run or all branches and keeps the display up to date. */
 export function createMonitorCommand(
   sources: Pick<Needed, 'open' | 'look' | 'readEffective'>,
   openWorld: () => Promise<MonitorWorld>,
@@ -64,7 +64,7 @@ async function monitor(
   if (given.problems.length > 0) throw new UsageError(given.problems);
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
-  // Without this, a run further up would be shown.
+  // Otherwise a run in a parent folder would be shown.
   const there = await stat(folder).catch(() => null);
   if (there?.isDirectory() !== true)
     throw new UsageError([`${JSON.stringify(folder)} ${there === null ? 'does not exist' : 'is not a folder'}.`]);
@@ -94,7 +94,10 @@ async function monitor(
   return 'done';
 }
 
-/** What to show when nobody said it: the local run if there is or was one, else all branches where there is a remote, else the first run, once it begins. */
+/**
+ * Returns the default view: a local run that exists or existed, otherwise all branches if there is a remote, otherwise
+ * the first local run as soon as it begins.
+ */
 async function viewOf(
   { local }: Picture,
   open: OpenPlaces,
@@ -111,7 +114,7 @@ async function viewOf(
   ]);
 }
 
-/** Enough for everything that a picture can say. */
+/** Number of rows that is enough for any picture. */
 const TEXT_ROWS = 200;
 
 async function print(
@@ -140,7 +143,7 @@ async function print(
   return problems.length === 0 ? 'done' : 'failed';
 }
 
-/** What could not be read. */
+/** Returns problems of reading. */
 function problemsOf({ local, all, problems }: Picture): readonly string[] {
   return [
     ...problems,

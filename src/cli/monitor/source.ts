@@ -10,22 +10,22 @@ import { findLocalFolder, type LocalFolder, readLocal } from './local/read-local
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 
-/** What the monitor shows, read again when it may have changed. */
+/** The data that the monitor shows, read again when it may have changed. */
 export interface Source {
-  /** The local run; read again only where a file changed, or after two seconds. */
+  /** Reads the local run again only after a change of its files, or after two seconds. */
   local(now: number): Promise<Picture>;
-  /** All branches as they were read last; a reading that is due goes on behind it. */
+  /** Returns all branches as last read; a read that is due continues in the background. */
   all(now: number): Promise<Picture>;
-  /** All branches, read now. */
+  /** Reads all branches now. */
   allNow(now: number): Promise<Picture>;
-  /** Reads everything again at the next look: something was changed from here. */
+  /** Makes the next call read everything again, after a change made by this program. */
   refresh(): void;
-  /** The checkout's places; memorized, since each opening leaves a folder until the program ends. */
+  /** Opens the checkout's places; memoized, because each opening leaves a folder until the program ends. */
   readonly open: OpenPlaces;
 }
 
 export interface SourceOptions {
-  /** As given. */
+  /** The folder as given. */
   readonly folder: string;
   readonly remote: string | null;
   readonly open: OpenPlaces;
@@ -34,15 +34,18 @@ export interface SourceOptions {
   readonly world: Pick<MonitorWorld, 'isAlive' | 'lastRun'>;
 }
 
-/** Some changes have no trace in what is looked at, such as a process that ended. */
+/** Maximum age of the local run in ms, because some changes leave no trace in files, such as the end of a process. */
 const LOCAL_MS = 2000;
-/** A file that is being written may be half there. */
+/** Time in ms during which an unreadable file counts as one that is being written. */
 const HALF_WRITTEN_MS = 2000;
-/** One request asks the remote whether a state or a branch changed. */
+/** Interval in ms at which one request asks the remote whether a state or a branch has changed. */
 const TRACE_MS = 2000;
-/** Where the remote does not answer. With a token each reading also asks GitHub, dozens of times: not more often than this either. */
+/**
+ * Interval in ms of reads if the remote does not answer, and minimum interval if there is a token, because each read
+ * then sends dozens of requests to GitHub.
+ */
 const ALL_MS = 10_000;
-/** Some changes are no refs, such as an issue's label. */
+/** Maximum age of all branches in ms, because some changes are not visible in refs, such as an issue's label. */
 const ALL_AT_LATEST_MS = 60_000;
 
 interface Looked<T> {
@@ -60,10 +63,10 @@ export function createSource({ folder: given, remote, open, look, readEffective,
   let reading: Promise<void> | null = null;
   let problem: string | null = null;
   let isStale = false;
-  /** Whether the remote is being asked for a change, and when it was last. */
+  /** True while the remote is asked for a change; `lookedAt` is the instant of the last question. */
   let isLooking = false;
   let lookedAt = Number.NEGATIVE_INFINITY;
-  /** When, and at which traces of this machine and of the remote, all branches were read last. */
+  /** The instant of the last read of all branches, with the traces of files and refs from before it. */
   let readAt = Number.NEGATIVE_INFINITY;
   let filesThen = '';
   let refsThen: string | null = null;
@@ -88,7 +91,7 @@ export function createSource({ folder: given, remote, open, look, readEffective,
   async function local(now: number): Promise<Picture> {
     const places = await openOnce();
     const top = await realOf(places.kind === 'open' ? places.folder : folder);
-    // A run may begin elsewhere in the checkout, or end.
+    // A run may begin in another folder of the checkout, or end.
     const last = await world.lastRun(top);
     const where = await findLocalFolder(await realOf(folder), { top, last });
     const signature = await signatureOf(where, { top, output: seen?.value.output?.file ?? null });
@@ -110,7 +113,7 @@ export function createSource({ folder: given, remote, open, look, readEffective,
     };
   }
 
-  /** The run as it was, while its file may be half written. */
+  /** Returns the last readable run while its file may be half written. */
   function settled(run: LocalPicture['run'], now: number): LocalPicture['run'] {
     if (run.kind !== 'unreadable') lastRun = { at: now, value: run };
     else if (lastRun !== null && now - lastRun.at < HALF_WRITTEN_MS) return lastRun.value;
@@ -129,7 +132,9 @@ export function createSource({ folder: given, remote, open, look, readEffective,
     return pictureOfAll(now);
   }
 
-  /** Reads all branches where that is due. The traces are those of before: what changes meanwhile is read again. */
+  /**
+   * Reads all branches if that is due. The traces are taken before, so a change during the read causes another read.
+   */
   async function readIfDue(files: string, now: number): Promise<void> {
     const refs = await traceOfRefs();
     const age = now - readAt;
@@ -144,7 +149,7 @@ export function createSource({ folder: given, remote, open, look, readEffective,
     await read(now);
   }
 
-  /** Of what a run on this machine, or a person, writes. */
+  /** Returns a trace of the files that a run on this machine or a person writes. */
   async function traceOfFiles(): Promise<string> {
     const places = await openOnce();
     if (places.kind !== 'open') return '';
@@ -152,7 +157,7 @@ export function createSource({ folder: given, remote, open, look, readEffective,
     return (await Promise.all(names.map((name) => traceOf(join(places.folder, name))))).join(' ');
   }
 
-  /** null: a place does not answer. */
+  /** Returns a trace of the refs, or null if a place does not answer. */
   async function traceOfRefs(): Promise<string | null> {
     const places = await openOnce();
     if (places.kind !== 'open') return null;
@@ -201,23 +206,23 @@ export function createSource({ folder: given, remote, open, look, readEffective,
       overview = { at: now, value: await readOverview({ ...places, remote, look, readEffective, log }, now) };
       problem = notes.at(-1) ?? null;
     } catch (error) {
-      // The picture that is there stays, and says why it is old.
+      // The old picture stays, with the reason why it is old.
       problem = `All branches cannot be read: ${plainLine(String(error), 300)}`;
     }
   }
 }
 
-/** The folder of the checkout, and within it the one that a run is for. */
+/** Returns the name of the checkout's folder, with the path of the run's folder within it. */
 function nameOf(top: string, folder = top): string {
   return plainLine(join(basename(top), relative(top, folder)), 100);
 }
 
-/** Without links, as git names a checkout. */
+/** Returns a path without links, in the form that git uses for a checkout. */
 function realOf(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-/** Changes whenever a file of the local run does. */
+/** Returns a text that changes whenever a file of the local run changes. */
 async function signatureOf(
   { folder, prefix }: LocalFolder,
   { top, output }: { readonly top: string; readonly output: string | null },
@@ -227,7 +232,7 @@ async function signatureOf(
   return [folder, ...(await Promise.all(paths.map(traceOf)))].join(' ');
 }
 
-/** Another one whenever a file is written, or the names in a folder change. */
+/** Returns a text that changes whenever a file is written, or the names in a folder change. */
 async function traceOf(path: string): Promise<string> {
   const found = await stat(path).catch(() => null);
   return found === null ? '-' : `${found.mtimeMs}:${found.size}`;

@@ -16,7 +16,7 @@ import {
 import { onExit } from 'signal-exit';
 import { type Line, type Look, type Size, widthOf } from './view/columns.ts';
 
-/** What happens at a terminal; `tick`: nothing did for a while. */
+/** An event at a terminal; `tick` means that nothing happened for a while. */
 export type ScreenEvent =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'resize' }
@@ -25,44 +25,50 @@ export type ScreenEvent =
 /** A terminal that is drawn on as a whole. */
 export interface Screen {
   size(): Size;
-  /** Shows these lines, from the top: writes only what changed. */
+  /** Shows these lines from the top, and writes only the changes. */
   draw(lines: readonly Line[]): void;
-  /** The next thing that happens, at the latest after `ms`. */
+  /** Waits for the next event, for at most `ms`. */
   next(ms: number): Promise<ScreenEvent>;
-  /** Shows again what was there before, and the cursor. */
+  /** Restores the previous content of the terminal and the cursor. */
   close(): void;
 }
 
-/** The last run of a checkout that this program made. `folder`: of the repository, which it works for and has its files in. */
+/**
+ * The last run of a checkout by this program; `folder` is the repository's folder for which it works and in which its
+ * files are.
+ */
 export interface LastRun {
   readonly folder: string;
   readonly pid: number;
-  /** In ms. */
+  /** The start of the run, in ms. */
   readonly startedAt: number;
 }
 
-/** What the monitor has of the machine beside the terminal that every command has. */
+/** The monitor's access to the machine, in addition to a command's terminal. */
 export interface MonitorWorld {
-  /** Null: there is no terminal to draw on. */
+  /** Opens the screen, or returns null if there is no terminal to draw on. */
   openScreen(): Promise<Screen | null>;
-  /** The width of what is printed as text. */
+  /** Returns the width of printed text. */
   columns(): number;
   pause(ms: number): Promise<void>;
-  /** Whether there is a process with this id. */
+  /** Tells whether a process with this id exists. */
   isAlive(pid: number): boolean;
-  /** By the state in the checkout with this top folder; null: nothing is known of one. */
+  /** Returns the last run from the state of the checkout with this top folder, or null if there is none. */
   lastRun(top: string): Promise<LastRun | null>;
 }
 
-/** A terminal that says nothing of its size. */
+/** The size of a terminal that does not report one. */
 const FALLBACK: Size = { columns: 80, rows: 24 };
 
-/** Where a terminal draws a character wider than it is counted, the line is cut and not continued on the next. */
+/**
+ * Turns off line wrapping, so that a character drawn wider than expected cuts its line instead of continuing it on the
+ * next.
+ */
 const NO_WRAP = '\u001B[?7l';
 
 const WRAP = '\u001B[?7h';
 
-/** Keys that are held down come faster than they are obeyed. */
+/** Maximum number of waiting keys, because a key that is held down repeats faster than it is handled. */
 const MAX_WAITING = 50;
 
 const styles: Readonly<Record<Exclude<Look, 'plain'>, Parameters<typeof styleText>[0]>> = {
@@ -75,7 +81,10 @@ const styles: Readonly<Record<Exclude<Look, 'plain'>, Parameters<typeof styleTex
 
 const DEFAULT_COLUMNS = 80;
 
-/** What the monitor has of the machine: the terminal that `output` is, if it is one, and keys where `input` is one, too. */
+/**
+ * Creates the monitor's access to the machine, with a screen if `output` is a terminal, and keys if `input` is one,
+ * too.
+ */
 export function createTerminalWorld({
   input,
   output,
@@ -87,7 +96,7 @@ export function createTerminalWorld({
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly lastRun: MonitorWorld['lastRun'];
 }): MonitorWorld {
-  // Other streams than terminals lack what their types promise.
+  // A stream that is not a terminal lacks properties that its type declares.
   const { isTTY, columns } = output as Partial<WriteStream>;
   const isCi = !['', 'false', '0'].includes(env.CI ?? '');
   return {
@@ -102,7 +111,7 @@ export function createTerminalWorld({
   };
 }
 
-/** Whether there is a process with this id, of whomever. */
+/** Tells whether a process with this id exists, whoever owns it. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -112,13 +121,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Takes the whole terminal; it is given back by `close`, and on every other way out of the program. */
+/** Takes over the whole terminal; `close` gives it back, and so does any other exit of the program. */
 function openTerminal({ input, output }: { readonly input: ReadStream; readonly output: WriteStream }): Screen {
   const hasKeys = (input as Partial<ReadStream>).isTTY === true;
   const hasColors = output.hasColors();
   const waiting: ScreenEvent[] = [];
   let wake: (() => void) | null = null;
-  /** What stands in each row; null: nobody knows. */
+  /** The content of each row, or null if it is unknown. */
   let shown: readonly string[] | null = null;
   let isOpen = true;
 
@@ -146,7 +155,7 @@ function openTerminal({ input, output }: { readonly input: ReadStream; readonly 
     const changed = after.flatMap((text, row) => (before?.[row] === text ? [] : [`${cursorTo(0, row)}${text}`]));
     shown = after;
     if (changed.length === 0) return;
-    // The terminal shows it all at once, and never half of it.
+    // Synchronized output prevents the terminal from showing half of the change.
     const start = before === null ? eraseScreen : '';
     output.write(`${beginSynchronizedOutput}${start}${changed.join('')}${endSynchronizedOutput}`);
   }
@@ -155,7 +164,7 @@ function openTerminal({ input, output }: { readonly input: ReadStream; readonly 
     const text = line
       .map(({ text: plain, look }) => (look === 'plain' || !hasColors ? plain : styled(plain, look)))
       .join('');
-    // At the end of a full line the cursor stands on its last character, which would be erased.
+    // After a full line the cursor is on its last character, which the sequence would erase.
     return widthOf(line) < columns ? `${text}${eraseEndLine}` : text;
   }
 

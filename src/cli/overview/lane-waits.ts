@@ -17,7 +17,7 @@ const wholeNumber = z.int().nonnegative();
 
 const amount = z.number().nonnegative();
 
-/** What can be waited for. */
+/** The kinds of waits. */
 const waitKinds = ['run', 'pause', 'circuit', 'park', 'order', 'review', 'person', 'approval', 'dependency'] as const;
 
 const wait = z.object({
@@ -72,7 +72,7 @@ const unreadable = z.object({
   why: z.string(),
 });
 
-/** What `ralph status --all --json` prints. A change that breaks readers needs a new major version. */
+/** The output of `ralph status --all --json`. A change that breaks readers needs a new major version. */
 export const overviewSchema = z.object({
   at: instant,
   repository: z.string().nullable().describe('`owner/name`; null: GitHub was not asked.'),
@@ -97,14 +97,14 @@ export type OverviewLane = Extract<Overview['lanes'][number], { kind: 'lane' }>;
 
 export type Wait = OverviewLane['waits'][number];
 
-/** A task of a lane as far as it is known here; `task` null: only the state has it. */
+/** A task of a lane as far as it is known here; `task` is null if only the state has it. */
 export interface KnownTask {
   readonly id: TaskId;
   readonly task: Task | null;
   readonly progress: ShownProgress;
 }
 
-/** What is known of a lane; `state` as its next run will find it, `stored` as it is kept. */
+/** The facts about a lane; `state` is the one that its next run will find, `stored` the one that is saved. */
 interface LaneFacts {
   readonly state: LaneState;
   readonly stored: LaneState;
@@ -112,17 +112,17 @@ interface LaneFacts {
   readonly lease: Lease | null;
   readonly tasks: readonly KnownTask[];
   readonly pullRequest: OverviewLane['pullRequest'];
-  /** Options that name the lane behind another command: ` --lane issue-7`, or nothing. */
+  /** The options that select the lane in another command: ` --lane issue-7`, or empty. */
   readonly sameLane: string;
   readonly now: number;
 }
 
 const MAX_NAMES = 3;
 
-/** Holds no lease. */
+/** A holder that does not hold any lease. */
 const nobody = { runTag: '', runId: '', runAttempt: 1 };
 
-/** Who waits for whom: what holds the whole lane first, then task by task. */
+/** Returns all waits: first those of the whole lane, then those of each task. */
 export function waitsOf(facts: LaneFacts): readonly Wait[] {
   return [...laneWaits(facts), ...facts.tasks.flatMap((known) => taskWaits(known, facts))];
 }
@@ -183,12 +183,12 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
   return wait('dependency', `${firstNames(names, MAX_NAMES)}${circle}`, null);
 }
 
-/** What people call a task. */
+/** Returns the name of a task as people know it. */
 export function nameOfKnownTask(known: KnownTask | null, id: TaskId): string {
   return known === null || known.task === null ? nameOfTaskId(id) : nameOfTask(known.task);
 }
 
-/** `12`, which no shell takes for a comment. */
+/** Returns a task's name as typed in a shell: `12`, because `#12` would be a comment. */
 function nameToType(id: TaskId): string {
   return nameOfTaskId(id).replace(/^#/, '');
 }
@@ -207,7 +207,7 @@ function whyStuck({ state, attempts, reason }: ShownProgress, question: string |
     : 'the agent cannot continue without a person';
 }
 
-/** The lane named again behind another command. */
+/** Returns the option that selects the lane in another command. */
 export function laneOption(lane: string): string {
   return lane === QUEUE ? '' : ` --lane ${lane}`;
 }
@@ -216,7 +216,7 @@ function iso(instant: number): string {
   return new Date(Math.min(instant, Date.UTC(9999, 11, 31))).toISOString();
 }
 
-/** The published JSON Schema of `Overview`. */
+/** Returns the published JSON Schema of `Overview`. */
 export function overviewJsonSchema(): object {
   return { title: 'ralph status --all --json', ...z.toJSONSchema(overviewSchema) };
 }

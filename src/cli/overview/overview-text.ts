@@ -7,7 +7,7 @@ import type { Overview, OverviewLane, Wait } from './lane-waits.ts';
 
 const SHOWN_TASKS = 8;
 
-/** The overview as a person reads it: a line that sums it up, lane by lane who waits for whom, and what was spent. */
+/** Renders the overview as text: a summary line, each lane with what it waits for, and the spending. */
 export function renderOverview(overview: Overview): string {
   const now = Date.parse(overview.at);
   const lanes = overview.lanes.filter((lane) => lane.kind === 'lane');
@@ -33,7 +33,7 @@ function heading({ repository, at }: Overview, lanes: readonly OverviewLane[]): 
   return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${summaryOf(lanes)}`;
 }
 
-/** `3 branches, 1 at work, 2 tasks waiting for a person`. */
+/** Returns a summary of the lanes: `3 branches, 1 at work, 2 tasks waiting for a person`. */
 export function summaryOf(lanes: readonly OverviewLane[]): string {
   const number = (kinds: readonly Wait['kind'][]): number =>
     lanes.reduce((all, { waits }) => all + waits.filter(({ kind }) => kinds.includes(kind)).length, 0);
@@ -66,7 +66,7 @@ const ofLane: Partial<Readonly<Record<Wait['kind'], Condition>>> = {
   review: 'to review',
 };
 
-/** How the lane stands, in a word or two. */
+/** Returns the condition of a lane in a word or two. */
 export function conditionOf({ waits, tasks }: OverviewLane): Condition {
   const held = waits.flatMap(({ kind, task }) => (task === null ? (ofLane[kind] ?? []) : []))[0];
   if (held !== undefined) return held;
@@ -97,12 +97,12 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   ];
 }
 
-/** The lane, and where it is kept unless that is the ref. */
+/** Returns the name of a lane, with its place unless that is the ref. */
 export function nameOfLaneAt(lane: string, place: string): string {
   return place === 'ref' ? lane : `${lane} (${place})`;
 }
 
-/** What holds the whole lane, in words. */
+/** Describes what the whole lane waits for. */
 export function laneWait({ kind, on, until, command }: Wait, now: number): string {
   const when = until === null ? '' : formatInstantFrom(Date.parse(until), now);
   const goOn = command === null ? '' : `; to continue: ${command}`;
@@ -126,7 +126,7 @@ export function laneWait({ kind, on, until, command }: Wait, now: number): strin
   }
 }
 
-/** A task that is open, and what it waits for. */
+/** Renders an open task and what it waits for. */
 export function taskLine(
   { id, name, title, state, attempts, current }: OverviewLane['tasks'][number],
   waits: readonly Wait[],

@@ -26,10 +26,15 @@ import {
 } from './lane-waits.ts';
 
 const MAX_TEXT_CHARS = 300;
-/** Issues that are closed or have lost their label are asked for one by one. */
+/** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
 const MAX_ASKED = 20;
+<<<<<<< HEAD
+/** The task files that a run reads by default. */
+const files = fileSources.filter((source) => DEFAULT_SOURCES.split(',').includes(source));
+=======
+>>>>>>> hand
 
-/** Where the overview looks. `remote`: as given, null: origin. */
+/** The checkout that the overview reads; `remote` is null for origin. */
 export interface Looked {
   readonly folder: string;
   readonly remote: string | null;
@@ -49,11 +54,16 @@ interface FoundLane {
   readonly stored: Stored;
 }
 
+<<<<<<< HEAD
+/** Reads every lane of the repository in each place. Every text in the overview is one clean line. */
+export async function readOverview({ folder, remote, places, look, log }: Looked, now: number): Promise<Overview> {
+=======
 /** Every lane of the repository, in each place. Every text in it is one clean line. */
 export async function readOverview(
   { folder, remote, places, look, readEffective, log }: Looked,
   now: number,
 ): Promise<Overview> {
+>>>>>>> hand
   const listed = await Promise.all(
     places.map(async (place) => ({ place, found: await place.lanes(), read: await place.store.read() })),
   );
@@ -90,7 +100,7 @@ export async function readOverview(
 interface Known {
   readonly files: readonly FileTask[];
   readonly github: OnGitHub | null;
-  /** The lanes that there are: the queue leaves their issues to them. */
+  /** The existing lanes, whose issues are not in the queue. */
   readonly ownLanes: ReadonlySet<LaneId>;
   readonly now: number;
 }
@@ -130,14 +140,14 @@ function laneOf(
     ...issues.map((task) => [task.id, { task, written: 'todo' }] as const),
     ...fileTasks.map(({ task, state: written }) => [task.id, { task, written }] as const),
   ]);
-  // An issue that GitHub does not list any more is closed, or has lost its label.
+  // An issue that GitHub no longer lists is closed or has lost its label.
   const worked = Object.keys(state.tasks).filter(
     (id) =>
       !isFeedback(id) &&
       isBegun(progressOf(state.tasks, id)) &&
       (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
   );
-  // Nobody waits for what is answered.
+  // An answered request is no longer waited for.
   const unanswered = askedIn(asked)
     .filter(({ isOpen }) => isOpen)
     .map(({ id }) => id);
@@ -147,7 +157,7 @@ function laneOf(
   const tasks = ids.map((id): KnownTask => {
     const progress = shownProgress(progressOf(state.tasks, id));
     const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };
-    // What runs made of it counts more than what the file says, unless a person has ticked it off.
+    // The state of a task in runs counts more than that in the file, unless a person has checked it off.
     return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };
   });
   const pullRequest = pullRequestOf(lane, state.lastRun?.published?.pullRequest ?? null, github);
@@ -197,7 +207,7 @@ function ledgerOf({ stored }: FoundLane): readonly LedgerDay[] {
 interface OnGitHub {
   readonly repository: string;
   readonly tasks: readonly Task[];
-  /** By number of the issue. */
+  /** Titles by the issue's number. */
   readonly titles: ReadonlyMap<number, string>;
   readonly pullRequests: ReadonlyMap<LaneId, NonNullable<OverviewLane['pullRequest']>>;
 }
@@ -232,7 +242,10 @@ async function readGitHub(
   return { repository, tasks, titles: new Map(titles), pullRequests: new Map(pulls.flat()) };
 }
 
-/** The queue first, then issue by issue. The queue is there before its first run, in the first place. */
+/**
+ * Returns the queue and then the lanes by issue number. The first place always has the queue, even before its first
+ * run.
+ */
 function namesOf(lanes: readonly LaneId[], place: number): readonly LaneId[] {
   const all = place === 0 ? [...new Set([QUEUE, ...lanes])] : lanes;
   return all.toSorted((a, b) => (issueOfId(a) ?? 0) - (issueOfId(b) ?? 0));

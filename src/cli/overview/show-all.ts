@@ -3,7 +3,7 @@ import { plainLine } from '../arguments.ts';
 import { renderOverview } from './overview-text.ts';
 import { readOverview, type Looked } from './read-overview.ts';
 
-/** Prints every lane; what could not be read goes to the error output. */
+/** Prints every lane; problems of reading go to the error output. */
 export async function showAll(
   { json, ...looked }: Omit<Looked, 'log'> & { readonly json: boolean },
   terminal: Terminal,

@@ -9,7 +9,7 @@ import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from
 
 const count = z.number().int().nonnegative();
 
-/** What `ralph run --json` prints. A change that breaks readers needs a new major version. */
+/** The output of `ralph run --json`. A change that breaks readers needs a new major version. */
 export const runSchema = z.object({
   outcome: z.enum(outcomeKinds as readonly [string, ...string[]]).describe('Why the run ended.'),
   reason: z.string().describe('In more detail, as in the output `reason` of the action.'),
@@ -24,29 +24,31 @@ export const runSchema = z.object({
   pushed: z.boolean().nullable().describe('Whether the branch was pushed; null without --push.'),
 });
 
-/** How a run ended. */
+/** The end of a run. */
 export type EndedRun = Readonly<z.infer<typeof runSchema>>;
 
-/** What a person asks of a run at home. */
+/** The options of a local run. */
 export interface AskedRun {
   readonly folder: string;
-  /** Inputs of the action that were given, by name. */
+  /** The inputs of the action that were given, by name. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** The one task, by its id or by the name under which it is shown; null: all tasks. */
+  /** The only task to work on, by its id or displayed name; null for all tasks. */
   readonly task: string | null;
   readonly dryRun: boolean;
-  /** Whether the branch goes to the remote `origin` at the end. */
+  /** True if the branch is pushed to the remote `origin` at the end. */
   readonly push: boolean;
   readonly json: boolean;
 }
 
-/** `failed`: the outcome is one of `fail-on`, or the branch could not be pushed. */
+/**
+ * The result of a local run; `failed` means that the outcome is in `fail-on`, or that the branch could not be pushed.
+ */
 export interface RunAnswer {
   readonly ended: EndedRun;
   readonly failed: boolean;
 }
 
-/** Runs the loop on this machine. Throws a UsageError for what can be seen to make no sense before anything begins. */
+/** Runs the loop on this machine. Throws a UsageError for problems that can be seen before anything begins. */
 export type RunHere = (asked: AskedRun, terminal: Terminal) => Promise<RunAnswer>;
 
 const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task TASK] [--model MODEL] [--json] [OPTIONS]
@@ -82,12 +84,12 @@ given. Ctrl-C ends the run after its iteration, a second Ctrl-C at once.
 Exit codes: 0 done, 1 the run was halted or failed (input fail-on), 2 wrong arguments.
 `;
 
-/** `ralph run`: the loop at home. */
+/** Creates `ralph run`, which runs the loop locally. */
 export function createRunCommand(run: RunHere): Command {
   return { ...LISTED.run, help: HELP, run: (args, terminal) => runLocally(run, args, terminal) };
 }
 
-/** Options that are inputs of the action under their own names. */
+/** Options that have the names of inputs of the action. */
 const INPUT_OPTIONS = ['max-iterations', 'model', 'on-limit', 'isolation', 'agent-path'] as const;
 
 async function runLocally(run: RunHere, args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
@@ -154,7 +156,7 @@ function readAsked(given: ParsedArguments): AskedRun {
   };
 }
 
-/** Inputs that are about a job on GitHub. */
+/** Inputs that only make sense in a job on GitHub. */
 const NOT_HERE: ReadonlySet<string> = new Set([
   'github-token',
   'phase',
@@ -172,7 +174,7 @@ function notAmong(name: string, value: string | undefined, words: readonly strin
     : [`--${name} ${JSON.stringify(value)}: must be one of ${words.join(', ')}.`];
 }
 
-/** The published JSON Schema of `ralph run --json`. */
+/** Returns the published JSON Schema of `ralph run --json`. */
 export function runJsonSchema(): object {
   return { title: 'ralph run --json', ...z.toJSONSchema(runSchema) };
 }

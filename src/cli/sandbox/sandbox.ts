@@ -3,7 +3,7 @@ import { READ_AGENTS } from '../../core/agent-names.ts';
 import { parseArguments } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
-/** How the sandbox ended; `missing`: why it cannot be started, as a sentence. */
+/** The end of the sandbox; `missing` gives the reason why it cannot be started, as a sentence. */
 type RootlessEnd =
   | { readonly kind: 'ended'; readonly code: number }
   | { readonly kind: 'missing'; readonly why: string };
@@ -32,7 +32,7 @@ they go beside it. Where npx started this, a clone of the same commit is fetched
 Exit codes: 0 everything ended well, 1 something did not, 2 wrong arguments or nothing to try.
 `;
 
-/** `ralph sandbox`: the stand-ins, started as a program of their own. */
+/** Creates `ralph sandbox`, which starts the stand-ins as a program of their own. */
 export function createSandboxCommand(play: PlaySandbox): Command {
   return { ...LISTED.sandbox, help: HELP, run: (args, terminal) => sandbox(args, terminal, play) };
 }
@@ -44,13 +44,13 @@ async function sandbox(args: readonly string[], terminal: Terminal, play: PlaySa
     { name: 'an argument', min: 0, max: 0 },
   );
   if (given.problems.length > 0) throw new UsageError(given.problems);
-  // It is started elsewhere: folders are named from the root.
+  // The sandbox starts in another folder, so it needs absolute paths.
   const folders = ['repo', 'out'].flatMap((name) => given.values(name).map((path) => `--${name}=${resolve(path)}`));
   const flags = ['commands', 'scripted-model'].flatMap((name) => (given.has(name) ? [`--${name}`] : []));
   const agent = given.values('agent').map((kind) => `--agent=${kind}`);
   const end = await play([...folders, ...agent, ...flags], terminal);
   if (end.kind === 'missing') throw new UsageError([end.why]);
-  // It has said itself what makes no sense.
+  // The sandbox has already printed the problems of the arguments.
   if (end.code === 2) throw new UsageError([]);
   return end.code === 0 ? 'done' : 'different';
 }

@@ -3,15 +3,15 @@ import { dirname } from 'node:path';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import { type CheckoutFile, readCheckoutFile, reasonOf, writeCheckoutFile } from '../command.ts';
 
-/** Files of a checkout by their path in it. */
+/** Files of a checkout by their paths in it. */
 export type FilesRead = ReadonlyMap<string, CheckoutFile>;
 
-/** Reads files of a checkout; one that cannot be read is in the answer as refused. */
+/** Reads files of a checkout; a file that cannot be read is in the result as refused. */
 export async function readFiles(folder: string, paths: readonly string[]): Promise<FilesRead> {
   return new Map(await Promise.all(paths.map(async (path) => [path, await readCheckoutFile(folder, path)] as const)));
 }
 
-/** Sentences about folders that hold what would change, and that cannot be written to. */
+/** Returns sentences about folders that need a change but are not writable. */
 export async function lockedFolders(changes: readonly FileChange[], before: FilesRead): Promise<readonly string[]> {
   const places = changes.flatMap((change) => {
     const file = before.get(change.path);
@@ -27,7 +27,7 @@ export async function lockedFolders(changes: readonly FileChange[], before: File
   return (await Promise.all(found)).flat();
 }
 
-/** The folder itself, or the one above it that is there. */
+/** Returns the folder itself, or its nearest parent that exists. */
 async function nearestFolder(folder: string): Promise<string> {
   const isThere = await stat(folder).then(
     () => true,
@@ -36,7 +36,7 @@ async function nearestFolder(folder: string): Promise<string> {
   return isThere || dirname(folder) === folder ? folder : nearestFolder(dirname(folder));
 }
 
-/** Makes the changes of files that were read before; sentences about those that could not be made. */
+/** Changes files that were read before; returns sentences about those that could not be changed. */
 export async function changeFiles(changes: readonly FileChange[], before: FilesRead): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const change of changes) {
@@ -53,12 +53,12 @@ export async function changeFiles(changes: readonly FileChange[], before: FilesR
   return problems;
 }
 
-/** Removes a file, and of the folders above it that are named in its path those that are empty then. */
+/** Removes a file, and the folders in its path that are empty afterwards. */
 async function removeFile(realPath: string, path: string): Promise<void> {
   await rm(realPath);
   let folder = dirname(realPath);
   for (let depth = path.split('/').length - 1; depth > 0; depth -= 1) {
-    // One that holds anything else stays, and so do those above it.
+    // A folder with other contents stays, and so do its parents.
     if (!(await isRemoved(folder))) return;
     folder = dirname(folder);
   }

@@ -41,7 +41,7 @@ with what a run can cost.
 Exit codes: 0 done or nothing to do, 1 you did not agree or a file could not be written, 2 wrong arguments.
 `;
 
-/** `ralph init`: the files that a repository needs. */
+/** Creates `ralph init`, which writes the files that a repository needs. */
 export function createInitCommand(open: () => Promise<SetupWorld>): Command {
   return { ...LISTED.init, help: HELP, run: async (args, terminal) => init(args, terminal, open) };
 }
@@ -171,7 +171,7 @@ function choicesOf(
   facts: {
     readonly project: Project;
     readonly checkout: Extract<Checkout, { kind: 'open' }>;
-    /** The workflow that is there; null: none is. */
+    /** The text of the existing workflow, or null if there is none. */
     readonly own: string | null;
     readonly left: LeftToFile | null;
     readonly defaults: Defaults;
@@ -180,7 +180,8 @@ function choicesOf(
   const { project, checkout, own, left, defaults } = facts;
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');
-  // A reusable workflow starts no services, and other servers than github.com do not know how it names its own action.
+  // A reusable workflow cannot start services, and on servers other than github.com it does not know its own
+  // action's name.
   const isCallable = project.withServices.length === 0 && (checkout.home?.server ?? GITHUB) === GITHUB;
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
   return {
@@ -191,7 +192,7 @@ function choicesOf(
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),
     label: left?.settings.find(({ input }) => input === 'task-label')?.text.trim() ?? defaults.templates.taskLabel,
-    // A command that somebody names is the workflow's, and so comes before the file.
+    // A verify command that is given belongs to the workflow, so the file's does not count.
     leftTo:
       left === null
         ? null
@@ -210,12 +211,12 @@ function textsOf(files: FilesRead): ReadonlyMap<string, string> {
 
 interface Defaults {
   readonly templates: Templates;
-  /** What the workflow uses where nobody says otherwise; null: as the template has it. */
+  /** The action that the workflow uses by default, or null for the template's. */
   readonly action: string | null;
   readonly maxCostUsd: SetupReport['maxCostUsd'];
 }
 
-/** Reads the templates of this package, beside the defaults. */
+/** Reads the templates of this package and the defaults. */
 async function readDefaults(world: SetupWorld): Promise<Defaults> {
   const [home, workflow, called, prompt] = await Promise.all([
     world.home(),
@@ -235,7 +236,7 @@ async function readDefaults(world: SetupWorld): Promise<Defaults> {
   };
 }
 
-/** The action as the template has it, of the account that it is fetched from; null: nobody knows which. */
+/** Returns the template's action with the account that it is fetched from, or null if the account is unknown. */
 function ownAction(workflow: string, home: string | null): string | null {
   const version = /uses: OWNER\/ralph-action(@\S+)/.exec(workflow)?.[1];
   return home === null || version === undefined ? null : `${home}${version}`;

@@ -4,17 +4,20 @@ import { placeName } from '../../config/settings/settings.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import type { FilesRead } from './checkout-files.ts';
 
-/** The settings file of another Ralph that runs read, and the inputs that it sets. `problems`: sentences with file and line. */
+/**
+ * The settings file of another Ralph that runs read, and the inputs that it sets. `problems` are sentences with file
+ * and line.
+ */
 export interface LeftToFile {
   readonly path: string;
   readonly settings: readonly FoundSetting[];
   readonly problems: readonly string[];
 }
 
-/** Where `ralph init` sets up. */
+/** The folder that `ralph init` sets up. */
 const ROOT = '';
 
-/** What a checkout's settings file sets; null: there is none. */
+/** Returns what a checkout's settings file sets, or null if there is no such file. */
 export function leftToFile(files: FilesRead): LeftToFile | null {
   const there = settingsPaths(ROOT).flatMap((path) => {
     const file = files.get(path);

@@ -6,7 +6,7 @@ import { plainLine } from '../arguments.ts';
 import { verifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
 
-/** Ctrl-D, the end of input: without this, the prompts wait on for ever. */
+/** Ctrl-D, the end of input, which the prompts would otherwise ignore and wait without end. */
 const END_OF_INPUT = '\u0004';
 
 const AGENT_LABELS: Readonly<Record<AgentChoice, string>> = {
@@ -18,7 +18,7 @@ const AGENT_LABELS: Readonly<Record<AgentChoice, string>> = {
   qwen: 'Qwen Code',
 };
 
-/** The person at the terminal. */
+/** Creates the person at the terminal. */
 export function createPerson(terminal: { readonly input: Readable; readonly output: Writable }): Person {
   updateSettings({ aliases: { [END_OF_INPUT]: 'cancel' } });
   return {

@@ -6,7 +6,7 @@ import type { LeftToFile } from './left-to-file.ts';
 import type { SetupReport } from './setup-schema.ts';
 import type { Checkout } from './setup-world.ts';
 
-/** What init found, and what it does or would do. */
+/** Reports what init found, and what it does or would do. */
 export function setupReport(
   facts: {
     readonly project: Project;
@@ -57,7 +57,7 @@ export function setupReport(
   };
 }
 
-/** Checks of CI that the commands do not contain. */
+/** Returns checks of CI that the commands do not contain. */
 export function offeredChecks({ learned }: Project, verify: readonly string[]): string[] {
   return (learned?.offered ?? []).filter((line) => !verify.includes(line));
 }

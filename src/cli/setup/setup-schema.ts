@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const command = z.string().nullable().describe('Null: none was found.');
 
-/** What `ralph init --json` prints. */
+/** The output of `ralph init --json`. */
 const setupReportSchema = z.object({
   written: z.boolean().describe('False: this is what would happen.'),
   project: z.object({
@@ -59,7 +59,7 @@ const setupReportSchema = z.object({
 
 export type SetupReport = z.infer<typeof setupReportSchema>;
 
-/** The published JSON Schema of `SetupReport`. */
+/** Returns the published JSON Schema of `SetupReport`. */
 export function setupJsonSchema(): object {
   return { title: 'ralph init --json', ...z.toJSONSchema(setupReportSchema) };
 }

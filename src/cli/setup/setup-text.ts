@@ -5,7 +5,7 @@ import { namesOf } from '../../core/text/phrase.ts';
 import { plainLine } from '../arguments.ts';
 import type { SetupReport } from './setup-schema.ts';
 
-/** What was found in the repository, for a person. */
+/** Returns the text about what was found in the repository. */
 export function foundText({ project, leftToFile: left }: SetupReport): string {
   const stacks = project.stacks.map(({ language, folder, packageManager, frameworks, test }) => {
     const where = folder === '' ? '' : ` in ${folder}/`;
@@ -30,7 +30,7 @@ function ciLines({ from, unread }: SetupReport['project']['ci']): readonly strin
   ];
 }
 
-/** Checks of CI that `verify` does not contain. */
+/** Returns the text about checks of CI that `verify` does not contain. */
 export function offeredText({ project }: SetupReport): string {
   const { offered } = project.ci;
   if (offered.length === 0) return '';
@@ -38,7 +38,7 @@ export function offeredText({ project }: SetupReport): string {
   return `\nYour CI also runs these; add the ones that must pass to verify:\n${lines}`;
 }
 
-/** The files that change, one per line. */
+/** Returns the files that change, one per line. */
 export function filesText(changes: readonly FileChange[]): string {
   const words: Readonly<Record<FileChange['kind'], string>> = {
     ...{ create: 'new', extend: 'more lines', shorten: 'fewer lines', delete: 'deleted' },
@@ -51,7 +51,7 @@ export function filesText(changes: readonly FileChange[]): string {
   return `Files:\n${lines.join('')}`;
 }
 
-/** What happens to the files, as a diff, and which of them stay as they are. */
+/** Returns the changes of the files as a diff, and the files that stay as they are. */
 export function previewText(changes: readonly FileChange[], colours: boolean): string {
   const paint = (whole: string): string => {
     const line = whole.replace(/\r$/, '');
@@ -73,7 +73,7 @@ function leftLines(change: FileChange): readonly string[] {
   ];
 }
 
-/** What is left to do, and what a first run can cost. */
+/** Returns the remaining steps, and the maximum cost of a first run. */
 export function byHandText({ byHand, maxCostUsd }: SetupReport): string {
   const steps = byHand.map(({ what, url }, at) => `  ${at + 1}. ${what}${url === null ? '' : `\n     ${url}`}\n`);
   const amount = (usd: number): string => (usd === 0 ? 'without a limit' : `at most $${usd}`);

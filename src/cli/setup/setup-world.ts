@@ -1,6 +1,6 @@
 import type { Choices } from '../../core/setup/files.ts';
 
-/** Where a checkout's repository is on the web; `server` without a slash at the end. */
+/** The web address of a checkout's repository; `server` has no slash at the end. */
 interface Home {
   readonly server: string;
   readonly repository: string;
@@ -13,39 +13,45 @@ export type Checkout =
       readonly kind: 'open';
       readonly folder: string;
       readonly paths: readonly string[];
-      /** As in a `Listing`. */
+      /** The executable files, as in a `Listing`. */
       readonly executable: readonly string[];
-      /** Files of the set-up that git would not add, as it ignores them. */
+      /** Files of the set-up that git ignores and so would not add. */
       readonly ignored: readonly string[];
       readonly home: Home | null;
-      /** Null: nothing says which. */
+      /** The default branch, or null if it is unknown. */
       readonly defaultBranch: string | null;
     };
 
-/** What init has of the world besides the checkout's files. */
+/** The access of init to everything besides the checkout's files. */
 export interface SetupWorld {
   openCheckout(at: { readonly folder: string; readonly remote: string | null }): Promise<Checkout>;
-  /** A file of this package; throws when it is not there. */
+  /** Reads a file of this package; throws if it does not exist. */
   packageFile(path: string): Promise<string>;
   digest(text: string): string;
-  /** The repository that this package was installed from, or is a clone of, as `acme/ralph-action`; null: nobody knows. */
+  /**
+   * Returns the repository that this package was installed from or is a clone of, as `acme/ralph-action`; null if
+   * unknown.
+   */
   home(): Promise<string | null>;
-  /** Runs commands in a clean clone of HEAD, and returns the result as a sentence; `log` gets what happens meanwhile. */
+  /** Runs commands in a clean clone of HEAD, and returns the result as a sentence; `log` receives lines meanwhile. */
   tryVerify(
     at: { readonly folder: string; readonly commands: readonly string[] },
     log: (line: string) => void,
   ): Promise<string>;
-  /** Null: nobody is there to answer. */
+  /** The person who answers, or null if there is no one. */
   readonly person: Person | null;
-  /** Whether the output shows colours. */
+  /** True if the output shows colours. */
   readonly colours: boolean;
 }
 
-/** Who answers; null: they gave up. */
+/** The person who answers questions. */
 export interface Person {
-  /** `offered`: other checks of CI, to add to `verify`. */
+  /**
+   * Lets the person change the choices; returns null if they cancel. `offered` are other checks of CI to add to
+   * `verify`.
+   */
   choose(found: Choices, offered: readonly string[]): Promise<Choices | null>;
-  /** Asks for agreement; a key shows the whole. */
+  /** Asks for agreement; a key shows all changes. */
   review(question: string, showAll: () => void): Promise<boolean>;
   confirm(question: string): Promise<boolean>;
 }

@@ -28,7 +28,7 @@ import {
 
 const position = { file: z.string().describe('Relative to the checkout.'), line: z.int().positive() };
 
-/** What can come of adding one task. */
+/** The possible results of adding one task. */
 export const addReportOptions = [
   z.object({ kind: z.literal('added'), id: z.string(), ...position }),
   z
@@ -45,12 +45,12 @@ export const addReportOptions = [
     .describe('The file cannot be added to: nothing was written.'),
 ] as const;
 
-/** What `ralph add --json` prints. */
+/** The output of `ralph add --json`. */
 const addReportSchema = z.discriminatedUnion('kind', addReportOptions);
 
 type AddReport = z.infer<typeof addReportSchema>;
 
-/** In the order in which a file is looked for: the plan is worked before the prd. */
+/** The files for tasks, in the order of the search: the plan is worked on before the prd. */
 const targets = ['plan', 'prd'] as const satisfies readonly FileSource[];
 
 export type Target = (typeof targets)[number];
@@ -78,10 +78,10 @@ Exit codes: 0 added, 1 there is such a task already, or the file cannot be added
 2 wrong arguments.
 `;
 
-/** `ralph add`: a new task into the plan or the prd. */
+/** Adds a new task to the plan or the prd (`ralph add`). */
 export const addCommand: Command = { ...LISTED.add, help: HELP, run: add };
 
-/** Longer texts are cut where tasks are read. */
+/** Maximum length of a title; runs cut longer ones when they read tasks. */
 const MAX_TITLE_CHARS = 200;
 
 const MAX_BODY_CHARS = 20_000;
@@ -102,7 +102,7 @@ async function add(args: readonly string[], terminal: Terminal): Promise<Command
   return report.kind === 'added' ? 'done' : 'failed';
 }
 
-/** Throws one UsageError with every problem. */
+/** Parses the arguments; throws one UsageError with every problem. */
 async function readArguments(
   given: ParsedArguments,
   terminal: Terminal,
@@ -169,7 +169,7 @@ function bodyProblems(body: string): readonly string[] {
     : [];
 }
 
-/** All of stdin; null: too long, or no text. */
+/** Reads all of stdin; returns null if it is too long or not text. */
 async function readBody(terminal: Terminal): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -185,7 +185,7 @@ async function readBody(terminal: Terminal): Promise<string | null> {
   }
 }
 
-/** Why nothing was added, and what to do. */
+/** Returns the reason why nothing was added, and what to do about it. */
 function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTask): string {
   const position = [report.file, report.line, 'column' in report ? report.column : null]
     .filter((part) => part !== null)
@@ -199,7 +199,10 @@ function shown(value: string): string {
   return JSON.stringify(plainLine(value, 80));
 }
 
-/** Adds a task to a file of the checkout `folder`; `to` null: to the one that is there, to the plan when both or none are. */
+/**
+ * Adds a task to a file of the checkout `folder`. If `to` is null, this is the first existing file, or the plan if
+ * there is none.
+ */
 export async function addTask(
   { folder, to }: { readonly folder: string; readonly to: Target | null },
   wanted: NewTask,
@@ -207,7 +210,7 @@ export async function addTask(
   return addTo(folder, await fileFor(folder, to === null ? targets : [to]), wanted);
 }
 
-/** The first file that is there, or else the first that could be. */
+/** Returns the first file that exists, or else the first possible one. */
 async function fileFor(folder: string, wanted: readonly Target[]): Promise<FoundFile> {
   const paths = wanted.flatMap((target) => taskFilePaths[target].map((path) => ({ target, path })));
   const beside = await readdir(folder).catch(() => []);
@@ -272,7 +275,7 @@ async function addToPrd(
   return edit.addToPrd(path, { prd: text, archive: archive.kind === 'absent' ? null : archive.text }, wanted);
 }
 
-/** The published JSON Schema of `AddReport`. */
+/** Returns the published JSON Schema of `AddReport`. */
 export function addJsonSchema(): object {
   return { title: 'ralph add --json', ...z.toJSONSchema(addReportSchema) };
 }

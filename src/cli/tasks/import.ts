@@ -6,13 +6,18 @@ import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts
 import { type Command, type CommandEnd, LISTED, openInput, type Terminal, UsageError } from '../command.ts';
 import { addReportOptions, addTask, type Target } from './add.ts';
 
-/** What `ralph import` has of the world. Neither throws for what a server or an agent does. */
+/**
+ * The access of `ralph import` to an agent and to GitHub. Failures of a server or an agent are results, not exceptions.
+ */
 export interface ImportWorld {
-  /** Gives the agent a folder with the document alone in it, and returns what it wrote to the answer's file. */
+  /** Gives the agent a folder that contains only the document, and returns what it wrote to the answer's file. */
   askAgent(
     asked: AskedAgent,
   ): Promise<{ readonly kind: 'answer'; readonly text: string } | { readonly kind: 'failed'; readonly why: string }>;
-  /** The open issues of the checkout's repository that have the label, as tasks whose titles end in their numbers. */
+  /**
+   * Returns the open issues with the label in the checkout's repository, as tasks whose titles end in the issue's
+   * number.
+   */
   issues(
     asked: AskedIssues,
   ): Promise<
@@ -24,9 +29,9 @@ export interface AskedAgent {
   readonly document: { readonly name: string; readonly text: string };
   readonly answerName: string;
   readonly prompt: string;
-  /** null: `claude` on the PATH. */
+  /** Path of the agent's CLI, or null for `claude` on the PATH. */
   readonly agentPath: string | null;
-  /** null: the CLI's choice. */
+  /** The model, or null for the CLI's choice. */
   readonly model: string | null;
   readonly maxCostUsd: number;
   readonly log: (line: string) => void;
@@ -39,14 +44,14 @@ export interface AskedIssues {
   readonly log: (line: string) => void;
 }
 
-/** Loaded by the command alone: the others start without agent, git and network. */
+/** Loads the import's world, so that other commands start without code for agent, git and network. */
 export type OpenImport = () => Promise<ImportWorld>;
 
 const title = z.string();
 
 const [added, there, refused] = addReportOptions;
 
-/** What `ralph import --json` prints. */
+/** The output of `ralph import --json`. */
 const importReportSchema = z.object({
   tasks: z.array(
     z.discriminatedUnion('kind', [
@@ -85,7 +90,9 @@ A task with a title that exists already is not added again. Exit codes: 0 import
 could not be added, 2 wrong arguments.
 `;
 
-/** `ralph import`: a requirements document, or labelled issues, into the plan or the prd. */
+/**
+ * Creates `ralph import`, which adds tasks from a requirements document or from labelled issues to the plan or the prd.
+ */
 export function createImportCommand(open: OpenImport): Command {
   return { ...LISTED.import, help: HELP, run: (args, terminal) => importTasks(open, args, terminal) };
 }
@@ -175,7 +182,7 @@ async function find(world: ImportWorld, { from, folder }: Wanted, terminal: Term
   };
 }
 
-/** One after another: each is added to what the one before has left. */
+/** Adds the tasks one after another, because each changes the file that the next is added to. */
 async function addAll(
   { tasks, problems }: Extract<Found, { kind: 'tasks' }>,
   { to, folder, dryRun }: Wanted,
@@ -207,7 +214,7 @@ function textOf({ tasks }: ImportReport, { dryRun }: Wanted): string {
   return `${rows.join('')}${dryRun ? `${String(tasks.length)} found; nothing was written.` : `${String(count)} added, ${String(tasks.length - count)} not.`}\n`;
 }
 
-/** Throws one UsageError with every problem. */
+/** Parses the arguments; throws one UsageError with every problem. */
 async function readArguments(given: ParsedArguments, terminal: Terminal): Promise<Wanted> {
   const [name] = given.positionals;
   const [agentPath = null] = given.values('agent-path');
@@ -273,7 +280,7 @@ async function readDocument(
   }
 }
 
-/** The published JSON Schema of `ImportReport`. */
+/** Returns the published JSON Schema of `ImportReport`. */
 export function importJsonSchema(): object {
   return { title: 'ralph import --json', ...z.toJSONSchema(importReportSchema) };
 }

@@ -12,7 +12,10 @@ import {
 import type { Issue } from '../../ports/forge.ts';
 import type { Viewer } from '../arguments.ts';
 
-/** The open issues with the label as tasks that know what they wait for, and what people should correct. Nobody is asked who approved them: their labels say what runs found. */
+/**
+ * Reads the open issues with the label as tasks with their dependencies, and warnings about what people should correct.
+ * Approvals are not queried: an issue's labels show what runs found.
+ */
 export async function readIssueTasks(
   viewer: Viewer,
   label: string,
@@ -40,7 +43,7 @@ async function answer(
     case 'texts': {
       const texts = question.of.flatMap(({ number }) => issues.get(number) ?? []).filter(({ body }) => mayWait(body));
       if (texts.length === 0) return { ...question, found: new Map<number, TextDependencies>() };
-      // Brings a Markdown parser along, which most repositories do not need.
+      // This import loads a Markdown parser, which most repositories do not need.
       const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');
       return {
         ...question,

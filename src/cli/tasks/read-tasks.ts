@@ -47,7 +47,7 @@ const problem = z.object({
   message: z.string(),
 });
 
-/** What `ralph tasks --json` prints. A change that breaks readers needs a new major version. */
+/** The output of `ralph tasks --json`. A change that breaks readers needs a new major version. */
 const tasksReportSchema = z.object({
   tasks: z.array(taskRow).describe('In the order in which they would be worked.'),
   problems: z.array(problem).describe('What a person should correct.'),
@@ -57,7 +57,7 @@ export type TasksReport = z.infer<typeof tasksReportSchema>;
 
 const MAX_NAMED = 3;
 
-/** The tasks in the files of a checkout, as they stand there, and what is wrong with these files. */
+/** Reads the tasks in the present files of a checkout, and the problems of these files. */
 export async function readCheckoutTasks(
   folder: string,
   {
@@ -65,7 +65,7 @@ export async function readCheckoutTasks(
     optionalSections,
   }: { readonly sources: readonly FileSource[]; readonly optionalSections: readonly string[] },
 ): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
-  // The parsers, which no other command needs.
+  // No other command needs the parsers.
   const [{ fileOfSource, parseTaskFiles }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
     import('../../core/tasks/files/files.ts'),
     import('../../core/tasks/dependencies.ts'),
@@ -109,7 +109,10 @@ function circle(source: { readonly kind: string; readonly key?: string }): strin
   return `${source.key === undefined ? 'this item' : JSON.stringify(source.key)} waits for others that wait for it, so none of them can begin`;
 }
 
-/** The prompt as a task, null where the checkout has none, and what is wrong with the files that it may stand in. `promptFile`: as the action's input. */
+/**
+ * Reads the prompt as a task, or null if the checkout has none, and the problems of the files that may contain it.
+ * `promptFile` is the action's input.
+ */
 export async function readPromptTask(
   folder: string,
   promptFile: string,
@@ -119,7 +122,7 @@ export async function readPromptTask(
   const places = promptPlaces(promptFile, Object.keys(found.texts));
   return {
     task: promptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
-    // A picture among the specifications is nothing wrong.
+    // Other files among the specifications, such as pictures, are not a problem.
     problems: found.problems.filter(({ file }) =>
       places.some((place) => place === file || place.startsWith(`${file}/`)),
     ),
@@ -130,7 +133,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Files that are there; problems with those that cannot be read. */
+/** Reads the files that exist; returns problems for those that cannot be read. */
 async function readTexts(
   folder: string,
   patterns: readonly string[],
@@ -139,7 +142,7 @@ async function readTexts(
   const problems: TaskProblem[] = [];
   for (const path of (await Promise.all(patterns.map((pattern) => matching(folder, pattern)))).flat()) {
     const link = await linkOn(folder, path);
-    // As in a run, which reads the last commit, where a link is no file and no folder.
+    // A run reads the last commit, in which a link is neither a file nor a folder.
     if (link !== null) {
       const message = `is a symbolic link, which no run follows for tasks: put a ${link === path ? 'file' : 'folder'} there`;
       if (problems.every(({ file }) => file !== link)) problems.push({ file: link, line: null, column: null, message });
@@ -152,7 +155,7 @@ async function readTexts(
   return { texts, problems };
 }
 
-/** The first part of the path that is a symbolic link; null: none is, or nothing is there. */
+/** Returns the first part of the path that is a symbolic link, or null if there is none or the path does not exist. */
 async function linkOn(folder: string, path: string): Promise<string | null> {
   const names = path.split('/');
   for (const at of names.keys()) {
@@ -175,7 +178,7 @@ async function matching(folder: string, pattern: string): Promise<readonly strin
     .map((name) => `${dirname(pattern)}/${name}`);
 }
 
-/** A run reads no more of them. */
+/** Maximum number of files below a folder, the same as in a run. */
 const MAX_BELOW = 100;
 
 async function allBelow(folder: string, below: string): Promise<readonly string[]> {
@@ -187,7 +190,7 @@ async function allBelow(folder: string, below: string): Promise<readonly string[
   return (await Promise.all(found)).flat();
 }
 
-/** Tasks, problems and the settings that somebody set, as a person reads them: a line each. */
+/** Renders tasks, problems and settings that are not defaults as text, with a line for each. */
 export function renderTasks(
   tasks: readonly FileTask[],
   {
@@ -256,12 +259,12 @@ function renderRows(tasks: readonly FileTask[]): readonly string[] {
       );
 }
 
-/** What a file calls a task that it does not have; an issue is on GitHub. */
+/** Returns the name of a task that a file refers to but does not contain; an issue may be on GitHub. */
 function nameOfMissing(id: TaskId): string {
   return isIssueTask(id) ? nameOfTaskId(id) : `${keyOfEntry(id)}, which does not exist`;
 }
 
-/** The published JSON Schema of `TasksReport`. */
+/** Returns the published JSON Schema of `TasksReport`. */
 export function tasksJsonSchema(): object {
   return { title: 'ralph tasks --json', ...z.toJSONSchema(tasksReportSchema) };
 }

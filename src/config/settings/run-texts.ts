@@ -22,7 +22,7 @@ interface RunSettings {
   readonly read: ReadSettings;
   /** Settings files that do not count, because another one comes first. */
   readonly others: readonly SettingsFile[];
-  /** See `Config`. */
+  /** The reason why the settings file of the base branch is unknown, as a sentence; null if it is known. */
   readonly unknown: string | null;
 }
 

@@ -136,7 +136,7 @@ function secret({ agentJob, loginProblems }: OwnRun, link: string | null): reado
 }
 
 function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Finding[] {
-  // // A problem of the login is already reported.
+  // A problem of the login is already reported.
   return run.loginProblems.length > 0 || run.agentJob === 'another' ? [] : [keyFinding(tried, 'The key')];
 }
 

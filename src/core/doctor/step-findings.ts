@@ -381,7 +381,7 @@ function secrets(looked: LookedAt): readonly Finding[] {
   const given = Object.entries(step.inputs).filter(([name, text]) => rules.keyInputs.includes(name) && text !== '');
   const environment = {
     ...Object.fromEntries(
-      // // The values are not known here, only whether a variable will have one.
+      // The values are not known here, only whether a variable will have one.
       Object.entries(step.environment)
         .filter(([, text]) => text !== '')
         .map(([name, text]) => [name, isExpression(text) ? 'given' : text]),

@@ -21,7 +21,7 @@ export const lifecycleLabels: Readonly<
 /** The label that is added with the notice that an issue waits for approval. */
 export const NOTICE_LABEL: LifecycleLabel = 'ralph:needs-approval';
 
-/** The label that says how a task stands; null: none, for a task that was not begun. */
+/** Returns the label for the state of a task, or null for a task that was not begun. */
 export function labelFor(progress: Pick<TaskProgress, 'state'>, obstacle: TaskObstacle | null): LifecycleLabel | null {
   const state = shownState(progress);
   if (obstacle === 'withdrawn') return null;

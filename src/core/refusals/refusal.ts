@@ -136,7 +136,7 @@ export function serverWords(text: string): string {
   return capped([...new Set(said)].join('; '), MAX_WORDS_CHARS);
 }
 
-/** Tells whether git lets a branch have this name (git-check-ref-format). */
+/** Tells whether git allows this branch name (git-check-ref-format). */
 export function isBranchName(name: string): boolean {
   return (
     name !== 'HEAD' &&

@@ -28,7 +28,7 @@ export function presentWorkflow(text: string): PresentWorkflow {
       text,
     )?.[1];
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
-  // // A copy of the action may have another name, and init's own file uses the action that init was asked for.
+  // A copy of the action may have another name, and init's own file uses the action that init was asked for.
   if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };
   return { kind: 'ralph', action: named ?? '', hasVerify: /^\s+verify:/m.test(text), hasServices: hasServices(text) };
 }

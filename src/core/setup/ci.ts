@@ -10,6 +10,6 @@ export function checkName(path: string, text: string): readonly string[] {
   if (workflow === null || !checksPullRequests(workflow)) return [];
   const { name } = workflow;
   if (name === undefined || name === null || name === '') return [path];
-  // // A person must copy a name of several lines or with an expression.
+  // A person must copy a name of several lines or with an expression.
   return typeof name === 'string' && !/\p{Cc}|\$\{\{/u.test(name) ? [name.trim()] : [];
 }

@@ -14,7 +14,7 @@ export interface Templates extends WorkflowDefaults {
   readonly prompt: string;
 }
 
-/** A file that init wants: `lines` are added to the existing ones, `whole` is written only if there is no file. */
+/** A file that init wants: `lines` are added to the existing ones, `whole` is written only if there is not a file. */
 export type WantedFile =
   | { readonly kind: 'whole'; readonly path: string; readonly comment: 'yaml' | 'markdown'; readonly text: string }
   | { readonly kind: 'lines'; readonly path: string; readonly lines: readonly string[] };

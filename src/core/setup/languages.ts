@@ -29,7 +29,7 @@ export const languages: readonly Language[] = [
         'node-version-file': '{at}{versionFile}',
         'node-version': ["!{versionFile} & ~node-version ? '$1'", "!{versionFile} ? 'lts/*'"],
         cache: '{cached} ? {tool}',
-        // // Without this input, the action caches for the manager that the manifest names, and fails if there is no
+        // Without this input, the action caches for the manager that the manifest names, and fails if there is no
         // lock file.
         'package-manager-cache': '!{cached} & {named} ? false',
         'cache-dependency-path': '{cached} ? {folder}/{lock}',
@@ -41,7 +41,7 @@ export const languages: readonly Language[] = [
         when: 'pnpm-lock.yaml, !{lock} & $packageManager=pnpm@',
         tool: 'pnpm',
         install: ['{lock} ? pnpm install --frozen-lockfile', 'pnpm install --no-lockfile'],
-        // // The action reads the version from the root unless another manifest is given.
+        // The action reads the version from the root unless another manifest is given.
         setup: {
           'pnpm/action-setup@v4': {
             version: '!$packageManager=pnpm@ ? 10',
@@ -57,7 +57,7 @@ export const languages: readonly Language[] = [
           ...['{lock} ? yarn install --frozen-lockfile', 'yarn install --no-lockfile'],
         ],
         setup: { '{modern} ? - run: corepack enable': {} },
-        // // The other managers install without writing a lock file; a modern Yarn cannot.
+        // The other managers install without writing a lock file; a modern Yarn cannot.
         leaves: ['node_modules/', ...['yarn.lock', '.pnp.*', '.yarn/'].map((name) => `{modern} & !{lock} ? ${name}`)],
       },
       {
@@ -76,11 +76,11 @@ export const languages: readonly Language[] = [
     tool: 'deno',
     language: 'TypeScript',
     words: { lock: NODE_LOCKS.map((name) => `${name} ? ${name}`) },
-    // // If there is a package.json as well, Deno counts only if its lock file is the only one.
+    // If there is a package.json as well, Deno counts only if its lock file is the only one.
     tools: [{ when: '!package.json, deno.lock & !{lock}' }],
     install: 'deno.lock ? deno install --frozen',
     build: '$tasks.build ? deno task build',
-    // // In a run nobody could answer a question for permission.
+    // In a run nobody could answer a question for permission.
     test: ['$tasks.test ? deno task test', 'deno test --allow-all'],
     lint: ['$tasks.lint ? deno task lint', 'deno lint'],
     setup: { 'denoland/setup-deno@v2': { 'deno-version-file': '.dvmrc ? {at}.dvmrc' } },
@@ -204,7 +204,7 @@ export const languages: readonly Language[] = [
       },
     ],
   },
-  // // GitHub's Linux runners have a compiler.
+  // GitHub's Linux runners have a compiler.
   {
     by: ['Package.swift'],
     tool: 'swift',
@@ -225,7 +225,7 @@ export const languages: readonly Language[] = [
     install: 'bundle install',
     test: ['@rspec, .rspec ? bundle exec rspec', '@rails ? bundle exec rails test', 'Rakefile ? bundle exec rake test'],
     lint: '@rubocop, .rubocop.yml ? bundle exec rubocop',
-    // // bundler-cache is off because it installs into the work tree.
+    // bundler-cache is off because it installs into the work tree.
     setup: { 'ruby/setup-ruby@v1': { 'ruby-version': '!{named} ? {version}', 'working-directory': '{folder}' } },
     programs: ['bundle'],
     leaves: ['!Gemfile.lock ? Gemfile.lock'],
@@ -285,7 +285,7 @@ export const languages: readonly Language[] = [
     test: 'dotnet test',
     lint: 'dotnet format --verify-no-changes',
     setup: { 'actions/setup-dotnet@v5': { 'global-json-file': '{pinned}', 'dotnet-version': '!{pinned} ? {version}' } },
-    // // A project with a .gitignore already ignores these, under one of many patterns.
+    // A project with a .gitignore already ignores these, under one of many patterns.
     leaves: ['!.gitignore ? bin/', '!.gitignore ? obj/'],
   },
 ];

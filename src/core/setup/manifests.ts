@@ -94,7 +94,7 @@ export function pythonInstall(place: Place, tool: string, usesPytest: boolean): 
   if (tool === 'pip') return pipInstall(place, pytest);
   if (tool === 'poetry') return pytest.kind === 'extra' ? `poetry install --extras ${pytest.name}` : 'poetry install';
   const isWorkspace = /^\[tool\.uv\.workspace\]/m.test(place.text('pyproject.toml'));
-  // // uv installs the group `dev` by default.
+  // uv installs the group `dev` by default.
   const isDefault = pytest.kind === 'group' && pytest.name === 'dev';
   const named = 'name' in pytest && !isDefault ? ` --${pytest.kind} ${pytest.name}` : '';
   return `uv sync --locked${isWorkspace ? ' --all-packages' : ''}${named}`;

@@ -5,7 +5,7 @@ import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
 import { withObjects } from '../objects.ts';
 import { commitIteration, commitTextsOn, type WithheldPaths } from './commit.ts';
-import { prepareMerge } from './lane-merge.ts';
+import { overlayMerge } from './lane-merge.ts';
 import { lookBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { commitMerge, onto } from './merge/open-merge.ts';
 
@@ -37,7 +37,7 @@ export async function commitLane(
     work.withheld = done.withheldPaths;
     await side.leavePlainCheckout({ ...lane, has, hasIndex: false });
     if (done.putBack.length > 0 && merge !== null)
-      await prepareMerge(work, merge, { on: now.tree, only: done.putBack });
+      await overlayMerge(work, merge, { on: now.tree, only: done.putBack });
     const { withheld: newly } = done;
     return {
       ...{ head: known, commit: null, lookAt: [], withheld: newly, withheldNow: withheldFiles(work.withheld) },

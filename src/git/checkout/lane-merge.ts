@@ -19,13 +19,13 @@ export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
     mergeTrees({ repository, inspection: committer.inspection, folder: committer.folder }, objects, sides),
   );
   const begun = { ...merged, base: base.commit, tip: lane.tip, before: content.tree };
-  await prepareMerge(work, begun, { on: content.tree, only: null });
+  await overlayMerge(work, begun, { on: content.tree, only: null });
   work.merge = begun;
   return begunOf(begun);
 }
 
 /** Lays the changes of a merge over the work tree `on`, as it was read. `only` limits them to these files; null lays all. */
-export async function prepareMerge(
+export async function overlayMerge(
   work: LaneWork,
   { tip, laid }: OpenMerge,
   { on, only }: { readonly on: ObjectId; readonly only: readonly string[] | null },

@@ -222,7 +222,7 @@ function historyOf(message: string, now: number): History {
     : { depth: Number(depth), since };
 }
 
-/** Maximum size of a file that is read, in bytes: larger than any file that this program writes. */
+/** Maximum size of a file that is read, in bytes; every file that this program writes is smaller. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 function textsOf(files: ReadonlyMap<string, Buffer>): Snapshot {

@@ -150,7 +150,7 @@ function stopWords(notification: NotificationText): readonly string[] {
   return stoppedOn(notification).flatMap((id) => {
     const task = allTasksOf(report).find((one) => one.task.id === id)?.task;
     return [
-      // The headline may name it.
+      // A task that the headline already names is not repeated.
       ...(task === undefined || renderHeadline(report, 'markdown').includes(taskLink(task))
         ? []
         : [`It stopped on ${taskLink(task)} “${text(task.title, 120)}”.`]),

@@ -154,7 +154,10 @@ function toDo(report: WorkedReport, tests: TestState): string {
             .map((line) => `- ${linkPages(prose(line, 500), report.repositoryUrl)}`)
             .join('\n'),
         ]),
-    ...(named === null ? [] : [linkPages(prose(wordsOn(named), 1000), report.repositoryUrl)]),
+    // The issue's own comment quotes the agent; the next step leads there.
+    ...(named === null || (named.task.source.kind === 'issue' && named.asked === null)
+      ? []
+      : [linkPages(prose(wordsOn(named), 1000), report.repositoryUrl)]),
     linkPages(nextLine(read), report.repositoryUrl),
   ]
     .filter((block) => block !== '')
@@ -341,7 +344,8 @@ function footer(report: WorkedReport): string {
   const [one = ''] = several;
   const name = report.agent.name === '' ? one : `${report.agent.name} ${report.agent.version}`;
   const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : text(name, 80);
-  return `<sub>Written by ${by} in a bounded loop, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
+  const isolation = report.isolation?.facts.level === 'none' ? ' **without isolation**' : '';
+  return `<sub>Written by ${by} in a bounded loop${isolation}, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
 }
 
 function upperFirst(words: string): string {

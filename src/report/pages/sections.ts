@@ -63,12 +63,12 @@ export function nextLine(report: RunReport): string {
   return `**Next:** ${renderSteps(nextSteps(report), 'markdown')}`;
 }
 
-/** `✅`. */
+/** Returns the symbol of a task's state, such as `✅`. */
 export function stateGlyph(state: TaskState): string {
   return STATE_GLYPH[state];
 }
 
-/** `✅ done`: a task's state as people read it. */
+/** Renders a task's state for people, such as `✅ done`. */
 export function stateWord(state: TaskState): string {
   return `${STATE_GLYPH[state]} ${state === 'in-progress' ? 'in progress' : state}`;
 }

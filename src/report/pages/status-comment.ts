@@ -61,7 +61,7 @@ export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 /** The text that replaces a refusal when Ralph has worked on the thread's subject since. */
 export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**No longer refused.** Ralph has worked here since then; its other comment shows the status.`;
 
-/** Renders the sticky comment on an issue (`taskId`), or on the lane's pull request (`null`), whose description says the rest. */
+/** Renders the sticky comment on an issue (`taskId`), or on the lane's pull request (`null`), whose description explains the end of the run for both. */
 export function renderStatusComment(report: WorkedReport, taskId: TaskId | null): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
   const unsaved =
@@ -74,14 +74,14 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   if (taskId === null)
     return [
       STATUS_MARKER,
-      `**${renderHeadline(report, 'markdown')}**: see the description, or the ${link('log of the run', report.logUrl)}.`,
+      seeLine(report, `the description, or the ${link('log of the run', report.logUrl)}`),
       ...unsaved,
       at,
     ].join('\n\n');
+  const { pullRequest, outcome } = report;
+  const pull = pullRequest === null ? null : `pull request ${link(`#${pullRequest.number}`, pullRequest.url)}`;
   const where = [
-    ...(report.pullRequest === null
-      ? []
-      : [`pull request ${link(`#${report.pullRequest.number}`, report.pullRequest.url)}`]),
+    ...(pull === null ? [] : [pull]),
     `branch ${code(report.branch, 120)}`,
     link('log of the run', report.logUrl),
   ];
@@ -93,11 +93,11 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     // The state of the issue, and what a person must do, come before how the run ended.
     ...(task === null || stuck !== '' ? [stuck] : [`**This issue:** ${taskWord(task, report)}`]),
     // The results that a failed run could not publish are missing on every issue that it worked on.
-    ...((stuck !== '' || task?.progress.state === 'done') && report.outcome.kind !== 'failed'
+    ...((stuck !== '' || task?.progress.state === 'done') && outcome.kind !== 'failed'
       ? []
-      : [headline(report)]),
+      : [pull === null || outcome.kind === 'failed' ? headline(report) : seeLine(report, pull)]),
     checkSection(report),
-    // The count of a single task says the same once more.
+    // A single task needs no bar, because its state is already above.
     report.tasks.length < 2 ? counts.join(' · ') : `\`${tasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
     feedbackLine(report),
     `Where: ${where.join(' · ')}`,
@@ -106,6 +106,11 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   ]
     .filter((block) => block !== '')
     .join('\n\n');
+}
+
+/** Renders how the run ended, and the place that says more. */
+function seeLine(report: RunReport, place: string): string {
+  return `**${renderHeadline(report, 'markdown')}**: see ${place}.`;
 }
 
 /** Adds an answer below the status of a status comment. `current` is null when there is no comment yet. */

@@ -19,7 +19,10 @@ const SHOWN = 3;
 
 const SHOWN_REASONS = 2;
 
-/** Returns what people must know besides the outcome, each with its fix: failed calls, files that were left out, tools that the agent was denied. `backticks` mark code. */
+/**
+ * Returns what people must know besides the outcome, each with its remedy: failed calls, files that were left out,
+ * tools that the agent was denied. `backticks` mark code.
+ */
 export function alarms(report: RunReport): readonly string[] {
   return [...failedCalls(report), ...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
 }
@@ -30,7 +33,7 @@ export function branchAlarms(report: WorkedReport): readonly string[] {
   return [...leftOutAlarm(leftOut, leftOutMore), ...deniedCommands(report)];
 }
 
-/** Reports files that were left out, grouped by reason, since the reason determines the fix. */
+/** Reports files that were left out, grouped by reason, since the reason determines the remedy. */
 function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly string[] {
   const reasons = new Map(named.map(({ path, why }) => [path, why]));
   const files = reasons.size + more;

@@ -70,7 +70,9 @@ function isProven({ level, probe }: IsolationFacts): boolean {
   return level !== 'none' && probe?.failed.length === 0;
 }
 
-/** Lists the weaknesses, each with its fix, as sentences in which `backticks` mark code; empty when there are none. */
+/**
+ * Lists the weaknesses, each with its remedy, as sentences in which `backticks` mark code; empty when there are none.
+ */
 export function isolationProblems({ facts, from }: IsolationReport): readonly string[] {
   const problems = [
     ...levelProblem(facts),

@@ -55,7 +55,7 @@ export function renderSetUp(findings: readonly Finding[]): string {
   ].join('\n\n');
 }
 
-/** Folds what could not be checked for the same reason into one finding, behind the others. */
+/** Folds what could not be checked for the same reason into one finding after the others. */
 function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
   const byReason = grouped(findings, (found) => unseenParts(found)?.why ?? '');
   const shared = [...byReason].filter(([why, alike]) => why !== '' && alike.length > 1);

@@ -33,7 +33,7 @@ const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
 /** Examines the set-up in a run, with its own token, key, machine, checkout and event. */
 export async function examineRun(world: World, known: KnownLane, by: Examination): Promise<readonly Finding[]> {
   const { config, context, environment } = world;
-  // // The gate's job has a token that can write, so no code of the agent runs beside it.
+  // The gate's job has a token that can write, so no code of the agent runs beside it.
   const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();

@@ -125,7 +125,7 @@ function serverOf(apiUrl: string): string {
 async function ownToken(): Promise<string | null> {
   const given = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
   if (given !== '') return given;
-  // // gh's token is for github.com; another server must not get it.
+  // gh's token is for github.com; another server must not get it.
   if ((process.env.GITHUB_API_URL ?? 'https://api.github.com') !== 'https://api.github.com') return null;
   const gh = trustedProgram('gh', process.env);
   if (gh === null) return null;
@@ -200,7 +200,7 @@ export async function tryCommands(
       folder: within,
       environment,
       clean: await rememberSurroundings({ environment, workspace: top, folder: parent, trees: dirname(clone) }),
-      // // This is a person's own checkout on their own machine.
+      // This is a person's own checkout on their own machine.
       agentSandbox: null,
       runTag: randomUUID(),
       log: logTo(log),

@@ -58,7 +58,7 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
     const found = await findPipeline({ ...world, log });
     const { base } = await world.repository.readTexts(PIPELINE_FILES, null);
     const { problems } = signalsInFiles(base);
-    // // The schema reports problems of a file with steps.
+    // The schema reports problems of a file with steps.
     if (found.kind === 'wrong') return found;
     if (problems.length > 0)
       return { kind: 'wrong', problems: problems.map((problem) => fromRoot(world.within, problem)) };
@@ -95,7 +95,7 @@ export async function tryPipelines(
     const tools = inputs['allowed-tools'] ?? DEFAULTS['allowed-tools'] ?? '';
     const found = await tryPipeline({
       repository,
-      // // A variable of every program has another value on the runner, but it does have a value there.
+      // A variable of every program has another value on the runner, but it does have a value there.
       variables: { ...verifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
       allowedTools: toolRulesOf(tools),
       within,

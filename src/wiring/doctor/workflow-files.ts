@@ -16,7 +16,7 @@ export async function workflowFiles(top: string): Promise<readonly WorkflowFile[
     if (file.kind === 'absent') return null;
     if (file.kind === 'refused') return { kind: 'unreadable', path, why: `it ${file.why}.` };
     const parsed = parseYaml(file.text);
-    // // An unreadable workflow that does not mention the action is left out.
+    // An unreadable workflow that does not mention the action is left out.
     if (parsed.kind === 'unreadable')
       return file.text.includes('ralph-action') ? { kind: 'unreadable', path, why: parsed.why } : null;
     const workflow = parseWorkflow(path, parsed.data);

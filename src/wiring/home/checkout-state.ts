@@ -3,7 +3,7 @@ import { checkOwnFolder, STATE } from '../../home/own-folder.ts';
 import { createGenerationFiles, type GenerationFiles } from '../../state/generation-files.ts';
 import { systemClock } from '../world.ts';
 
-/** `.ralph/state` of a checkout; `check` throws where a part of the way there is a link or not a folder. */
+/** Returns `.ralph/state` of a checkout; `check` throws if a part of its path is a link or not a folder. */
 export function stateFolder(top: string): { readonly folder: string; readonly check: () => void } {
   return {
     folder: join(top, ...STATE),
@@ -13,7 +13,7 @@ export function stateFolder(top: string): { readonly folder: string; readonly ch
   };
 }
 
-/** What a checkout keeps, which is never read or written through a link. */
+/** Returns the files of a checkout's state, which are never read or written through a link. */
 export function checkoutFiles(top: string): GenerationFiles {
   return createGenerationFiles({ ...stateFolder(top), now: systemClock.now });
 }

@@ -10,10 +10,12 @@ import { removeTree } from '../../git/remove-tree.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { Place } from './place.ts';
 
-/** From when on a person wonders whether something happens. */
+/** Time in ms after which a progress message tells the person that copying continues. */
 const SLOW_MS = 5_000;
 
-/** A fresh copy for each run: what an earlier agent left is gone. `signal` ends the copying of what git ignores. */
+/**
+ * Prepares a fresh copy for each run, without what an earlier agent left. `signal` ends the copying of ignored files.
+ */
 export async function prepareCopy(
   {
     config,

@@ -4,7 +4,7 @@ import { createCountdownLine, type CountdownLine } from '../../home/status-files
 import { formatDuration } from '../../report/format.ts';
 import { systemClock } from '../world.ts';
 
-/** The line that counts a wait down; null: what is written there goes to no terminal, or to one that cannot draw a line anew. */
+/** Creates the line that counts down a wait, or returns null if the output is not a terminal that can redraw a line. */
 export function countdownOn(
   terminal: Pick<WriteStream, 'isTTY' | 'columns'>,
   { TERM, CI }: NodeJS.ProcessEnv,

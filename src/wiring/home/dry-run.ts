@@ -37,13 +37,16 @@ interface Asked {
   readonly config: Config;
   readonly checkout: PersonCheckout;
   readonly environment: NodeJS.ProcessEnv;
-  /** See `prepareCopy`. */
+  /** Ignored files that are not copied (see `prepareCopy`). */
   readonly leaveOut: readonly string[];
-  /** The one task that is asked for, by its id or name; null: all of them. */
+  /** The only task to work on, by its id or name; null for all tasks. */
   readonly wanted: string | null;
 }
 
-/** `--dry-run`: the gate's decision, the prompt and the command line. Nothing is claimed or written, and nobody is called. */
+/**
+ * Shows the gate's decision, the prompt and the command line for `--dry-run`. Claims and writes nothing, and calls no
+ * agent.
+ */
 export async function showWhatWouldRun(
   { config, checkout, environment, leaveOut, wanted }: Asked,
   {
@@ -62,7 +65,7 @@ export async function showWhatWouldRun(
   const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
-    // Without a claim there is nothing to give back: Ctrl-C ends the process.
+    // Without a claim there is nothing to release, so Ctrl-C may simply end the process.
     const { signal } = new AbortController();
     await prepareCopy(
       { config, checkout, place, environment, leaveOut, signal },
@@ -90,7 +93,7 @@ export async function showWhatWouldRun(
     if (asked.kind === 'none') throw new UserError('configuration', asked.why);
     const { tasks } = asked;
     const soFar = startRun(found.state, now);
-    // The log says which steps there are; the first call is shown.
+    // The log lists the steps; only the first call is shown.
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
     const mcpServers = await readMcpServers(gateDeps);
@@ -168,7 +171,7 @@ export async function showWhatWouldRun(
   }
 }
 
-/** Who only looks changes nothing: what would be changed is seen as if it were. */
+/** Returns a store that writes nothing, and whose updates only return the changed state. */
 function readOnly(store: StateStore): StateStore {
   return {
     ...store,
@@ -205,7 +208,7 @@ function printable(line: string): string {
   return `${/^ */.exec(line)?.[0] ?? ''}${terminalLine(line, 10_000)}`;
 }
 
-/** As a shell would have it. */
+/** Returns an argument as it is typed in a shell. */
 function quoted(arg: string): string {
   return /^[\w./:=,-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -2,7 +2,10 @@ import type { Forge } from '../../ports/forge.ts';
 import { messageOf } from '../../errors.ts';
 import { ownRepository } from '../own-github.ts';
 
-/** GitHub as a run at home has it: issues are read, and nothing is written. null: there is none to ask, for this reason. */
+/**
+ * Returns GitHub for a local run, which reads issues and writes nothing; `none` with the reason if GitHub cannot be
+ * used.
+ */
 export async function issuesOf(
   folder: string,
   environment: NodeJS.ProcessEnv,
@@ -30,7 +33,7 @@ export async function issuesOf(
   }
 }
 
-/** What a run at home may ask; everything else would be a mistake of ours. */
+/** The requests that a local run may make; any other request is a defect of this program. */
 const READS: ReadonlySet<string | symbol> = new Set([
   'issue',
   'openIssuesWithLabel',
@@ -46,9 +49,9 @@ const READS: ReadonlySet<string | symbol> = new Set([
 function readOnly(forge: Forge): Forge {
   return new Proxy(forge, {
     get: (target, name, receiver): unknown => {
-      // No pull request is opened here, so nothing is in its way.
+      // A local run opens no pull request, so the setting does not matter.
       if (name === 'checkMayOpenPullRequests') return () => Promise.resolve();
-      // What is said of one is answered where answers can be posted.
+      // Feedback is answered only by runs that can post the answers.
       if (name === 'pullRequestNow') return () => Promise.resolve(null);
       if (name === 'waitingPullRequests') return () => Promise.resolve([]);
       return READS.has(name) ? Reflect.get(target, name, receiver) : notHere(name);
@@ -56,7 +59,7 @@ function readOnly(forge: Forge): Forge {
   });
 }
 
-/** No GitHub at all. */
+/** Creates a forge without GitHub. */
 export function noForge(): Forge {
   return readOnly(new Proxy({} as Forge, { get: (_target, name) => notHere(name) }));
 }

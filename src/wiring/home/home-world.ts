@@ -15,7 +15,7 @@ import { sealingKey, type Place } from './place.ts';
 
 const personClock = createPersonClock(Date.now, () => performance.now());
 
-/** What a run at home is made of. */
+/** The parts of a local run. */
 export interface HomeSetting {
   readonly config: Config;
   readonly packageRoot: URL;
@@ -25,7 +25,7 @@ export interface HomeSetting {
   readonly place: Place;
   readonly runTag: string;
   readonly runFolder: string;
-  /** Counts the runs of this checkout. */
+  /** The number of this run in the checkout. */
   readonly number: number;
   readonly secrets: Secrets;
   readonly log: Log;
@@ -35,10 +35,10 @@ export interface HomeSetting {
   readonly verifyProblems: readonly string[];
 }
 
-/** Leases and reservations of this machine are all of one kind: a later run ends those of one that was killed. */
+/** The run id of all leases and reservations of this machine, so that a later run ends those of a killed run. */
 const RUN_ID = 'local';
 
-/** The world of a run at home: the one of a job, over the person's own repository in place of a server's. */
+/** Creates the world of a local run: that of a job, with the person's own repository in place of a server's. */
 export function homeWorld(setting: HomeSetting): World {
   const { config, packageRoot, environment, top, place, secrets, log, number } = setting;
   return {
@@ -55,7 +55,7 @@ export function homeWorld(setting: HomeSetting): World {
       logUrl: '',
       runnerName: '',
       workflowPath: null,
-      // What a person starts by hand.
+      // A person starts the run by hand.
       event: { name: 'workflow_dispatch', payload: {} },
       loginProblems: setting.loginProblems,
       verifyProblems: setting.verifyProblems,
@@ -72,13 +72,13 @@ export function homeWorld(setting: HomeSetting): World {
     runKey: Buffer.from(sealingKey(place), 'hex'),
     runTag: setting.runTag,
     remoteUrl: top,
-    // What was not copied from there is not to be read there either.
+    // The agent must not read files of the checkout that were not copied.
     hidden: [top],
     agentFolder: setting.agentFolder,
   };
 }
 
-/** The state in `.ralph/state`, transcripts beside it. */
+/** Creates the store of `.ralph/state`, with the transcripts next to the state. */
 export async function homeStore(files: GenerationFiles, top: string): Promise<StateStore> {
   const [{ createSnapshotStore }, { createDirectorySnapshot }] = await Promise.all([
     import('../../state/snapshot-store.ts'),
@@ -94,7 +94,7 @@ export async function homeStore(files: GenerationFiles, top: string): Promise<St
   });
 }
 
-/** The person's own key closes transcripts: whoever may read the checkout may not read them. */
+/** Creates the seal with the person's own key, so that other readers of the checkout cannot read the transcripts. */
 export function homeSeal(place: Place, top: string): Seal {
   return createSeal({ credential: sealingKey(place), repository: top });
 }

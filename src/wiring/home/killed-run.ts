@@ -8,7 +8,7 @@ import type { Log } from '../../ports/machine.ts';
 import { endAgent, removeSandboxesOf } from '../agent.ts';
 import type { Place } from './place.ts';
 
-/** A run that was killed: ends what it left running and removes its sandbox. */
+/** Cleans up after a killed run: ends its processes and removes its sandbox. */
 export async function cleanUpAfter(
   killed: RunClaim,
   {
@@ -22,7 +22,8 @@ export async function cleanUpAfter(
   );
   await endAgent(killed.runTag);
   if (!existsSync(killed.runFolder)) return;
-  // The claim is a file of the checkout, which anyone may have written: nothing is undone by what lies elsewhere.
+  // Anyone may have written the claim, a file of the checkout, so nothing outside of this checkout's place is
+  // removed.
   if (dirname(resolve(killed.runFolder)) !== resolve(place.temp)) {
     log.warning(`Its folder ${killed.runFolder} does not belong to this checkout, so nothing in it is removed.`);
     return;

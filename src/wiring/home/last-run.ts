@@ -3,7 +3,7 @@ import type { LastRun } from '../../cli/monitor/terminal-world.ts';
 import { lastRun } from '../../home/own-folder.ts';
 import { createGenerationFiles } from '../../state/generation-files.ts';
 
-/** The last `ralph run` of the checkout with this top folder; null: nothing is known of one. */
+/** Returns the last `ralph run` of the checkout with this top folder, or null if there is none. */
 export function lastRunIn(top: string): Promise<LastRun | null> {
   return lastRun(createGenerationFiles({ folder: join(top, '.ralph', 'state'), now: () => Date.now() }));
 }

@@ -5,17 +5,20 @@ import { claudeProvider } from '../../agents/cli/providers.ts';
 import { loginProblemsOf } from '../agents/providers.ts';
 import type { Config } from '../../config/config.ts';
 
-/** How the agent logs in on a person's machine. */
+/** The agent's login on a person's machine. */
 export interface HomeLogin {
   readonly isolation: Config['isolation'];
-  /** The agent's own folder, where its own login is used; null: keys of the environment are. */
+  /** The agent's own folder if its own login is used, or null for keys of the environment. */
   readonly agentFolder: string | null;
   readonly problems: readonly string[];
-  /** What a person should know of it; null: nothing. */
+  /** A sentence about the login for the person, or null. */
   readonly note: string | null;
 }
 
-/** The keys of the environment, or the login of the agent's own program, which is a file that nothing isolated reaches. */
+/**
+ * Returns the login: keys of the environment, or that of the agent's own program, a file that an isolated agent cannot
+ * reach.
+ */
 export function loginAtHome(
   environment: NodeJS.ProcessEnv,
   { isolation, agent }: Pick<Config, 'isolation' | 'agent'>,
@@ -27,7 +30,7 @@ export function loginAtHome(
   const hasKey = claudeProvider.keys.some((name) => (environment[name] ?? '').trim() !== '');
   if (problems.length === 0 || hasKey) return { isolation, agentFolder: null, problems, note: null };
   const agentFolder = environment.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude');
-  // macOS keeps it in its keychain.
+  // macOS keeps the login in its keychain.
   const hasLogin = platform === 'darwin' || existsSync(join(agentFolder, '.credentials.json'));
   if (!hasLogin)
     return {

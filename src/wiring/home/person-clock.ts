@@ -1,11 +1,14 @@
 import type { Clock } from '../../ports/machine.ts';
 
-/** The steady clock stands still while a machine sleeps; smaller differences are corrections of the other one. */
+/**
+ * Minimum difference in ms that means the machine slept, during which the steady clock stops; smaller ones are
+ * corrections of the wall clock.
+ */
 const SLEPT_MS = 10_000;
 
 /**
- * The clock of a run on a person's machine, which may be closed while the run waits: time passes while it sleeps as well.
- * Like the clock of a job it never goes back, whatever the machine's own does. `wall` and `steady` in ms.
+ * Creates the clock of a run on a person's machine, which may sleep while the run waits: time passes during sleep as
+ * well. Like the clock of a job, it never goes back, even if the machine's own does. `wall` and `steady` return ms.
  */
 export function createPersonClock(wall: () => number, steady: () => number): Clock {
   let base = wall() - steady();

@@ -3,15 +3,15 @@ import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 
-/** Where a run works: outside of the person's checkout, in their own cache, so that no tool of theirs looks into it. */
+/** The folders of a run, in the person's cache and outside of their checkout, so that their tools do not read them. */
 export interface Place {
-  /** Of this checkout alone. */
+  /** The folder of this checkout. */
   readonly base: string;
   /** The copy that the agent works in. */
   readonly clone: string;
-  /** What stands for a job's temporary folder. */
+  /** The equivalent of a job's temporary folder. */
   readonly temp: string;
-  /** Agent and sandbox runtime, where they have to be installed; of all checkouts. */
+  /** The folder where the agent and the sandbox runtime are installed if needed, shared by all checkouts. */
   readonly tools: string;
 }
 
@@ -22,7 +22,7 @@ export function placeOfHome(top: string, environment: NodeJS.ProcessEnv): Place 
   return { base, clone: join(base, 'work', name), temp: join(base, 'temp'), tools: join(caches, 'tools') };
 }
 
-/** The key that closes this person's transcripts, in a file that only they can read. */
+/** Returns the key that encrypts this person's transcripts, from a file that only they can read. */
 export function sealingKey({ base }: Place): string {
   const file = join(base, 'key');
   mkdirSync(base, { recursive: true, mode: 0o700 });

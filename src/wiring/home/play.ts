@@ -23,19 +23,22 @@ interface Play {
   readonly gate: Pick<HomeDeps, 'forge' | 'findStart'>;
   readonly interruption: Interruption;
   readonly startedAt: number;
-  /** null: nobody is shown anything. */
+  /** The files for watchers, or null for a run that writes none. */
   readonly status: StatusFiles | null;
   readonly task: string | null;
-  /** null: there is no terminal to draw it on. */
+  /** The countdown, or null without a terminal to draw it on. */
   readonly countdown: Pick<CountdownLine, 'begin' | 'end'> | null;
   readonly runName: string;
-  /** Asked for once, before the first line: a run that makes no call leaves the journal of the one before. */
+  /**
+   * Returns the journal's folder. It is called once, before the first line, so that a run without calls leaves the
+   * previous run's journal.
+   */
   readonly journalFolder: () => string;
-  /** What the run before said last of itself; null: nothing is known of one. */
+  /** The last status of the previous run, or null if it is unknown. */
   readonly before: RunStatus | null;
 }
 
-/** The run, over the adapters of a job and the person's own repository. */
+/** Plays the run with the adapters of a job and the person's own repository. */
 export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   const { log } = world;
   const isolated = isolatedRun(world);
@@ -58,7 +61,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
       connect: { ...guarded, verifier: async () => verifying(await guarded.verifier()) },
       machine: {
         ...machine,
-        // What a killed run leaves is on the branch and in the state after each iteration: nobody reads a record.
+        // No record is needed, because branch and state keep the work of a killed run after each iteration.
         record: ({ work }) => {
           if (work !== null) show({ work });
         },
@@ -85,7 +88,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   }
 }
 
-/** State and seal of this machine in place of GitHub's. */
+/** Returns the connections with this machine's state and seal in place of GitHub's. */
 export function homeConnections(
   { kept, top, place, gate }: Pick<Play, 'kept' | 'top' | 'place' | 'gate'>,
   wired: Connections,
@@ -101,7 +104,7 @@ export function homeConnections(
   };
 }
 
-/** Writes how the run stands for whoever watches it. */
+/** Creates a function that writes the state of the run for watchers. */
 function shower(
   { status, startedAt, countdown, before: last }: Pick<Play, 'status' | 'startedAt' | 'countdown' | 'before'>,
   { config, clock }: World,
@@ -119,7 +122,7 @@ function shower(
     if (shown.doing === 'waiting' && shown.resumeAt !== null) {
       if (before.doing !== 'waiting') countdown?.begin(shown.resumeAt);
     } else countdown?.end();
-    // One call may follow another with nothing in between.
+    // A call may directly follow another one.
     if (before.doing === 'agent' && change.doing !== undefined)
       status?.callEnds(change.doing === 'ended' ? 'idle' : 'completed');
     if (change.doing === 'agent') status?.callBegins();

@@ -4,10 +4,10 @@ import type { RunReport } from '../../handover/report.ts';
 import type { Log } from '../../ports/machine.ts';
 import { laneOf } from '../../report/facts.ts';
 
-/** The one remote that `--push` pushes to. */
+/** The remote to which `--push` pushes. */
 const REMOTE = 'origin';
 
-/** Throws a UserError where there is nowhere to push to. */
+/** Throws a UserError if the remote does not exist. */
 export async function checkRemote(checkout: PersonCheckout): Promise<void> {
   if (await hasRemote(checkout, REMOTE)) return;
   throw new UserError(
@@ -16,7 +16,7 @@ export async function checkRemote(checkout: PersonCheckout): Promise<void> {
   );
 }
 
-/** Whether the branch is on the remote now; null: there is nothing to push. */
+/** Tells whether the branch is now on the remote; null if there is nothing to push. */
 export async function push(
   checkout: PersonCheckout,
   report: RunReport,

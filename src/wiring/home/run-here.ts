@@ -44,14 +44,14 @@ import { checkRemote, push } from './push.ts';
 import { readHomeSettings, readWorkflowInputs, type WorkflowInputs } from './settings.ts';
 import { ignoredFiles, uncommittedWords } from './uncommitted.ts';
 
-/** The loop's code is the action's, which GitHub runs on Node 24. */
+/** The oldest supported major version of Node; on GitHub the action's code runs on Node 24. */
 const OLDEST_NODE = 22;
-/** The last lines are printed by then. */
+/** Time in ms in which the last lines are printed. */
 const EXIT_AFTER_MS = 300;
-/** How long a run that is to end at once may take, in ms. */
+/** Maximum time in ms for a run that must end at once. */
 const END_WITHIN_MS = 15_000;
 
-/** `ralph run`. `packageRoot`: the folder of action.yml, templates/ and dist/. */
+/** Creates the function that runs `ralph run`. `packageRoot` is the folder of action.yml, templates/ and dist/. */
 export function runHere(packageRoot: URL): RunHere {
   return async (asked, terminal) => {
     const environment = process.env;
@@ -70,7 +70,7 @@ export function runHere(packageRoot: URL): RunHere {
       const config = await settingsOf(given, { checkout, place, environment });
       return await begin({ asked, terminal, packageRoot, environment, checkout, place, config, shared });
     } catch (error) {
-      // Nothing has begun: like wrong arguments, it is said and nothing else.
+      // Nothing has begun, so the error is only printed, like wrong arguments.
       if (error instanceof UserError) throw new UsageError(error.message.split('\n'), 'none');
       throw error;
     }
@@ -88,7 +88,7 @@ interface Beginning {
   readonly shared: WorkflowInputs;
 }
 
-/** The settings, with what this checkout makes of them; throws a UserError for what cannot be. */
+/** Returns the settings, completed from this checkout; throws a UserError for impossible ones. */
 async function settingsOf(
   given: AskedRun['inputs'],
   { checkout, place, environment }: Pick<Beginning, 'checkout' | 'place' | 'environment'>,
@@ -112,7 +112,7 @@ async function settingsOf(
   return { ...config, baseBranch, agent: { ...config.agent, order } };
 }
 
-/** The person's own program, where there is one. */
+/** Returns the agent with the path of the person's own program, if there is one. */
 function atHand(chosen: ChosenAgent, environment: NodeJS.ProcessEnv): ChosenAgent {
   const { name, path } = chosen;
   return { ...chosen, path: path ?? (name === 'command' ? null : trustedProgram(name, environment)) };
@@ -152,7 +152,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const config: Config = {
     ...begun.config,
     isolation: login.isolation,
-    // Nothing is published here, so no pull request is answered either.
+    // A local run publishes nothing, so it answers no pull request either.
     answers: { ...begun.config.answers, reviews: false, checks: false },
     taskSources:
       forge === null ? begun.config.taskSources.filter((source) => source !== 'issues') : begun.config.taskSources,
@@ -246,14 +246,14 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     await removeTree(place.temp).catch(() => undefined);
     await removeTree(join(place.base, 'work')).catch(() => undefined);
     await releaseRun(kept, claim);
-    // Until here, nothing that ends a run may leave the claim behind.
+    // The interruption is stopped last, so that the claim is released however the run ends.
     interruption.stop();
-    // The broker still listens, and a socket may hang: neither keeps this process alive.
+    // The broker still listens and a socket may hang; neither may keep the process alive.
     setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   }
 }
 
-/** What the run before said last of itself; what another Ralph or a newer version wrote is not known. */
+/** Returns the last status of the previous run; null if it was written by another Ralph or a newer version. */
 async function lastStatus({ top, folder }: WorkedFolder): Promise<RunStatus | null> {
   const file = await readCheckoutFile(top, fromRoot(folder, '.ralph/status.json'));
   const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
@@ -264,7 +264,7 @@ function runFolderOf({ temp }: Place, number: number): string {
   return join(temp, `run-${String(number)}`);
 }
 
-/** Where the lane's branch begins: again at the base, once all of it is part of that. */
+/** Finds the start of the lane's branch: the base again once all of the branch is part of it. */
 function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof playAtHome>[1]['gate']['findStart'] {
   const nothing = { pullRequest: null, workIsLost: false, closedBy: null };
   return async ({ remoteHead, lastHead }) => {

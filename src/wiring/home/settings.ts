@@ -11,13 +11,13 @@ import { UserError } from '../../errors.ts';
 import { workflowFiles } from '../doctor/workflow-files.ts';
 import { readSettingsFiles } from '../settings/run-settings.ts';
 
-/** Stands for a token where there is none: nobody is asked anything with it. */
+/** A placeholder for the token, which is never sent. */
 const NO_TOKEN = 'no-token';
 
 /**
- * What a run at home is set to: what was given on the command line, then the environment, the settings file of the branch
- * that it works from, and the defaults. The one place where its texts become a Config; throws a UserError
- * that lists every problem.
+ * Reads the settings of a local run: those of the command line, then the environment, the settings file of the branch
+ * that it works from, and the defaults. This is the only place where its texts become a Config; throws a UserError that
+ * lists every problem.
  */
 export async function readHomeSettings({
   given,
@@ -29,7 +29,7 @@ export async function readHomeSettings({
   readonly given: Readonly<Record<string, string>>;
   readonly temp: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Of the person's checkout, and the branch that is checked out there; null: none is. */
+  /** The top folder of the person's checkout; `branch` is the one that is checked out, or null. */
   readonly top: string;
   readonly branch: string | null;
 }): Promise<Config> {
@@ -42,27 +42,27 @@ export async function readHomeSettings({
   return {
     ...config,
     githubToken: '',
-    // No job's time limit goes on while it waits, and no wait is longer than this.
+    // No job's time limit applies during a wait; this is the maximum wait.
     policy: { ...config.policy, maxWaitMs: config.policy.onLimit === 'wait' ? MAX_USAGE_WAIT_MS : 0 },
-    // Nobody is notified, and nothing waits for a review on GitHub.
+    // A local run notifies nobody and waits for no review on GitHub.
     notify: { kind: 'none' },
     maxOpenPrs: 0,
     stateStore: 'auto',
   };
 }
 
-/** Inputs of the checkout's workflow that a run at home works with as well. */
+/** Inputs of the checkout's workflow that also apply to a local run. */
 const SHARED = ['verify', 'allowed-tools'] as const;
 
 const MAX_VERIFY_CHARS = 120;
 
 export interface WorkflowInputs {
   readonly inputs: Readonly<Record<string, string>>;
-  /** Which inputs count and where they stand, in one line; null: none does. */
+  /** A line with the inputs that apply and their places, or null if none applies. */
   readonly note: string | null;
 }
 
-/** Reads what the checkout's workflow and a run at home have in common, apart from what is given on the command line. */
+/** Reads the shared inputs from the checkout's workflow, except for those on the command line. */
 export async function readWorkflowInputs(
   top: string,
   given: Readonly<Record<string, string>>,
@@ -70,7 +70,7 @@ export async function readWorkflowInputs(
   return sharedInputs(await workflowFiles(top), given);
 }
 
-/** Picks the shared inputs of the workflow that works in the same folder. */
+/** Returns the shared inputs of the workflow that works in the same folder. */
 export function sharedInputs(files: readonly WorkflowFile[], given: Readonly<Record<string, string>>): WorkflowInputs {
   const folder = workingFolderOf(given);
   const steps = files.flatMap((file) =>

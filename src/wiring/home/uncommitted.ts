@@ -7,7 +7,7 @@ import { committedFilesIn, taskFilesIn } from '../../core/local/committed-files.
 import { namesOf } from '../../core/text/phrase.ts';
 import { ignoredAmong, type PersonCheckout } from '../../git/home/person-checkout.ts';
 
-/** Files that would set the run up if git did not ignore them. */
+/** Returns the files that would configure the run if git did not ignore them. */
 export async function ignoredFiles(
   checkout: PersonCheckout,
   { workingDirectory: folder, promptFile }: Pick<Config, 'workingDirectory' | 'promptFile'>,
@@ -16,7 +16,10 @@ export async function ignoredFiles(
   return ignoredAmong(checkout, [...committedFilesIn(folder, { promptFile, there }), ...settingsPaths(folder)]);
 }
 
-/** What of a person's files the run does not see, as sentences. `ignored`: those that git ignores; `folder`: the one that the run works for. */
+/**
+ * Returns sentences about the person's files that the run does not see. `ignored` are those that git ignores, and
+ * `folder` is the run's folder.
+ */
 export function uncommittedWords(
   { uncommitted, ignored }: Pick<PersonCheckout, 'uncommitted'> & { readonly ignored: readonly string[] },
   folder: Folder,

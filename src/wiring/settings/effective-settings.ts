@@ -18,7 +18,7 @@ export async function settingsInForce(
   where: Parameters<typeof effectiveSettingsOf>[1],
 ): Promise<readonly AnsweredSettings[]> {
   if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
-  // // The next run most likely works in the folder of the last one.
+  // The next run most likely works in the folder of the last one.
   const last = await lastRunIn(where.folder);
   return [await settingsAtHome(last?.folder ?? '', where)];
 }

@@ -6,7 +6,7 @@ import { settingsWithin } from './effective-settings.ts';
 
 /** Returns the settings of runs whose tasks are in a folder, inside or outside of a checkout. */
 export async function settingsOfFolder(folder: string, env: NodeJS.ProcessEnv): Promise<AnsweredSettings> {
-  // // Settings count as they are committed, so without git there are none.
+  // Settings count as they are committed, so without git there are none.
   if (!hasGit(env)) return { workflow: 'ralph run', settings: [], problems: [] };
   const { top, within } = await findCheckout(folder, env).catch(() => ({ top: folder, within: '' }));
   return settingsWithin(within, await workflowFiles(top), { folder: top, env });

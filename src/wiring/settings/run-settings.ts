@@ -111,7 +111,7 @@ export async function readSettingsFiles(
     baseBranch: named === '' ? baseBranch : named,
     branchPrefix: (texts['branch-prefix'] ?? defaultOf('branch-prefix')).trim(),
   };
-  // // Most repositories have no settings file, and most events ask for nothing; then no git code is loaded.
+  // Most repositories have no settings file, and most events ask for nothing; then no git code is loaded.
   if (!(await baseMayHave(wanted))) return NO_FILES;
   const { readBaseTexts } = await import('../../git/checkout/texts.ts');
   return readBaseTexts({ ...wanted, env });

@@ -125,7 +125,7 @@ describe('the file', () => {
       },
       'leads out of the checkout',
     ],
-    ['is a folder', () => mkdir(join(checkout, PLAN)), 'is no file'],
+    ['is a folder', () => mkdir(join(checkout, PLAN)), 'is not a file'],
     [
       'contains NUL bytes',
       () => write(PLAN, '# Plan\n- [ ] a\0\n'),

@@ -293,10 +293,10 @@ describe('ralph tasks --json', () => {
       [{ file: '@fix_plan.md', line: 3, message: expect.stringMatching(/^contains NUL bytes/) as string }],
     ],
     [
-      'a file that is no file',
+      'a file that is not a file',
       { '.ralph/prd.json/x': '' },
       ['prd'],
-      [{ file: '.ralph/prd.json', line: null, message: expect.stringMatching(/is no file/) as string }],
+      [{ file: '.ralph/prd.json', line: null, message: expect.stringMatching(/is not a file/) as string }],
     ],
     [
       'a name that is missing, however often an item says it',

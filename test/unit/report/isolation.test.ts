@@ -200,6 +200,11 @@ test('that there was no isolation is a problem in the summary', () => {
   expect(pages(isolated(none))['summary']).toContain('### Problems\n\n- The agent was not isolated: its programs');
 });
 
+test('that there was no isolation is in the last line of the pull request, which nothing folds', () => {
+  expect(pages(isolated(none))['pull request']).toContain('in a bounded loop **without isolation**, [see the log]');
+  expect(pages(isolated())['pull request']).toContain('in a bounded loop, [see the log]');
+});
+
 test('the pull request has it with the evidence', () => {
   const page = pages(isolated({ probe: { checks: 32, failed: ['use Docker'] } }))['pull request'] ?? '';
   const [above = '', evidence = ''] = page.split('<summary>Evidence, and the state of the last run</summary>');

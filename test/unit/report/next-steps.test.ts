@@ -261,8 +261,14 @@ test.each(OUTCOMES)('log, summary, pull request, answer and terminal have the st
   const ended = report(outcome);
   const steps = renderSteps(nextSteps(ended), 'markdown');
   expect(renderClosingBlock(ended)).toContain(`Next: ${renderSteps(nextSteps(ended), 'log')}`);
-  for (const page of [renderSummary(ended), renderPullRequest(ended, 0).body, renderStatusComment(ended, 'issue-13')])
+  for (const page of [renderSummary(ended), renderPullRequest(ended, 0).body])
     expect(page).toContain(`**Next:** ${steps}`);
+  // An issue's comment leads to the pull request, unless that may be missing or older than the run.
+  const onIssue = renderStatusComment(ended, 'issue-13');
+  if (outcome.kind === 'failed') expect(onIssue).toContain(`**Next:** ${steps}`);
+  else expect(onIssue).toMatch(/\*\*: see pull request \[#7\]\(\S+\)\.\n(?![^]*\*\*Next:)/);
+  const alone = { ...ended, pullRequest: null };
+  expect(renderStatusComment(alone, 'issue-13')).toContain(`**Next:** ${renderSteps(nextSteps(alone), 'markdown')}`);
   expect(renderEndAtHome(ended)).toContain(`Next: ${renderSteps(nextStepsAtHome(ended), 'terminal')}`);
 });
 

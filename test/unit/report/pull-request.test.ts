@@ -195,7 +195,6 @@ describe('body', () => {
     });
     const body = shown(bodyOf(report({ kind: 'blocked', reason: 'needs_human' }, { tasks, change })));
     for (const part of [
-      'The agent asks: “By first name?”',
       '## ⛔ Blocked: [#13](https://github.com/acme/shop/issues/13) has a question for you; you are needed. 1 of 3 tasks done, `npm test` passes\n',
       '- ✅ **Greet people by name** ([#12](https://github.com/acme/shop/issues/12))\n  > “Greets @octocat, fixes #99”\n\n  4 files (+130 −12) · commits [`ccccccc`]',
       ` and 2 more · [compare](https://github.com/acme/shop/compare/${since}...${'d'.repeat(40)}) · 3 iterations · $1.20`,
@@ -209,6 +208,16 @@ describe('body', () => {
     ])
       expect(body).toContain(part);
     expect(body).not.toContain('Half of it');
+    // The issue's own comment has the question.
+    expect(body).not.toContain('By first name?');
+  });
+
+  test('asks what no issue asks: the question on a task of a file', () => {
+    const asking = sharing(planTask(7, { state: 'blocked', attempts: 2, reason: 'status_blocked' }), {
+      question: 'By first name?',
+    });
+    const body = bodyOf(report({ kind: 'blocked', reason: 'needs_human' }, { tasks: [asking] }));
+    expect(shown(body)).toContain('The agent asks: “By first name?”');
   });
 
   test('no claim stands uncorrected while the tests fail', () => {

@@ -11,33 +11,33 @@ import { readCheckoutFile } from '../../command.ts';
 import { laneOfLocalRun, type LocalPicture } from '../monitor-schema.ts';
 import type { LastRun } from '../terminal-world.ts';
 
-/** Where a local run leaves its files: in `.ralph/`, or, as the first Ralphs did, beside the prompt. */
+/** The folder where a local run leaves its files: `.ralph/` or, for the first Ralphs, the folder of the prompt. */
 export interface LocalFolder {
-  /** Absolute. */
+  /** The absolute path. */
   readonly folder: string;
-  /** `.ralph/`, or nothing. */
+  /** The prefix of file names: `.ralph/`, or empty. */
   readonly prefix: string;
-  /** Whether what `.ralph/state` at the top keeps may be this run's; `readLocal` looks closer. */
+  /** True if the state in `.ralph/state` at the top may be this run's; `readLocal` checks that. */
   readonly isLast: boolean;
 }
 
-/** The end of a file that is written to; lines are clean: nothing in them steers a terminal. */
+/** The end of a file that is being written; the lines are clean, so nothing in them controls a terminal. */
 interface LastLines {
-  /** Its name. */
+  /** The file's name. */
   readonly file: string;
-  /** When it was written last, in ms. */
+  /** The instant of the last write, in ms. */
   readonly at: number;
   readonly lines: readonly string[];
 }
 
 const SHOWN_LINES = 20;
 
-/** Read of the end; one line of an agent may be long. */
+/** Maximum number of bytes that are read from the end; one line of an agent may be long. */
 const MAX_BYTES = 64 * 1024;
 
 const MAX_LINE_CHARS = 500;
 
-/** Other Ralphs never remove a log: only the last names are looked at. */
+/** Maximum number of files that are considered, the last ones by name, because other Ralphs never remove a log. */
 const MAX_FILES = 300;
 
 const TAB = '  ';
@@ -46,7 +46,10 @@ const redact = createRedactor([]);
 
 const MAX_TEXT_CHARS = 300;
 
-/** What a look needs. `last`: the checkout's last run; `place`: the directory that keeps the lanes, if there is one. */
+/**
+ * The dependencies of reading a local run. `last` is the checkout's last run; `place` is the directory with the lanes'
+ * state, or null.
+ */
 interface LocalWorld {
   readonly where: LocalFolder;
   readonly last: LastRun | null;
@@ -54,7 +57,10 @@ interface LocalWorld {
   readonly isAlive: (pid: number) => boolean;
 }
 
-/** The local run as its files tell it. Every text in it is one clean line. Never throws on what the files contain. */
+/**
+ * Reads the local run from its files. Every text in the picture is one clean line. Never throws because of the files'
+ * contents.
+ */
 export async function readLocal({ where, last, place, isAlive }: LocalWorld, now: number): Promise<LocalPicture> {
   const { folder, prefix } = where;
   const [run, progress, output] = await Promise.all([
@@ -80,7 +86,7 @@ export async function readLocal({ where, last, place, isAlive }: LocalWorld, now
   };
 }
 
-/** Whether the state of the checkout is that of the run whose files are shown: it has one, which is its last run's. */
+/** Tells whether the checkout's state belongs to the run whose files are shown, which must be the last run. */
 function keepsStateOf(run: LocalPicture['run'], { isLast }: LocalFolder, last: LastRun | null): boolean {
   switch (run.kind) {
     case 'ours':
@@ -116,7 +122,10 @@ async function readRun({ folder, prefix }: LocalFolder, isAlive: LocalWorld['isA
   }
 }
 
-/** The last lines of the newest file in a folder below `root`; null when there is none. Links are not followed, and pipes not waited for. */
+/**
+ * Returns the last lines of the newest file in a folder below `root`, or null if there is none. Follows no links and
+ * does not wait for pipes.
+ */
 export async function readLastLines(root: string, path: string): Promise<LastLines | null> {
   const folder = await folderInside(root, path);
   if (folder === null) return null;
@@ -125,7 +134,7 @@ export async function readLastLines(root: string, path: string): Promise<LastLin
     .filter((entry) => entry.isFile())
     .map(({ name }) => name)
     .sort();
-  // The one log that another Ralph appends to comes last among its dated files.
+  // The log without a date, to which another Ralph appends, sorts last among its dated files.
   const found = await Promise.all(files.slice(-MAX_FILES).map((name) => ageOf(folder, name)));
   const [newest] = found.flatMap((file) => file ?? []).toSorted((a, b) => b.at - a.at);
   return newest === undefined ? null : readEnd(folder, newest.name);
@@ -146,7 +155,7 @@ async function readEnd(folder: string, name: string): Promise<LastLines | null> 
     const start = Math.max(0, stats.size - MAX_BYTES);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(stats.size, MAX_BYTES)), 0, null, start);
     const text = buffer.toString('utf8', 0, bytesRead);
-    // The first line may lack its beginning, unless it is all that there is.
+    // The first line may lack its beginning, but the only line is kept in any case.
     const whole = start === 0 || !text.includes('\n') ? text : text.slice(text.indexOf('\n') + 1);
     return { file: name, at: stats.mtimeMs, lines: cleanLines(whole) };
   } catch {
@@ -156,7 +165,10 @@ async function readEnd(folder: string, name: string): Promise<LastLines | null> 
   }
 }
 
-/** The last lines of an output, as a terminal may show them: what was overwritten in place, or says nothing, is left out. */
+/**
+ * Returns the last lines of an output in a form that is safe for a terminal, without empty lines and those that were
+ * overwritten in place.
+ */
 export function cleanLines(text: string): readonly string[] {
   return redact(stripVTControlCharacters(text))
     .split(/\r?\n/)
@@ -177,7 +189,7 @@ function cleanLine(line: string): string {
   ).trimEnd();
 }
 
-/** Where a folder really is; null when it is none, or leads out of `root`. */
+/** Returns the real path of a folder, or null if it does not exist or is outside of `root`. */
 async function folderInside(root: string, path: string): Promise<string | null> {
   try {
     const [from, to] = await Promise.all([realpath(root), realpath(join(root, path))]);
@@ -189,9 +201,9 @@ async function folderInside(root: string, path: string): Promise<string | null> 
 }
 
 /**
- * The one folder whose run is watched from `folder`: the nearest one, up to `top`, in which a run has left its files. What
- * reaches the top finds the checkout's last run, which may work for any folder, or the run of another Ralph at the top:
- * the one that wrote its status last. All paths are absolute, and without links.
+ * Returns the only folder whose run is watched from `folder`: the nearest one, up to `top`, with files of a run. At the
+ * top, this is the folder of the checkout's last run, which may be any folder, or that of another Ralph's run at the
+ * top, whichever wrote its status last. All paths are absolute and without links.
  */
 export async function findLocalFolder(
   folder: string,
@@ -211,19 +223,19 @@ export async function findLocalFolder(
       lastFolder === null || lastFolder === at || (await prefixIn(lastFolder)) !== '.ralph/'
         ? []
         : [{ folder: lastFolder, prefix: '.ralph/', isLast: true }];
-    // Where no run has left anything, the state is all there is.
+    // If no run has left any files, there is only the state.
     return (await newest([...elsewhere, ...here])) ?? { folder: withRalph ?? folder, prefix: '.ralph/', isLast: true };
   }
 }
 
-/** Where in a folder a run has left its files; null: none has. */
+/** Returns the prefix of a run's files in a folder, or null if there are none. */
 async function prefixIn(folder: string): Promise<string | null> {
   for (const name of ['status.json', 'progress.json', 'logs'])
     if ((await lstat(join(folder, '.ralph', name)).catch(() => null)) !== null) return '.ralph/';
   return (await saysLoop(folder)) ? '' : null;
 }
 
-/** Whether a `status.json` that could be anybody's is that of a Ralph. */
+/** Tells whether a `status.json`, a name that other programs use as well, was written by a Ralph. */
 async function saysLoop(folder: string): Promise<boolean> {
   const file = await readCheckoutFile(folder, 'status.json');
   if (file.kind !== 'text') return false;
@@ -231,7 +243,7 @@ async function saysLoop(folder: string): Promise<boolean> {
   return found.kind === 'other' && found.run.iteration !== null;
 }
 
-/** The first of those that were written at the same time. */
+/** Returns the place with the newest status; of several with the same time, the first one. */
 async function newest(places: readonly LocalFolder[]): Promise<LocalFolder | null> {
   const written = places.map(async (place) => ({
     place,
@@ -240,7 +252,10 @@ async function newest(places: readonly LocalFolder[]): Promise<LocalFolder | nul
   return (await Promise.all(written)).toSorted((a, b) => b.at - a.at)[0]?.place ?? null;
 }
 
-/** A folder of the checkout by a path that a file gives; null: there is none, or a link is on the way. */
+/**
+ * Returns the absolute path of a checkout's folder that a file names, or null if it does not exist or its path has a
+ * link.
+ */
 async function realFolder(top: string, path: string): Promise<string | null> {
   const wanted = join(top, path);
   const real = await realpath(wanted).catch(() => null);

@@ -1,6 +1,6 @@
 import measure from 'fast-string-truncated-width';
 
-/** How a piece of a line looks where there are colours. */
+/** The look of a piece of a line, if there are colours. */
 export type Look = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
 
 /** A piece of a line; its text is clean. */
@@ -12,7 +12,7 @@ export interface Piece {
 /** One line of the screen. */
 export type Line = readonly Piece[];
 
-/** Room on a terminal. */
+/** The size of a terminal. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;
@@ -20,18 +20,18 @@ export interface Size {
 
 const ELLIPSIS = '…';
 
-/** A piece of a line, plain unless said otherwise. */
+/** Creates a piece of a line, plain by default. */
 export function piece(text: string, look: Look = 'plain'): Piece {
   return { text: text.replace(VARIATION_SELECTORS, ''), look };
 }
 
-/** Terminals do not agree on the width of what they choose. */
+/** Matches characters that select a variation, because terminals disagree about its width. */
 const VARIATION_SELECTORS = /[\uFE0E\uFE0F]/g;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const ONE_COLUMN_EACH = /^[ -~]*$/;
 
-/** Columns of a line: a wide character takes two. */
+/** Returns the number of columns of a line; a wide character takes two. */
 export function widthOf(line: Line): number {
   return line.reduce((all, { text }) => all + columnsOf(text), 0);
 }
@@ -41,7 +41,7 @@ function columnsOf(text: string): number {
   return [...graphemes.segment(text)].reduce((all, { segment }) => all + measure(segment).width, 0);
 }
 
-/** The line in at most so many columns, with `…` at the end where something was cut. */
+/** Returns the line cut to at most this number of columns, with `…` at the end if something was cut. */
 export function fit(line: Line, columns: number): Line {
   if (widthOf(line) <= columns) return line;
   const kept: Piece[] = [];
@@ -55,7 +55,7 @@ export function fit(line: Line, columns: number): Line {
   return kept;
 }
 
-/** The first characters that take no more columns than these. */
+/** Returns the first characters that fit into this number of columns. */
 function startOf(text: string, columns: number): string {
   let width = 0;
   for (const { segment, index } of graphemes.segment(text)) {
@@ -65,13 +65,13 @@ function startOf(text: string, columns: number): string {
   return text;
 }
 
-/** The line, filled with blanks up to so many columns. */
+/** Returns the line filled with blanks up to this number of columns. */
 export function padded(line: Line, columns: number): Line {
   const missing = columns - widthOf(line);
   return missing > 0 ? [...line, piece(' '.repeat(missing))] : line;
 }
 
-/** The same line in as few pieces as its looks need. */
+/** Returns an equal line with adjacent pieces of the same look merged. */
 export function merged(line: Line): Line {
   const pieces: Piece[] = [];
   for (const part of line) {
@@ -82,7 +82,7 @@ export function merged(line: Line): Line {
   return pieces;
 }
 
-/** Parts on as few lines as they fit on, with a gap between them. */
+/** Puts parts on as few lines as possible, with a gap between them. */
 export function flow(parts: readonly Line[], columns: number, gap = piece('  ')): readonly Line[] {
   const lines: Line[] = [];
   for (const part of parts) {
@@ -94,7 +94,7 @@ export function flow(parts: readonly Line[], columns: number, gap = piece('  '))
   return lines.map((line) => fit(line, columns));
 }
 
-/** A sentence on as many lines as its words need. */
+/** Breaks a sentence into lines between its words. */
 export function wrapped(text: string, columns: number, look: Look): readonly Line[] {
   return flow(
     text.split(' ').map((word) => [piece(word, look)]),
@@ -103,7 +103,7 @@ export function wrapped(text: string, columns: number, look: Look): readonly Lin
   );
 }
 
-/** One part at the left edge and one at the right; below each other where they do not fit. */
+/** Puts one part at the left edge and one at the right, or below each other if they do not fit. */
 export function spread(left: Line, right: Line, columns: number): readonly Line[] {
   const gap = columns - widthOf(left) - widthOf(right);
   if (widthOf(right) === 0) return [fit(left, columns)];

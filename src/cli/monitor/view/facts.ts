@@ -8,26 +8,26 @@ import type { KnownLane } from '../../lane/lane-schema.ts';
 import type { LocalPicture } from '../monitor-schema.ts';
 import { piece, type Line, type Look, type Piece } from './columns.ts';
 
-/** One thing that is said of a run, part by part. */
+/** A fact about a run, in parts. */
 export interface Fact {
   readonly name: string;
   readonly parts: readonly Line[];
-  /** What stands between two parts. */
+  /** The piece between two parts. */
   readonly gap: Piece;
-  /** What changes with every second; not said where only changes count. */
+  /** The part that changes every second, which is left out where only changes count. */
   readonly clock: Line | null;
-  /** The lowest is kept longest where there is little room. */
+  /** The rank; the fact with the lowest is kept longest on a small screen. */
   readonly rank: number;
 }
 
 const BAR_CELLS = 10;
-/** From this share of a limit on, it is near. */
+/** The share of a limit from which on it counts as near. */
 const NEAR = 0.8;
 
 type OurRun = Extract<LocalPicture['run'], { kind: 'ours' }>;
 type OtherRun = Extract<LocalPicture['run'], { kind: 'other' }>;
 
-/** What is known of the local run, in the order of the screen. */
+/** Returns the facts about the local run, in the order of the screen. */
 export function localFacts(local: LocalPicture, now: number): readonly Fact[] {
   const lane = knownLane(local);
   switch (local.run.kind) {
@@ -47,13 +47,13 @@ export function localFacts(local: LocalPicture, now: number): readonly Fact[] {
   }
 }
 
-/** The lane of the local run as its directory keeps it; null: there is none that can be read. */
+/** Returns the local run's lane from the state directory, or null if it cannot be read. */
 export function knownLane(local: LocalPicture): KnownLane | null {
   const [place] = local.state?.places ?? [];
   return place?.kind === 'lane' ? place : null;
 }
 
-/** Whether the run goes on: only then does it wait or work. */
+/** Tells whether the run continues; only then does it wait or work. */
 export function isGoingOn(run: LocalPicture['run']): boolean {
   return run.kind === 'ours' && run.isAlive && run.status.doing !== 'ended';
 }
@@ -165,7 +165,7 @@ function circuitFact(circuit: OurRun['status']['circuit']): Fact {
   ]);
 }
 
-/** What the lane's state adds to what the run says of itself. */
+/** Returns the facts that the lane's state adds to the run's own status. */
 function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number): readonly Fact[] {
   if (lane === null) return [];
   const { circuit, park, pause, ordersWaiting, warnings, lastRun } = lane;
@@ -214,7 +214,7 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
   ];
 }
 
-/** Whether the run has closed a circuit that its lane still keeps as open. */
+/** Tells whether the run has closed a circuit that is still open in its lane's saved state. */
 function hasClosed(run: LocalPicture['run']): boolean {
   return run.kind === 'ours' && isGoingOn(run) && run.status.circuit === 'closed';
 }
@@ -223,12 +223,12 @@ function fact(name: string, rank: number, ...parts: readonly Line[]): Fact {
   return { name, rank, parts, gap: piece('  '), clock: null };
 }
 
-/** A fact that goes on over as many lines as its words need. */
+/** Creates a fact that may take several lines. */
 function sentenceFact(name: string, rank: number, text: string, look: Look): Fact {
   return { name, rank, parts: text.split(' ').map((word) => [piece(word, look)]), gap: piece(' ', look), clock: null };
 }
 
-/** `[████░░░░░░] 12/100 calls this hour`; without a bar where there is no limit. */
+/** Renders `[████░░░░░░] 12/100 calls this hour`; without a bar if there is no limit. */
 function bar(used: number, limit: number, format: (amount: number) => string, what: string): Line {
   if (limit === 0) return [piece(`${format(used)}${what}, no limit`)];
   const look: Look = used >= limit ? 'bad' : used >= limit * NEAR ? 'warning' : 'good';
@@ -242,12 +242,12 @@ function streak(name: string, inARow: number, limit: number, look: Look): Line {
   return [piece(`${name} ${inARow}${limit === 0 ? '' : `/${limit}`}`, inARow === 0 ? 'plain' : look)];
 }
 
-/** `in 42:10`; null once it is over. */
+/** Renders `in 42:10`, or returns null after the instant has passed. */
 function countdown(until: number, now: number): Line | null {
   return until <= now ? null : [piece(`in ${clockOf(until - now)}`, 'strong')];
 }
 
-/** `42:10`, `1:02:03`. */
+/** Renders `42:10` or `1:02:03`. */
 function clockOf(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];

@@ -32,7 +32,7 @@ const BAR_CELLS = 10;
 
 const CONDITION_COLUMNS = 12;
 
-/** Of the chosen lane: what it waits for, and its open tasks. */
+/** Maximum number of rows about the chosen lane: its waits and its open tasks. */
 const DETAIL_ROWS = 8;
 
 type Row = Overview['lanes'][number];
@@ -50,7 +50,7 @@ const looks: Readonly<Record<Condition, Look>> = {
   idle: 'faint',
 };
 
-/** Lines that belong together; those of the lowest rank are kept longest. */
+/** Lines that belong together; the block with the lowest rank is kept longest. */
 interface Block {
   readonly lines: readonly Line[];
   readonly rank: number;
@@ -58,17 +58,20 @@ interface Block {
 
 const NAME_COLUMNS = 9;
 
-/** Below, a name stands right before what it names. */
+/** Number of columns below which a name is followed directly by its value. */
 const NARROW_COLUMNS = 50;
 
 const MESSAGE_ROWS = 3;
 
-/** Fewer rows have no room for both a message and the keys. */
+/** Number of rows below which there is only space for a message or the keys. */
 const ROWS_FOR_BOTH = 12;
 
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** The picture at a size: never more lines than rows, none wider than the columns. Without keys where nobody can press one. */
+/**
+ * Renders the picture at a size, with no more lines and no wider than that. Keys are left out if `session` is null,
+ * because then nobody can press one.
+ */
 export function renderScreen(picture: Picture, size: Size, session: Session | null, now: number): readonly Line[] {
   const { columns, rows } = size;
   if (columns < 1 || rows < 1) return [];
@@ -114,7 +117,7 @@ function factLines({ name, parts, gap, clock }: Fact, columns: number): readonly
   return lines.map((line, index) => [...(index === 0 ? label : [piece(' '.repeat(widthOf(label)))]), ...line]);
 }
 
-/** The newest lines come last, and are kept when there is no room for all. */
+/** Returns the agent's output; the newest lines come last, and are kept if not all fit. */
 function outputBlock({ output }: LocalPicture, columns: number): Block {
   if (output === null || output.lines.length === 0) return { rank: LAST, lines: [] };
   const title = [piece(`── ${output.file} `, 'faint')];
@@ -122,7 +125,7 @@ function outputBlock({ output }: LocalPicture, columns: number): Block {
   return { rank: LAST, lines: [[...title, rule], ...output.lines.map((line) => [piece(line)])] };
 }
 
-/** As much as fits, in the given order; of the last block its heading and its end. */
+/** Returns the blocks that fit, in the given order; the last one may lose lines between its heading and its end. */
 function kept(blocks: readonly Block[], rows: number): readonly Line[] {
   const room = new Map<Block, number>();
   let left = rows;
@@ -168,7 +171,7 @@ function footerOf(picture: Picture, session: Session, { columns, rows }: Size): 
     : [...text.slice(0, MESSAGE_ROWS), ...keys];
 }
 
-/** The most useful first: where there is little room, the others are not shown. */
+/** Returns the keys, most useful first, because the others are not shown on a small screen. */
 function keysOf(picture: Picture, session: Session): readonly Line[] {
   const key = (name: string, does: string): Line => [piece(name, 'strong'), piece(` ${does}`)];
   if (session.shows === 'all')
@@ -190,7 +193,10 @@ function keysOf(picture: Picture, session: Session): readonly Line[] {
   ];
 }
 
-/** All lanes, and more of the chosen one; at most `rows` lines, the chosen one among them. `selected` null: none is chosen. */
+/**
+ * Renders all lanes and details of the selected one in at most `rows` lines, including the selected lane; `selected`
+ * null means that no lane is selected.
+ */
 function laneRows(overview: Overview, { columns, rows }: Size, selected: number | null, now: number): readonly Line[] {
   const { lanes, spend } = overview;
   const width = Math.max(0, ...lanes.map(({ lane, place }) => widthOf([piece(nameOfLaneAt(lane, place))])));
@@ -199,7 +205,7 @@ function laneRows(overview: Overview, { columns, rows }: Size, selected: number 
   const chosen = selected === null ? undefined : lanes[selected];
   const details = chosen === undefined ? [] : detailsOf(chosen, columns, now).slice(0, DETAIL_ROWS);
   const list = lanes.map((lane, index) => rowOf(lane, { width, isSelected: index === selected }));
-  // Lists of lanes are short; where the screen is shorter still, the details go first.
+  // Lists of lanes are short; if the screen is even shorter, the details are left out first.
   const left = Math.max(0, rows - Math.min(list.length, rows));
   const below = [[] as Line, ...details].slice(0, details.length === 0 ? 0 : Math.max(0, left - 1));
   const rest = left - below.length;
@@ -211,7 +217,7 @@ function laneRows(overview: Overview, { columns, rows }: Size, selected: number 
   ];
 }
 
-/** So many of the rows, the selected one among them. */
+/** Returns at most `rows` lines of the list, including the selected one. */
 function windowOf(list: readonly Line[], selected: number, rows: number): readonly Line[] {
   const start = Math.max(0, Math.min(selected - Math.floor(rows / 2), list.length - rows));
   return list.slice(start, start + rows);

@@ -5,27 +5,27 @@ import { laneOfLocalRun, type Picture } from '../monitor-schema.ts';
 import { knownLane } from './facts.ts';
 import type { Look } from './columns.ts';
 
-/** What the person at the screen has done so far. */
+/** The state of the screen after a person's keys. */
 export interface Session {
   readonly shows: Picture['shows'];
-  /** Which of all branches the keys are for. */
+  /** The index of the branch that the keys apply to. */
   readonly selected: number;
-  /** What is asked with y/n; null: nothing. */
+  /** The question to answer with y or n, or null. */
   readonly asking: { readonly question: string; readonly order: OrderOfKey } | null;
-  /** What is said until the next key; null: nothing. */
+  /** The message that is shown until the next key, or null. */
   readonly message: { readonly text: string; readonly look: Look } | null;
-  /** An order is on its way: there is no second one until it has arrived. */
+  /** True while an order is being given; a second one must wait. */
   readonly isOrdering: boolean;
 }
 
-/** An order as its command takes it, to one place of a lane. */
+/** An order as its command takes it, for one place of a lane. */
 export interface OrderOfKey {
   readonly words: readonly [name: 'pause' | 'resume' | 'stop' | 'retry', ...args: string[]];
   readonly lane: LaneId;
   readonly place: string;
 }
 
-/** What a key asks for beside a change of the screen. */
+/** An action besides a change of the screen that a key requests. */
 type Asked =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'quit' }
@@ -38,12 +38,12 @@ interface Pressed {
 
 const nothing: Asked = { kind: 'nothing' };
 
-/** The screen as it begins. */
+/** Returns the initial state of the screen. */
 export function initialSession(shows: Picture['shows']): Session {
   return { shows, selected: 0, asking: null, message: null, isOrdering: false };
 }
 
-/** What a key does; `picture` is what the person sees. */
+/** Returns the effect of a key; `picture` is what the person sees. */
 export function pressKey(before: Session, key: string, picture: Picture): Pressed {
   const session: Session = { ...before, message: null, asking: null };
   if (key === 'q' || key === 'ctrl-c') return { session, asked: { kind: 'quit' } };
@@ -69,7 +69,7 @@ export function pressKey(before: Session, key: string, picture: Picture): Presse
   }
 }
 
-/** The session with a sentence below the picture. */
+/** Returns the session with a message below the picture. */
 export function said(session: Session, text: string, look: Look): Session {
   return { ...session, message: { text, look } };
 }
@@ -111,7 +111,7 @@ function give(session: Session, given: OrderOfKey): Pressed {
   };
 }
 
-/** To whom the keys give orders; `stuck`: the task to retry. */
+/** The lane to which the keys give orders; `stuck` is the task to retry. */
 interface Target {
   readonly lane: LaneId;
   readonly place: string;
@@ -119,7 +119,7 @@ interface Target {
   readonly stuck: { readonly id: string; readonly name: string } | null;
 }
 
-/** A sentence where nobody would obey. */
+/** Returns the target of orders to the local run, or a sentence if no run would obey them. */
 function targetOfLocal({ local }: Picture): Target | string {
   if (local === null) return 'The local run is not read yet.';
   if (local.run.kind === 'other' && knownLane(local) === null)
@@ -156,7 +156,7 @@ function titled({ name, title }: OverviewLane['tasks'][number]): string {
   return title === null ? name : `${name} (${title})`;
 }
 
-/** The current task if a person can continue with it, else the last such task. */
+/** Returns the current task if a person can continue with it, or else the last such task. */
 function lastStuck<
   T extends { readonly id: string; readonly state: OverviewLane['tasks'][number]['state']; readonly current: boolean },
 >(tasks: readonly T[]): T | null {

@@ -14,7 +14,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#') && !/^set [-+]\w+( \w+)?$/.test(line));
   if (lines.some((line) => PROGRAM.test(line) || hasOpenQuote(line))) return null;
-  // // Folders and variables also apply to the lines that follow.
+  // Folders and variables also apply to the lines that follow.
   if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
     return [lines.join(' && ')];
   return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));
@@ -84,7 +84,7 @@ export function purposeOf(command: string): Purpose {
     .map((part) => part.trim().replace(VARIABLES, ''))
     .filter((part) => !/^(?:cd|export|source|\.|pushd|popd)(?:\s|$)/.test(part));
   const purposes = parts.map((part) => {
-    // // An option may name a check that it turns off.
+    // An option may name a check that it turns off.
     const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');
     const isMet = ([purpose, pattern]: (typeof PURPOSES)[number]): boolean =>
       pattern.test(purpose === 'check' || purpose === 'slow' ? bare : part);

@@ -162,7 +162,7 @@ function evaluate(expression: string, contexts: Contexts): unknown {
   /** Returns the value at a path of properties in a context. */
   function within(name: string): unknown {
     let value: unknown = Object.hasOwn(contexts, name) ? contexts[name] : UNKNOWN;
-    // // A context `steps` without outputs means that caches miss.
+    // A context `steps` without outputs means that caches miss.
     const isStep = name === 'steps' && value !== UNKNOWN;
     for (let mark = takes('.', '['); mark !== null; mark = takes('.', '[')) {
       const token = tokens?.[at];

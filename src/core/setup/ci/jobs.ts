@@ -184,7 +184,7 @@ interface StepPlace {
 
 function stepsOf(steps: readonly unknown[], place: StepPlace): readonly CiStep[] {
   return steps.slice(0, MAX_STEPS).flatMap((step) => {
-    // // Without a run, no step has an output, so caches miss.
+    // Without a run, no step has an output, so caches miss.
     const open = { ...place.env.contexts, steps: {} };
     if (!isRecord(step) || !conditionMayHold(step['if'], open) || step['continue-on-error'] === true) return [];
     const env = envOf([mapIn(step, 'env')], place.env);
@@ -223,7 +223,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
     return IS_SET_UP.test(local) ? [{ kind: 'use', action: `./${local}`, inputs, env: [] }] : [];
   if (depth >= MAX_DEPTH) return [];
   const known = entriesOf(inputsOf(mapIn(action, 'inputs'), given, env.contexts));
-  // // An action receives all inputs as texts.
+  // An action receives all inputs as texts.
   const asTexts = Object.fromEntries(known.map(([key, value]) => [key, scalarText(value)]));
   const contexts = { ...env.contexts, inputs: asTexts };
   const steps = stepsOf(listIn(runs, 'steps'), { ...place, env: { ...env, contexts }, defaults: [], depth: depth + 1 });

@@ -16,7 +16,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     .toSorted((a, b) => scoreOf(b, stacks) - scoreOf(a, stacks));
   const [first] = candidates;
   if (first === undefined || scoreOf(first, stacks) < MIN_SCORE) return null;
-  // // A repository often tests each service in a job of its own.
+  // A repository often tests each service in a job of its own.
   const chosen = [first];
   for (const { folder } of stacks) {
     const covers = ({ plan }: typeof first): boolean => folder === '' || foldersOf(plan).has(folder);
@@ -90,7 +90,7 @@ function planOf({ steps }: CiJob): Plan {
   const all = flat.flatMap((step) =>
     step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],
   );
-  // // Tests after a change of the project's packages test something else.
+  // Tests after a change of the project's packages test something else.
   const change = all.findIndex(
     ({ purpose }, at) => purpose === 'change' && all.slice(0, at).some((one) => isTest(one.purpose)),
   );
@@ -102,7 +102,7 @@ function planOf({ steps }: CiJob): Plan {
     at <= last &&
     (isProof(one) ||
       ['install', 'build', 'before'].includes(one.purpose) ||
-      // // The agent has another home folder, which lacks a tool that is installed there.
+      // The agent has another home folder, which lacks a tool that is installed there.
       (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b/.test(one.command.text)));
   const unread = flat.flatMap((step) => (step.kind === 'unread' ? [step] : []));
   const changes = before.flatMap(({ command, purpose }) =>
@@ -191,7 +191,7 @@ function completed(
         : [],
     ),
   );
-  // // The tool itself must build the package that another job built.
+  // The tool itself must build the package that another job built.
   const verify = plan.verify.map((one) =>
     plan.takesArtifacts && builds.length === 0
       ? { ...one, command: { ...one.command, text: one.command.text.replace(/ --installpkg[ =]\S+/, '') } }

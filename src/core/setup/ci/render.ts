@@ -34,7 +34,7 @@ export function renderSetUpSteps(step: CiStep): readonly (readonly string[])[] {
   if (step.kind === 'run')
     return ['tool', 'install'].includes(purposeOf(step.command.text)) ? [renderSetUpCommand(step.command)] : [];
   if (step.kind !== 'local') return [];
-  // // An action that also checks out, builds or tests is split, because the agent's job has its own checkout.
+  // An action that also checks out, builds or tests is split, because the agent's job has its own checkout.
   return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(renderSetUpSteps);
 }
 

@@ -40,7 +40,7 @@ export interface Exchange {
 
 /**
  * The operations in the work tree while a lane is open: by this process or, if the tree belongs to another user, by a
- * worker of this program that runs as that user.
+ * worker process that runs as that user.
  */
 export interface WorkTreeSide {
   /** Reads the work tree as it is now. `tip` is the newest commit of the lane. */

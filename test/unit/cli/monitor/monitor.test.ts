@@ -257,7 +257,7 @@ describe('a status.json that cannot be read is said, and ends --once with 1', ()
       async () => {
         await mkdir(join(folder, '.ralph/status.json'), { recursive: true });
       },
-      'is no file',
+      'is not a file',
     ],
     [
       'a link that leads out',
@@ -273,7 +273,7 @@ describe('a status.json that cannot be read is said, and ends --once with 1', ()
         await mkdir(join(folder, '.ralph'));
         execFileSync('mkfifo', [join(folder, '.ralph/status.json')]);
       },
-      'is no file',
+      'is not a file',
     ],
   ])('%s', async (_, prepare, why) => {
     await prepare();
