@@ -30,14 +30,13 @@ export interface GitHubCheckout {
 /** Looks at GitHub with GITHUB_TOKEN or GH_TOKEN; a refusal by the server is a result, not an exception. */
 export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) => Promise<T>) => Promise<Seen<T>>;
 
-<<<<<<< HEAD
-/** The settings of the runs of a workflow, as printed by `--json`. */
-=======
-/** The settings with which the runs of a checkout's workflows work, or `ralph run` where there are none. `folder`: its top. */
+/**
+ * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is
+ * the top.
+ */
 export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
 
-/** The settings of the runs of a workflow, as `--json` prints them. */
->>>>>>> hand
+/** The settings of the runs of a workflow, as printed by `--json`. */
 export const answeredSettingsSchema = z.object({
   workflow: z.string().describe('The workflow file; `ralph run` where no workflow uses the action.'),
   settings: z

@@ -7,15 +7,6 @@ import type { LaneReport } from './lane-schema.ts';
 import { LANE_OPTIONS_HELP, type ListedTask, readLaneArguments, renderLane } from './lane-text.ts';
 import { type OpenPlaces, readLane } from './read-lane.ts';
 
-<<<<<<< HEAD
-/**
- * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is
- * the top.
- */
-export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
-
-=======
->>>>>>> hand
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 

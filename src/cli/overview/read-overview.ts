@@ -28,11 +28,6 @@ import {
 const MAX_TEXT_CHARS = 300;
 /** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
 const MAX_ASKED = 20;
-<<<<<<< HEAD
-/** The task files that a run reads by default. */
-const files = fileSources.filter((source) => DEFAULT_SOURCES.split(',').includes(source));
-=======
->>>>>>> hand
 
 /** The checkout that the overview reads; `remote` is null for origin. */
 export interface Looked {
@@ -54,16 +49,11 @@ interface FoundLane {
   readonly stored: Stored;
 }
 
-<<<<<<< HEAD
 /** Reads every lane of the repository in each place. Every text in the overview is one clean line. */
-export async function readOverview({ folder, remote, places, look, log }: Looked, now: number): Promise<Overview> {
-=======
-/** Every lane of the repository, in each place. Every text in it is one clean line. */
 export async function readOverview(
   { folder, remote, places, look, readEffective, log }: Looked,
   now: number,
 ): Promise<Overview> {
->>>>>>> hand
   const listed = await Promise.all(
     places.map(async (place) => ({ place, found: await place.lanes(), read: await place.store.read() })),
   );

@@ -19,9 +19,9 @@ export interface TaskSettings {
   readonly optionalSections: readonly string[];
   readonly promptFile: string;
   readonly branchPrefix: string;
-  /** The settings of these that somebody set. */
+  /** The settings among these that are not defaults. */
   readonly set: readonly EffectiveSetting[];
-  /** The problems of the settings, as sentences. */
+  /** Problems of the settings, as sentences. */
   readonly problems: readonly string[];
 }
 
@@ -33,7 +33,7 @@ const DEFAULTS = {
   'branch-prefix': DEFAULT_BRANCH_PREFIX,
 };
 
-/** Returns the settings in force. `given` comes from the command line: it counts first and is usable. */
+/** Returns the settings for tasks. `given` contains checked options of the command line, which come first. */
 export function taskSettings(
   { settings, problems }: AnsweredSettings,
   given: Readonly<Partial<Record<'task-sources' | 'task-label', string>>>,
@@ -56,7 +56,7 @@ export function taskSettings(
     set,
     problems: [
       ...problems,
-      // Those of others are among the problems already.
+      // The problems of settings from other places are already in `problems`.
       ...unusable
         .filter(({ setting }) => setting.origin === 'input')
         .map(({ setting: { input, where }, why }) => `${where}: \`${input}\` ${why}; its default is used here.`),
@@ -64,7 +64,7 @@ export function taskSettings(
   };
 }
 
-/** Returns as a predicate why a setting cannot be used, or null if it can. */
+/** Returns the reason why a setting is unusable as a predicate, or null if it is usable. */
 function whyUnusable({ input, text }: EffectiveSetting): string | null {
   if (isExpression(text)) return 'is an expression, which only a run knows';
   return inputProblems({ [input]: text.trim() })[0]?.why ?? null;

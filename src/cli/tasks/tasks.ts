@@ -13,28 +13,6 @@ import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from
 /** Returns the settings of runs whose tasks are in a folder. */
 type ReadFolderSettings = (folder: string) => Promise<AnsweredSettings>;
 
-<<<<<<< HEAD
-/** The settings with which runs look for tasks. */
-interface TaskSettings {
-  readonly sources: readonly TaskSourceName[];
-  readonly label: string;
-  readonly optionalSections: readonly string[];
-  readonly promptFile: string;
-  /** The settings among these that are not defaults. */
-  readonly set: readonly EffectiveSetting[];
-  /** Problems of the settings, as sentences. */
-  readonly problems: readonly string[];
-}
-
-const DEFAULTS = {
-  'task-sources': DEFAULT_SOURCES,
-  'task-label': DEFAULT_TASK_LABEL,
-  'optional-sections': DEFAULT_OPTIONAL_SECTIONS,
-  'prompt-file': DEFAULT_PROMPT_FILE,
-};
-
-=======
->>>>>>> hand
 const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL] [--json]
 
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
@@ -204,42 +182,3 @@ function rowOf({ task, state }: FileTask): TasksReport['tasks'][number] {
 function problemRow({ file, line, column, message }: TaskProblem): TasksReport['problems'][number] {
   return { file, line, message: column === null ? message : `column ${column}: ${message}` };
 }
-<<<<<<< HEAD
-
-/** Returns the settings for tasks. `given` contains checked options of the command line, which come first. */
-function taskSettings(
-  { settings, problems }: AnsweredSettings,
-  given: Readonly<Partial<Record<'task-sources' | 'task-label', string>>>,
-): TaskSettings {
-  const found = settings.filter(
-    ({ input, origin }) => Object.hasOwn(DEFAULTS, input) && !Object.hasOwn(given, input) && origin !== 'default',
-  );
-  const unusable = found.flatMap((setting) => {
-    const why = whyUnusable(setting);
-    return why === null ? [] : [{ setting, why }];
-  });
-  const set = found.filter((one) => unusable.every(({ setting }) => setting !== one));
-  const texts = { ...DEFAULTS, ...Object.fromEntries(set.map(({ input, text }) => [input, text.trim()])), ...given };
-  return {
-    sources: taskSources.parse(texts['task-sources']),
-    label: texts['task-label'],
-    optionalSections: listField().parse(texts['optional-sections']),
-    promptFile: texts['prompt-file'],
-    set,
-    problems: [
-      ...problems,
-      // The problems of settings from other places are already in `problems`.
-      ...unusable
-        .filter(({ setting }) => setting.origin === 'input')
-        .map(({ setting: { input, where }, why }) => `${where}: \`${input}\` ${why}; its default is used here.`),
-    ],
-  };
-}
-
-/** Returns the reason why a setting is unusable as a predicate, or null if it is usable. */
-function whyUnusable({ input, text }: EffectiveSetting): string | null {
-  if (isExpression(text)) return 'is an expression, which only a run knows';
-  return inputProblems({ [input]: text.trim() })[0]?.why ?? null;
-}
-=======
->>>>>>> hand
