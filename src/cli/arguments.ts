@@ -30,7 +30,10 @@ export interface GitHubCheckout {
 /** Looks at GitHub with GITHUB_TOKEN or GH_TOKEN; a refusal by the server is a result, not an exception. */
 export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) => Promise<T>) => Promise<Seen<T>>;
 
-/** Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is the top. */
+/**
+ * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is
+ * the top.
+ */
 export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
 
 /** The settings of the runs of a workflow, as printed by `--json`. */

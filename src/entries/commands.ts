@@ -45,7 +45,7 @@ const openWorld = async (): Promise<MonitorWorld> => {
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look, readEffective),
-  createMonitorCommand(open, look, readEffective, openWorld),
+  createMonitorCommand({ open, look, readEffective }, openWorld),
   createDoctorCommand(examine),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),

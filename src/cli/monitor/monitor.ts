@@ -34,15 +34,13 @@ Exit codes: 0 the end, 1 something could not be read (with --once and --json), 2
 
 /** Creates `ralph monitor`, which shows the local run or all branches and keeps the display up to date. */
 export function createMonitorCommand(
-  open: OpenPlaces,
-  look: LookAtGitHub,
-  readEffective: ReadEffective,
+  sources: Pick<Needed, 'open' | 'look' | 'readEffective'>,
   openWorld: () => Promise<MonitorWorld>,
 ): Command {
   return {
     ...LISTED.monitor,
     help: HELP,
-    run: async (args, terminal) => monitor(args, { open, look, readEffective, world: await openWorld(), terminal }),
+    run: async (args, terminal) => monitor(args, { ...sources, world: await openWorld(), terminal }),
   };
 }
 

@@ -12,16 +12,16 @@ import {
   DEFAULT_TASK_LABEL,
 } from '../defaults.ts';
 
-/** What runs look for tasks with. */
+/** The settings with which runs look for tasks. */
 export interface TaskSettings {
   readonly sources: readonly TaskSourceName[];
   readonly label: string;
   readonly optionalSections: readonly string[];
   readonly promptFile: string;
   readonly branchPrefix: string;
-  /** Those of them that somebody set. */
+  /** The settings among these that are not defaults. */
   readonly set: readonly EffectiveSetting[];
-  /** What is wrong with them, as sentences. */
+  /** Problems of the settings, as sentences. */
   readonly problems: readonly string[];
 }
 
@@ -33,7 +33,7 @@ const DEFAULTS = {
   'branch-prefix': DEFAULT_BRANCH_PREFIX,
 };
 
-/** The answer of the settings in force. `given`: what the command line says, which comes first and is usable. */
+/** Returns the settings for tasks. `given` contains checked options of the command line, which come first. */
 export function taskSettings(
   { settings, problems }: AnsweredSettings,
   given: Readonly<Partial<Record<'task-sources' | 'task-label', string>>>,
@@ -56,7 +56,7 @@ export function taskSettings(
     set,
     problems: [
       ...problems,
-      // Those of others are among the problems already.
+      // The problems of settings from other places are already in `problems`.
       ...unusable
         .filter(({ setting }) => setting.origin === 'input')
         .map(({ setting: { input, where }, why }) => `${where}: \`${input}\` ${why}; its default is used here.`),
@@ -64,7 +64,7 @@ export function taskSettings(
   };
 }
 
-/** As a predicate; null: it is usable. */
+/** Returns the reason why a setting is unusable as a predicate, or null if it is usable. */
 function whyUnusable({ input, text }: EffectiveSetting): string | null {
   if (isExpression(text)) return 'is an expression, which only a run knows';
   return inputProblems({ [input]: text.trim() })[0]?.why ?? null;

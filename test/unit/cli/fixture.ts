@@ -68,7 +68,7 @@ function commandsAt(
   return [
     createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
     createStatusCommand(open, look, readEffective),
-    createMonitorCommand(open, look, readEffective, () => Promise.resolve(monitor)),
+    createMonitorCommand({ open, look, readEffective }, () => Promise.resolve(monitor)),
     createDoctorCommand(examine),
     createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),
     createRunCommand(() => Promise.reject(new UsageError(['there is no checkout.'], 'none'))),
