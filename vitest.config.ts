@@ -37,7 +37,7 @@ const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
 /** Whole runs to begin with: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
-/** What `npm test` has no time for and `.ci/run` always plays: git, rooms, the command line, whatever waits for long. */
+/** What `npm test` has no time for and `.ci/run` always plays: git, the sandboxes of agents, the command line, whatever waits for long. */
 const SLOW_INTEGRATION = [
   'test/integration/{cli,isolation}/**/*.test.ts',
   'test/integration/git/{,work-tree/}*.test.ts',
@@ -49,7 +49,7 @@ const SLOW_INTEGRATION = [
 const PROGRAMS = [
   'test/integration/home/**/*.test.ts',
   'test/integration/agents/claude-*.test.ts',
-  'test/integration/git/{room,merge}/**/*.test.ts',
+  'test/integration/git/{sandbox,merge}/**/*.test.ts',
 ];
 /** A kill at each moment, and two runs in each order. */
 const MOMENTS = ['test/loop/{kill,two-runs}.test.ts'];

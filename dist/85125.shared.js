@@ -1,4 +1,4 @@
-const _={85125:((k,n,e)=>{e.d(n,{Ex:()=>c,IZ:()=>$,Nc:()=>f,Nd:()=>v,XI:()=>m,aI:()=>a,bh:()=>u,k9:()=>s,lS:()=>r,op:()=>p,pF:()=>h,t2:()=>b,tV:()=>l,vs:()=>i,zl:()=>d});var o=e(45081);const $=`
+const _={85125:((k,n,e)=>{e.d(n,{Ex:()=>c,IZ:()=>$,Nc:()=>f,Nd:()=>v,XI:()=>m,aI:()=>l,bh:()=>u,k9:()=>s,lS:()=>r,op:()=>p,pF:()=>h,t2:()=>b,tV:()=>a,vs:()=>i,zl:()=>d});var o=e(45081);const $=`
 set -eu
 umask 077
 owner=$1 room=$2 reservations=$3; shift 3
@@ -63,7 +63,7 @@ sub space {
   open my $space, "<", "/proc/$pid/ns/user" or exit 1;
   return pack("Q4", 0x00100000, 0, 0, fileno($space)), $space;
 }
-# The runner below the room, and all others as they are.
+# The runner below the sandbox's user, and all others as they are.
 my ($low, $high) = sort { $a <=> $b } $runner, $uid;
 my @others = ([0, $low], [$low + 1, $high - $low - 1], [$high + 1, 4294967294 - $high]);
 my $swapped = join "\\n", "$runner $uid 1", map { "$_->[0] $_->[0] $_->[1]" } grep { $_->[1] > 0 } @others;
@@ -123,7 +123,7 @@ from=$1 to=$2 top=$3 path=$4
 chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
   find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
 chown -h "$top" "$path"
-`,l=`
+`,a=`
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
 `,t=`
 left=$#
@@ -139,7 +139,7 @@ done
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }'     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
-`,a=`
+`,l=`
 uid=$1 home=$2; shift 2
 ${t}
 set -eu

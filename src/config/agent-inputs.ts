@@ -273,7 +273,7 @@ export function parsePolicyInputs(texts: Readonly<Record<string, string>>): Give
   const unknown = Object.keys(texts).filter((name) => !POLICY_INPUT_NAMES.includes(name));
   const all = [
     ...problems,
-    ...unknown.map((name) => ({ name, why: renamedTo(name) ?? 'is not an input that decisions depend on' })),
+    ...unknown.map((name) => ({ name, why: renamedTo(name) ?? 'is not a setting that decisions depend on' })),
   ];
   if (all.length === 0) return { kind: 'inputs', inputs: settings };
   // One problem for each input is enough.

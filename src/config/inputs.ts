@@ -122,7 +122,7 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
   return [
     // The job of the loop cannot ask what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
-      ? [{ name: 'on-limit', why: 'works in one job only (`phase: all`): with three jobs use `park`' }]
+      ? [{ name: 'on-limit', why: 'works in one job only: with three jobs use `park`' }]
       : []),
     ...(githubToken === '' && phase !== 'loop'
       ? [{ name: 'github-token', why: 'is empty: give a token, for example ${{ github.token }}' }]
@@ -155,10 +155,16 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
     .flatMap((name) => {
       if (!JOB_INPUTS.includes(name))
         return [
-          `${name}: is a setting, not an input. Put it under \`settings\`, as \`${name}: ${oneLine(given[name] ?? '', 80)}\`.`,
+          `${name}: is a setting, not an input. Put it under \`settings\`, as \`${name}: ${asYaml(given[name] ?? '')}\`.`,
         ];
       return isJob ? [] : [`${name}: is an input of the action of one job. ${OF_JOBS}`];
     });
+}
+
+/** Returns a text as a YAML scalar on one line, cut to a readable length. */
+function asYaml(text: string): string {
+  const shown = capped(text.trim(), 80);
+  return /^[\w.][\w .,/()+-]*$/.test(shown) ? shown : JSON.stringify(shown);
 }
 
 const OF_JOBS =

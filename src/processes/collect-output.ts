@@ -62,7 +62,7 @@ interface Surroundings {
   readonly environment: Readonly<Record<string, string>>;
   /** The sandbox in which the program runs, or null if it runs as this user. */
   readonly agentSandbox: AgentSandbox | null;
-  /** See RoomProgram. */
+  /** See SandboxProgram. */
   readonly tree?: string | null;
   readonly runTag: string;
 }

@@ -189,7 +189,7 @@ export function familyOf({
 }: {
   readonly agentSandbox: AgentSandbox | null;
   readonly runTag: string;
-  /** See RoomProgram. */
+  /** See SandboxProgram. */
   readonly tree?: string | null;
 }): Family {
   return agentSandbox === null ? { kind: 'run', runTag } : { kind: 'sandbox', agentSandbox, tree };

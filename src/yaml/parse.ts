@@ -28,9 +28,11 @@ function parseAs(
     const [error] = document.errors;
     if (error === undefined) return { kind: 'data', data: document.toJS({ maxAliasCount }) as unknown };
     const line = text.slice(0, error.pos[0]).split('\n').length;
-    return { kind: 'unreadable', why: `line ${String(line)}: ${error.message}` };
+    const why = error.code === 'MULTIPLE_DOCS' ? 'a second document begins: write one only.' : error.message;
+    return { kind: 'unreadable', why: `line ${String(line)}: ${why}` };
   } catch (error) {
-    // The library throws for aliases that multiply without end.
+    // The library throws for aliases: for any where none is allowed, otherwise for those that multiply without end.
+    if (maxAliasCount === 0) return { kind: 'unreadable', why: 'put a value that begins with `*` in quotes.' };
     return { kind: 'unreadable', why: error instanceof Error ? error.message : 'it is not YAML.' };
   }
 }

@@ -45,7 +45,7 @@ export interface AgentOptions {
   readonly workFolder: string;
   /** Folder of the checkout in which a relative `agent-path` is looked up before a tree is laid. */
   readonly checkoutFolder: string;
-  /** The tree that the CLI works in, see RoomProgram. */
+  /** The tree that the CLI works in, see SandboxProgram. */
   readonly tree: string;
   /** See CliPlace. */
   readonly alsoFolder: string | null;

@@ -30,11 +30,11 @@ Each line carries the hash of the one before, so every changed, added or removed
 that one, compare the printed hash with the action's output journal-hash.
 
   --json            prints one JSON object instead
-  --set NAME=VALUE  asks "what if": where the run would have ended with this input if the agent and the clock had
+  --set NAME=VALUE  asks "what if": where the run would have ended with this setting if the agent and the clock had
                     done the same; can be repeated. A journal ends with its last iteration: if the run would have
                     continued, the answer says so.
 
-Inputs that can be set, with the values that the action takes:
+Settings that can be set, with the values that the action takes:
 ${wrapped(POLICY_INPUT_NAMES)}
 
 Exit codes: 0 every decision is the same, 1 one differs or the journal is damaged, 2 the file is missing or not a

@@ -67,7 +67,7 @@ as they are. What is done is on the branch ralph/queue in your repository after 
                         waiting does not count against max-minutes
   --isolation LEVEL     auto, namespace, user or none (default: auto: the strongest that needs no password here)
   --agent-path PATH     the agent's CLI (default: claude on the PATH, or else the version of the action, installed)
-  --input NAME=VALUE    any other input of the action, such as --input verify="npm test"; can be repeated
+  --input NAME=VALUE    any other input or setting, such as --input verify="npm test"; can be repeated
                         (verify and allowed-tools are otherwise those of the checkout's workflow, if it has them)
   --push                pushes the branch to origin at the end, with your own credentials; opens no pull request
   --dir FOLDER          any folder of the checkout (default: the current one); the tasks are those of the repository's

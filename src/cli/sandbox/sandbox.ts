@@ -4,12 +4,12 @@ import { parseArguments } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 /** The end of the sandbox; `missing` gives the reason why it cannot be started, as a sentence. */
-type RootlessEnd =
+type SandboxEnd =
   | { readonly kind: 'ended'; readonly code: number }
   | { readonly kind: 'missing'; readonly why: string };
 
 /** Starts the sandbox with these arguments, in a folder of its own. */
-export type PlaySandbox = (args: readonly string[], terminal: Pick<Terminal, 'out' | 'error'>) => Promise<RootlessEnd>;
+export type PlaySandbox = (args: readonly string[], terminal: Pick<Terminal, 'out' | 'error'>) => Promise<SandboxEnd>;
 
 const HELP = `Usage: ralph sandbox --repo DIR [--commands] [--out FOLDER]
        ralph sandbox [--agent NAME [--scripted-model]] [--out FOLDER]

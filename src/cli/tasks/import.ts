@@ -4,6 +4,7 @@ import type { FoundTask } from '../../core/tasks/files/requirements.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, openInput, type Terminal, UsageError } from '../command.ts';
+import { DEFAULT_TASK_LABEL } from '../defaults.ts';
 import { addReportOptions, addTask, type Target } from './add.ts';
 
 /**
@@ -220,7 +221,7 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
   const [agentPath = null] = given.values('agent-path');
   const [model = null] = given.values('model');
   const [cost = '1'] = given.values('max-cost-usd');
-  const [label = 'ralph'] = given.values('label');
+  const [label = DEFAULT_TASK_LABEL] = given.values('label');
   const [to] = given.values('to');
   const [folder = '.'] = given.values('dir');
   const isFolder = await stat(folder).then(

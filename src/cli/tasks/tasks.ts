@@ -99,7 +99,11 @@ async function listTasks(
   const tasks = inWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
   const fromFiles = tasks.flatMap(({ task: { source } }) => ('path' in source ? [source.path] : []));
   const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(unseen);
-  const ofSettings = settings.problems.map((message) => ({ file: 'settings', line: null, message }));
+  const ofSettings = settings.problems.map((message) => ({
+    file: 'settings',
+    line: null,
+    message: message.replace(/^settings: /, ''),
+  }));
   const ofPrompt = prompt.problems.filter(({ file }) => inFiles.problems.every((one) => one.file !== file));
   const all = [
     ...ofSettings,

@@ -96,7 +96,7 @@ function parseStatement(scan: Scan): Omit<RcEntry, 'line'> | null {
 function notASetting(scan: Scan): string {
   return /^(?:export[ \t]+)?[A-Za-z_]\w*[ \t]+=/.test(restOfLine(scan))
     ? 'has a blank before the =: write KEY=VALUE'
-    : 'is not KEY=VALUE but shell code, which is never run here: write the value itself, or set the input in the workflow';
+    : 'is not KEY=VALUE but shell code, which is never run here: write the value itself, or set it in the workflow';
 }
 
 function parseValue(scan: Scan, key: string): string {
@@ -168,7 +168,7 @@ function expanded(scan: Scan, key: string): string {
   const rest = restOfLine(scan);
   if (rest.startsWith('$(') || rest.startsWith('`'))
     throw new Unreadable(
-      `has ${rest.startsWith('`') ? 'a command in backquotes' : 'a command in $(…)'}, which is never run here: write the value itself, or set the input in the workflow`,
+      `has ${rest.startsWith('`') ? 'a command in backquotes' : 'a command in $(…)'}, which is never run here: write the value itself, or set it in the workflow`,
       null,
     );
   const [whole, braced, fallback, plain] = /^\$(?:\{(\w+)(?::?-([^{}$`\\"']*))?\}|([A-Za-z_]\w*))/.exec(rest) ?? [];

@@ -121,7 +121,7 @@ export function priceFindings(
         'spend',
         `No price is known for ${namesOf(unpriced)}, so a run with a limit in dollars ends before its first call.`,
         cure(`${SAY_THE_PRICE}, or set \`max-cost-usd\` and \`max-cost-usd-per-day\` to 0.`, {
-          paste: `prices: ${first}=1.25/0.125/10`,
+          paste: `settings: |\n  prices: ${first}=1.25/0.125/10`,
         }),
       ),
     ];
@@ -147,7 +147,7 @@ export function priceFindings(
           warning(
             'spend',
             `With a limit in dollars, ${titlesOf(bound)} calls only models whose price is known, from \`prices\` or from a public list of some models.`,
-            cure(`${SAY_THE_PRICE}.`, { paste: 'prices: NAME-OF-THE-MODEL=1.25/0.125/10' }),
+            cure(`${SAY_THE_PRICE}.`, { paste: 'settings: |\n  prices: NAME-OF-THE-MODEL=1.25/0.125/10' }),
           ),
         ]),
   ];

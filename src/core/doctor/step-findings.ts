@@ -91,7 +91,10 @@ function inputNames({ step, rules }: LookedAt): readonly Finding[] {
       return problem(
         'inputs',
         `\`${name}\` is an input of the action of one job.`,
-        cure('Use `OWNER/ralph-action/.github/actions/job` in this job.', {}),
+        cure(
+          'Remove it: the reusable workflow sets it. In a job of your own, use the action `.github/actions/job` of ralph-action.',
+          {},
+        ),
       );
     if (Object.hasOwn(rules.defaults, name.toLowerCase()))
       return problem(

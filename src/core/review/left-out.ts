@@ -4,7 +4,7 @@ const OWN =
 
 /** Reasons why a changed file is left out of a commit, as sentence parts. The words of an inspection begin with one of them and may say more. */
 export const LEFT_OUT = {
-  protected: 'it is a protected path; the input allow-protected-paths can allow it',
+  protected: 'it is a protected path; the setting allow-protected-paths can allow it',
   state: 'it belongs to the state of the loop',
   secret: 'it contains the value of a secret of this job',
   key: 'it looks like it contains a key',
@@ -19,9 +19,9 @@ export type LeftOutReason = keyof typeof LEFT_OUT;
 
 export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
 
-/** Returns the reason that the words of an inspection begin with. */
+/** Returns the reason that the words of an inspection begin with, up to a semicolon: what follows it may be an earlier version's. */
 export function leftOutReason(why: string): LeftOutReason {
-  return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason])) ?? 'other';
+  return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason].split(';', 1)[0] ?? '')) ?? 'other';
 }
 
 /** Tells whether a path belongs to settings that an agent or editor leaves for itself, which tasks are rarely about. */

@@ -76,7 +76,10 @@ function nameOfPlace({ key, file }: Place): string {
  */
 export function renderSettings(settings: readonly EffectiveSetting[]): readonly string[] {
   const own = settings.filter(({ origin }) => origin !== 'default');
-  const lines = own.map(({ input, text, origin, where }) => `${input}: ${flatten(text)} (${origin}, ${where})`);
+  const lines = own.map(
+    ({ input, text, origin, where }) =>
+      `${input}: ${flatten(text.trim().replaceAll(/\s*\n\s*/g, '; '))} (${origin}, ${where})`,
+  );
   if (own.length === settings.length) return lines;
   return [
     ...lines,

@@ -156,7 +156,8 @@ function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] 
   const without = step('say', [WITHOUT_THEM, ...whereToWrite(one.task)]);
   if (paths.length === 0 || paths.length < files.length) return [without];
   const allowed = paths.slice(0, SHOWN_PATHS).map((path) => cut(path, 100).replaceAll('`', "'"));
-  const allow = step('set', `add \`allow-protected-paths: ${allowed.join(', ')}\` to the \`with:\` of the workflow`);
+  const value = allowed.join(', ').replaceAll("'", "''");
+  const allow = step('set', `add \`allow-protected-paths: '${value}'\` to the \`settings:\` of the workflow`);
   return [
     { ...allow, lead: 'if Ralph may change them, ' },
     { ...without, lead: 'if not, ', joint: '; ' },

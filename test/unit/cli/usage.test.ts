@@ -173,7 +173,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
         'Did you mean circuit-no-progress?',
         '--set max-iterations: "0" is not a whole number from 1 to 1000',
         '--set "session": expected NAME=VALUE',
-        '--set "verify": is not an input that decisions depend on',
+        '--set "verify": is not a setting that decisions depend on',
         '--set session: "new" must be one of: resume, task, fresh',
         '--set session: is given twice',
         '"no-such-file" cannot be read',

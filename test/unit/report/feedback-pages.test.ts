@@ -68,7 +68,7 @@ describe('an answer', () => {
           words: suggestionWithheld('.github/ci.yml', 'protected').words,
         },
       ),
-      '**Not applied: `.github/ci.yml` is left out, because it is a protected path; the input allow-protected-paths can allow it**.',
+      '**Not applied: `.github/ci.yml` is left out, because it is a protected path; the setting allow-protected-paths can allow it**.',
     ],
     [
       'what a person must decide',

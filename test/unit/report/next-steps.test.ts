@@ -160,7 +160,7 @@ describe('about one task', () => {
     const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT.protected }] };
     const one = taskReport(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
     expect(renderSteps(nextStepsForTask(one, report(LIMIT, { change })), 'log')).toBe(
-      'If Ralph may change them, add allow-protected-paths: .github/a.yml to the with: of the workflow and comment /ralph retry on the issue; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.',
+      "If Ralph may change them, add allow-protected-paths: '.github/a.yml' to the settings: of the workflow and comment /ralph retry on the issue; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.",
     );
   });
 

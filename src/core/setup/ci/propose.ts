@@ -197,6 +197,9 @@ function completed(
       ? { ...one, command: { ...one.command, text: one.command.text.replace(/ --installpkg[ =]\S+/, '') } }
       : one,
   );
+  const isInstall = (text: string): boolean => purposeOf(text) === 'install';
+  // `npm ci && npm test` installs as well, though its purpose is to test.
+  const installsFirst = verify.some(({ command }) => command.text.split(' && ').some(isInstall));
   const installs = verify.filter(({ purpose }) => purpose === 'install');
   const rest = verify.filter(({ purpose }) => purpose !== 'install');
   const folders = new Set(rest.map(({ command }) => command.folder));
@@ -204,7 +207,7 @@ function completed(
     ({ command, purpose }) => !isTest(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text),
   );
   const missing = stacks.flatMap((stack): readonly Purposeful[] =>
-    stack.install === null || bringsItself || !folders.has(stack.folder) || installs.length > 0
+    stack.install === null || bringsItself || !folders.has(stack.folder) || installsFirst
       ? []
       : [{ command: { text: stack.install, env: [], folder: stack.folder }, purpose: 'install' }],
   );

@@ -293,7 +293,7 @@ describe('problems: all at once, with their places', () => {
         '- max-iterations: "0" is not a whole number from 1 to 1000.',
         '- .ralphrc:1: MAX_CALLS_PER_HOUR "many" is not a whole number from 1 to 10000. (max-calls-per-hour)',
         '- The variable CB_COOLDOWN_MINUTES "-1" is not a number from 0 to 7200. (circuit-cooldown-minutes)',
-        '- .ralphrc:2: has a command in $(…), which is never run here: write the value itself, or set the input in the workflow.',
+        '- .ralphrc:2: has a command in $(…), which is never run here: write the value itself, or set it in the workflow.',
         '- .ralphrc:3: SESSION_CONTINUITY "maybe" must be one of: true, false.',
       ].join('\n'),
     );

@@ -28,7 +28,7 @@ test('each setting with its origin, defaults last', () => {
     'max-patch-kib: 9 (input, ralph.yml)',
     'max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)',
     'session-expiry-hours: 24 (file, .ralphrc:2 SESSION_EXPIRY_HOURS)',
-    'verify: make npm run lint (environment, .ralphrc:3 TEST_COMMAND, QUALITY_GATES)',
+    'verify: make; npm run lint (environment, .ralphrc:3 TEST_COMMAND, QUALITY_GATES)',
     'All other settings have their defaults: `ralph status --json` lists them.',
   ]);
   expect(settings.map(({ input }) => input)).not.toContain('github-token');
