@@ -138,7 +138,7 @@ deepTest.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp 
   });
   expect(run.main.signal).toBe('SIGKILL');
   expect(run.post.log).toMatch(message);
-  expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
+  expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure; you are needed']);
   // One iteration of the scripted agent: its tokens and its price.
   expect(run.summary).toContain('1.5k');
   expect(run.summary).toContain('$0.01');

@@ -38,7 +38,7 @@ deepTest(
       main: { exitCode: 1 },
       outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open', iterations: '3' },
     });
-    expect(opened.main.log).toMatch(/^::error::Stopped: no progress/m);
+    expect(opened.main.log).toMatch(/^::error::Stopped: .*made no progress in 3 calls/m);
 
     const cooling = await scene.run();
     expect(cooling).toMatchObject({

@@ -47,7 +47,7 @@ kill -KILL $main`),
     expect(run.post.log.match(/^::error::.*/gm)).toEqual([
       expect.stringMatching(/The record of this run in .* is not the one that the main step wrote/),
     ]);
-    expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
+    expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure; you are needed']);
     expect(scene.testbed.github.state.pulls).toEqual([]);
     expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
     expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });

@@ -126,7 +126,7 @@ const rows: readonly [string, Row][] = [
     {
       agent: again(protectedWriter, 3),
       need: 'withheld:issue-1',
-      says: /`allow-protected-paths: \.github\/workflows\/ci\.yml`/,
+      says: /`allow-protected-paths: '\.github\/workflows\/ci\.yml'`/,
       obey: comments(1),
     },
   ],

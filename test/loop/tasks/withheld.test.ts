@@ -134,7 +134,7 @@ describe('a protected path in finished work', () => {
     const [text = '', ...others] = notificationsOf(project);
     expect(others).toEqual([]);
     expect(text).toContain(`Left out: \`${CI}\``);
-    expect(text).toContain(`\`allow-protected-paths: ${CI}\``);
+    expect(text).toContain(`\`allow-protected-paths: '${CI}'\``);
     expect(text).not.toContain('smaller or clearer');
   });
 
