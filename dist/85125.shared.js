@@ -63,7 +63,7 @@ sub space {
   open my $space, "<", "/proc/$pid/ns/user" or exit 1;
   return pack("Q4", 0x00100000, 0, 0, fileno($space)), $space;
 }
-# The runner below the sandbox's user, and all others as they are.
+# The runner below the user of the sandbox, and all others as they are.
 my ($low, $high) = sort { $a <=> $b } $runner, $uid;
 my @others = ([0, $low], [$low + 1, $high - $low - 1], [$high + 1, 4294967294 - $high]);
 my $swapped = join "\\n", "$runner $uid 1", map { "$_->[0] $_->[0] $_->[1]" } grep { $_->[1] > 0 } @others;
