@@ -45,11 +45,11 @@ const SLOW_INTEGRATION = [
   'test/integration/agents/{agent-session-files,scripted-agent}.test.ts',
   'test/integration/github/github-refusals.test.ts',
 ];
-/** The CLI of Claude Code, which is downloaded first; `ralph` at home; work trees that change hands; merges. */
+/** The CLI of Claude Code, which is downloaded first; `ralph` at home; work trees that change hands; merges; twenty lanes at once. */
 const PROGRAMS = [
   'test/integration/home/**/*.test.ts',
   'test/integration/agents/claude-*.test.ts',
-  'test/integration/git/{sandbox,merge}/**/*.test.ts',
+  'test/integration/git/{sandbox,merge,contention}/**/*.test.ts',
 ];
 /** A kill at each moment, and two runs in each order. */
 const MOMENTS = ['test/loop/{kill,two-runs}.test.ts'];

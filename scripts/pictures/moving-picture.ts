@@ -3,7 +3,7 @@ import type { Page } from './pages.ts';
 
 const WIDTH = 880;
 const HEIGHT = 440;
-/** Of the 20 seconds that it all takes, in percent. */
+/** The instant of each scene, in percent of the picture's 20 seconds. */
 const SHOWN = { issue: [0, 22], log: [22, 62], pull: [62, 100] } as const;
 const SECONDS = 20;
 const LINE = 22;

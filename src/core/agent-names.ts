@@ -15,7 +15,7 @@ export interface Capabilities {
   /** True if a session can be resumed, also on another machine. */
   readonly resume: boolean;
   readonly tokens: boolean;
-  /** True if the CLI reports the cost of a call. Otherwise, calls are limited by their number, by tokens and by the input `prices`. */
+  /** True if the CLI reports the cost of a call. Otherwise, calls are limited by their number, by tokens and by the setting `prices`. */
   readonly cost: boolean;
   /** True if the CLI reports refused tools; otherwise no denials are counted. */
   readonly denials: boolean;

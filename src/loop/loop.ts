@@ -132,7 +132,7 @@ async function concludeRun(
 ): Promise<Work> {
   const { outcome, decidedAt, cancelled } = ending;
   const tidied = await tidy(deps, work);
-  const settled = await endPrompt(deps, { ...tidied, outcome, endedAt: decidedAt, waitSkippedBy: waitSkippedBy });
+  const settled = await endPrompt(deps, { ...tidied, outcome, endedAt: decidedAt, waitSkippedBy });
   const ended = await reviewed(deps, settled);
   deps.appendJournal(serializeEnd({ version: 1, lane: work.lane.id, decidedAt, cancelled, outcome }));
   deps.record(ended);

@@ -196,7 +196,7 @@ async function importGeminiSession(
   const folder = [...FOLDERS, await projectFolder(place)];
   await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
   await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortOf(id)}.jsonl`, content });
-  // Of two files of one session, the CLI chooses the one with the newer date in it.
+  // The CLI chooses the file with the newer date in it if a session has two files.
   const chats = join(place.configFolder, ...folder, CHATS);
   const others = (await listPlainFiles(chats, 'any')).filter(
     (name) => isOf(id, name) && !name.startsWith('session-imported-'),

@@ -148,7 +148,7 @@ function valueProblems(given: ParsedArguments): readonly string[] {
   const [verify = ''] = given.values('verify');
   const [key = 'api-key'] = given.values('key');
   const [workflow = 'single'] = given.values('workflow');
-  const [agent = 'claude'] = given.values('agent');
+  const [agent = defaultOf('agent')] = given.values('agent');
   const isAgent = agentChoices.some((name) => name === agent);
   const isShape = workflowShapes.some((shape) => shape === workflow);
   const [action] = given.values('action');
@@ -187,7 +187,7 @@ function choicesOf(
   return {
     shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
     verify: verify === undefined ? proposedVerify(project) : [verify].filter((line) => line.trim() !== ''),
-    agent: agentChoices.find((name) => name === given.values('agent')[0]) ?? 'claude',
+    agent: agentChoices.find((name) => name === (given.values('agent')[0] ?? defaultOf('agent'))) ?? 'claude',
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),

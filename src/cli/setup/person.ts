@@ -1,6 +1,7 @@
 import { confirm, isCancel, multiselect, select, selectKey, text, updateSettings } from '@clack/prompts';
 import type { Readable, Writable } from 'node:stream';
 import type { Choices } from '../../core/setup/files.ts';
+import { CAPABILITIES } from '../../core/agent-names.ts';
 import { agentChoices, isLeft, type AgentChoice } from '../../core/setup/workflow.ts';
 import { plainLine } from '../arguments.ts';
 import { verifyProblem } from './verify-command.ts';
@@ -8,15 +9,6 @@ import type { Person } from './setup-world.ts';
 
 /** Ctrl-D, the end of input, which the prompts would otherwise ignore and wait without end. */
 const END_OF_INPUT = '\u0004';
-
-const AGENT_LABELS: Readonly<Record<AgentChoice, string>> = {
-  claude: 'Claude Code',
-  codex: 'Codex',
-  gemini: 'Gemini CLI',
-  copilot: 'GitHub Copilot CLI',
-  opencode: 'OpenCode',
-  qwen: 'Qwen Code',
-};
 
 /** Creates the person at the terminal. */
 export function createPerson(terminal: { readonly input: Readable; readonly output: Writable }): Person {
@@ -57,7 +49,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
         : await select<AgentChoice>({
             ...terminal,
             message: 'Which agent does the work?',
-            options: agentChoices.map((value) => ({ value, label: AGENT_LABELS[value] })),
+            options: agentChoices.map((value) => ({ value, label: CAPABILITIES[value].title })),
             initialValue: found.agent,
           });
       if (isCancel(agent)) return null;

@@ -64,7 +64,7 @@ export function taskSettings(
   };
 }
 
-/** Returns the reason why a setting is unusable as a predicate, or null if it is usable. */
+/** Returns why a setting cannot be used, as the end of a sentence, or null if it can be used. */
 function whyUnusable({ input, text }: EffectiveSetting): string | null {
   if (isExpression(text)) return 'is an expression, which only a run knows';
   return inputProblems({ [input]: text.trim() })[0]?.why ?? null;

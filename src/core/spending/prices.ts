@@ -7,7 +7,7 @@ export interface Price {
 
 const price = (input: number, cachedInput: number, output: number): Price => ({ input, cachedInput, output });
 
-/** List prices of OpenAI and Google by the model's exact name. Other models need the input `prices`. */
+/** List prices of OpenAI and Google by the model's exact name. Other models need the setting `prices`. */
 const LISTED: Readonly<Record<string, Price>> = {
   'gpt-4.1': price(2, 0.5, 8),
   'gpt-4.1-mini': price(0.4, 0.1, 1.6),

@@ -282,7 +282,7 @@ export function openClosed(
   { root, record }: Pick<Foundation, 'root' | 'record'>,
   places: AgentSandboxOptions['places'],
 ): void {
-  // Of two sandboxes that end at once, at least one sees that the other is leaving.
+  // If two sandboxes end at once, at least one of them sees that the other is leaving.
   writeSandboxCopy({ ...record, isLeaving: true });
   const isKept = (path: string): boolean => isKeptClosed(path, otherSandboxes({ root, record }, places));
   for (const { path, mode } of record.closed) {

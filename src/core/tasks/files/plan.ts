@@ -191,7 +191,7 @@ function dependencies(
     items.filter(({ around }) => around.length > 0),
     ({ around }) => around.at(-1),
   );
-  // Of several items with the same name, the first one gets it.
+  // The first of several items with the same name gets it.
   const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
   const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
   return (item) => {

@@ -254,7 +254,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     borrowed: join(inbox, INBOX.objects),
     shallow: roots,
   });
-  // Whether the agent left any objects shows when they are needed.
+  // A folder of objects that the agent removed is noticed as soon as an object is needed.
   const checkout = await layOwnRepository(workspace, {
     ...common,
     config: setup.own.config,

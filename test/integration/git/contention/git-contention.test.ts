@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startGitRemote } from '../../../testbed/git-remote.ts';
-import { initialState } from '../../../src/core/lane/state/state.ts';
-import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
-import { reserve } from '../../../src/core/sharing/budget.ts';
-import { claim, save } from '../../../src/core/snapshot/changes.ts';
-import { budgetIn, emptySnapshot, laneIn, lanesIn } from '../../../src/core/snapshot/snapshot.ts';
-import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
-import { leaseOf } from '../../unit/core/sharing/lease-fixtures.ts';
-import { openState, runGit, TOKEN } from './git-fixture.ts';
+import { startGitRemote } from '../../../../testbed/git-remote.ts';
+import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
+import { reserve } from '../../../../src/core/sharing/budget.ts';
+import { claim, save } from '../../../../src/core/snapshot/changes.ts';
+import { budgetIn, emptySnapshot, laneIn, lanesIn } from '../../../../src/core/snapshot/snapshot.ts';
+import { createSnapshotStore } from '../../../../src/state/snapshot-store.ts';
+import { leaseOf } from '../../../unit/core/sharing/lease-fixtures.ts';
+import { openState, runGit, TOKEN } from '../git-fixture.ts';
 
 const LANES = 20;
 
