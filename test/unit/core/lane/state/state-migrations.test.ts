@@ -95,7 +95,7 @@ function today({
       Object.fromEntries(
         Object.entries(tasks as Record<string, { readonly state: string }>).map(([id, task]) => [
           id,
-          { reason: reasons[task.state] ?? null, setAside: null, ...task },
+          { startedTree: null, doneCommit: null, reason: reasons[task.state] ?? null, setAside: null, ...task },
         ]),
       ),
       lists,
