@@ -8,7 +8,7 @@ import { shownProgress } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/phrase.ts';
 import type { Work } from './intake.ts';
 
-/** How a run ended, beside its work. */
+/** Facts about a run's end that its work lacks. */
 interface RunEnding {
   readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl'>;
   readonly outcome: Outcome;

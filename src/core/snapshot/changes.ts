@@ -106,7 +106,7 @@ export interface Saving {
   readonly now: number;
   /** The run's effect on its lane, which settles its reservation; null without a reservation. */
   readonly run: LaneRun | null;
-  /** What the repository remembers of the run; null for one that did not work. */
+  /** The memory of the run to keep; null for one that did not work. */
   readonly stored: StoredRun | null;
 }
 

@@ -46,7 +46,7 @@ const storedRunSchema = z.object({
   journal: z.string().max(MAX_JOURNAL_CHARS).nullable(),
 });
 
-/** What the repository remembers of a run that worked on a lane: its end, its usage and its journal. Instants in ms, money in US dollars. */
+/** The repository's memory of a run that worked on a lane: its end, its usage and its journal. Instants in ms, money in US dollars. */
 export type StoredRun = Immutable<z.infer<typeof storedRunSchema>>;
 
 /** Returns the snapshot with the run, in place of what an earlier attempt to publish it stored, within the bounds of all runs. */
