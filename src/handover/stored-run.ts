@@ -1,5 +1,5 @@
 import type { RunContext } from '../config/config.ts';
-import type { Check } from '../core/lane/state/state.ts';
+import type { VerificationRecord } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
 import { MAX_TASKS_OF_RUN, type StoredRun } from '../core/snapshot/stored-run.ts';
@@ -40,8 +40,8 @@ export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
     base: work.base,
     head: headSha,
     pullRequest,
-    baseVerification: resultOf(state.baseCheck),
-    headVerification: resultOf(state.headCheck),
+    baseVerification: resultOf(state.baseVerification),
+    headVerification: resultOf(state.headVerification),
     tasks: work.tasks
       .filter(({ id }) => worked.has(id))
       .slice(0, MAX_TASKS_OF_RUN)
@@ -56,6 +56,6 @@ export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
   };
 }
 
-function resultOf(verification: Check | null): StoredRun['headVerification'] {
+function resultOf(verification: VerificationRecord | null): StoredRun['headVerification'] {
   return verification === null ? null : { commit: verification.commit, result: verification.kind };
 }
