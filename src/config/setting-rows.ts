@@ -15,7 +15,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'settings-from',
         '',
-        'Repository `OWNER/REPO` whose file `.github/ralph-settings.yml`, on its default branch, sets limits, models, circuits and the handling of pull requests where this repository does not. For a private one, `github-token` must be able to read it.',
+        'Repository `OWNER/REPO` whose `.github/ralph-settings.yml` sets limits, models and more where this one does not: see [scale.md](scale.md).',
       ],
     ],
   },
