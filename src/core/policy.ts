@@ -98,7 +98,7 @@ export const policySchema = z.object({
 /** The limits of a run and of a lane. Every number comes from an input; 0 means "no limit" only where the field says so. */
 export type Policy = Immutable<z.infer<typeof policySchema>>;
 
-/** Returns the user's policy with the fields that come from its pipeline, which no reservation changes. */
+/** Returns the user's policy with the pipeline's fields from a run's policy, whose other limits are cut to what the run reserved. */
 export function withPipelineOf(
   policy: Policy,
   { callsPerIteration, agentSteps, otherSteps, maxIterationsPerTask }: Policy,

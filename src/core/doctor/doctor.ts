@@ -1,4 +1,4 @@
-import { type AnsweredSettings, renderSettings } from '../settings/effective.ts';
+import { type ReportedSettings, renderSettings } from '../settings/effective.ts';
 import { namesOf, sentence } from '../text/phrase.ts';
 import type { ActionRules, Facts, PipelineTrial } from './facts.ts';
 import { checks, cure, type Finding, fine, noted, problem, refused, unchecked, warning } from './finding.ts';
@@ -100,7 +100,7 @@ function useOf({ uses }: Workflow): string {
 }
 
 /** Returns the settings of a workflow's runs with their places, or the problems of those that are not inputs. */
-export function settingFindings({ workflow, settings, problems }: AnsweredSettings): readonly Finding[] {
+export function settingFindings({ workflow, settings, problems }: ReportedSettings): readonly Finding[] {
   const found =
     problems.length === 0
       ? renderSettings(settings).map((line) => fine('settings', line))

@@ -1,4 +1,4 @@
-import type { AnsweredSettings } from '../settings/effective.ts';
+import type { ReportedSettings } from '../settings/effective.ts';
 import { branchInTheWay } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf } from '../text/phrase.ts';
@@ -30,7 +30,7 @@ export function repositoryFindings(facts: Facts, rules: ActionRules): readonly F
 export function taskLabelOf(
   rules: ActionRules,
   workflow: Workflow | null,
-  settings: readonly AnsweredSettings[],
+  settings: readonly ReportedSettings[],
 ): string | null {
   return inForce({ rules, workflow, settings }, 'task-label');
 }
@@ -43,7 +43,7 @@ function inForce(
   }: {
     readonly rules: ActionRules;
     readonly workflow: Workflow | null;
-    readonly settings: readonly AnsweredSettings[];
+    readonly settings: readonly ReportedSettings[];
   },
   name: 'task-label' | 'task-sources',
 ): string | null {

@@ -2,7 +2,7 @@ import { SETUP_PATHS } from './files.ts';
 import { cmake, languages, make } from './languages.ts';
 import { parsedManifest } from './manifests.ts';
 import { hasServices, presentWorkflow } from './by-hand.ts';
-import { checkName } from './ci.ts';
+import { pullRequestWorkflowNames } from './ci.ts';
 import { checkingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
 import { proposeFromCi, unreadTests } from './ci/propose.ts';
 import { hasMark } from './ownership.ts';
@@ -109,7 +109,7 @@ export function detectProject(listing: Listing): Project {
     ),
     ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
-    ci: others.flatMap(([path, text]) => checkName(path, text)).slice(0, MAX_WATCHED),
+    ci: others.flatMap(([path, text]) => pullRequestWorkflowNames(path, text)).slice(0, MAX_WATCHED),
     learned,
     unread: learned === null ? unreadTests(jobs) : learned.unread,
     submodules: known.has('.gitmodules') ? (learned === null ? 'recursive' : learned.submodules) : null,
