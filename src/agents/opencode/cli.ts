@@ -26,8 +26,8 @@ import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
 /** OpenCode's folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
 
-/** Features that would load files of the repository or download others; compaction would loop on a session that is too long. */
-const NEVER = [
+/** Names of disabled features. They would load or download files; `AUTOCOMPACT` would loop on a session that is too long. */
+const DISABLED_FEATURES = [
   ...['PROJECT_CONFIG', 'CLAUDE_CODE', 'EXTERNAL_SKILLS', 'AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD'],
   ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
 ];
@@ -72,11 +72,11 @@ export const cli: AgentCli = {
       `opencode-${os}-${cpu}-musl/bin/opencode`,
     ],
   },
-  looksIntoFolder: true,
+  usesConfigFolder: true,
   accessOf,
   // `1.18.33`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
-  tellsRetries: true,
+  printsRetries: true,
   kindOfDenial: kindOfDenialBy('opencode'),
   coAuthor: CO_AUTHORS.opencode,
   sessions: { export: exportOpenCodeSession, import: importOpenCodeSession },
@@ -99,7 +99,7 @@ export const cli: AgentCli = {
           () => false,
           () => true,
         );
-        if (!isRefused) await writeDown(place, transcript.sessionId, environment);
+        if (!isRefused) await exportLocalSession(place, transcript.sessionId, environment);
         return transcript;
       },
     };
@@ -165,7 +165,7 @@ export async function resetOpenCodeHome(configFolder: string): Promise<void> {
 }
 
 /** Exports the session by the CLI itself. A failure shows as a missing export. */
-async function writeDown(
+async function exportLocalSession(
   { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
   id: string | null,
   environment: Variables,
@@ -269,7 +269,7 @@ export function opencodeEnvironment(
   configFolder: string,
 ): Record<string, string> {
   const { mcp, permission } = opencodeMcpServers(servers, given).own;
-  const flags = NEVER.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
+  const flags = DISABLED_FEATURES.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
     // Variables of its own would apply beside ours; an empty folder would mean the work folder.

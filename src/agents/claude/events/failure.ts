@@ -40,7 +40,7 @@ export function failureInText(output: string): Failure | null {
   const text = output.trim();
   const own =
     text.length <= MAX_TEXT_CHARS &&
-    !SPEAKS_OF_ERRORS.some((form) => form.test(text)) &&
+    !PROSE_ABOUT_ERRORS.some((form) => form.test(text)) &&
     WHOLE_TEXTS.some((form) => form.test(text));
   return own
     ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) }
@@ -145,8 +145,8 @@ const WHOLE_TEXTS: readonly RegExp[] = [
   /^--dangerously-skip-permissions cannot be used.*$/,
 ];
 
-/** Beginnings of an agent's own words about such errors: `API Error: 500 responses are retried now.` */
-const SPEAKS_OF_ERRORS: readonly RegExp[] = [
+/** Matches an agent's prose about such errors, which is not an error itself: `API Error: 500 responses are retried now.` */
+const PROSE_ABOUT_ERRORS: readonly RegExp[] = [
   new RegExp(
     String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'})\b`,
     'i',
