@@ -38,7 +38,7 @@ export const sessionModes = ['resume', 'task', 'fresh'] as const;
 
 const agentStepSchema = z.object({
   name: z.string(),
-  /** The marker behind which the step does not run again; null if the step runs in every iteration. */
+  /** The marker that keeps the step from running again once it exists; null if the step runs in every iteration. */
   marker: z.string().nullable(),
   /** Cooldown of the step's own circuit, in ms; null if the step has no circuit. */
   resetAfterMs: count.nullable(),

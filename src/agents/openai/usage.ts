@@ -12,7 +12,7 @@ export interface Served {
   readonly basePath: string;
 }
 
-/** Paths behind the provider's address. */
+/** Paths after the provider's address. */
 export const TARGETS: Readonly<Record<OpenAiApi, string>> = { responses: '/responses', chat: '/chat/completions' };
 
 /** Fields about how the model answers, common to both APIs, including those that other providers add. */
