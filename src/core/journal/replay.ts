@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import { doneWithoutCall } from '../feedback/answered.ts';
-import { recordHeadCheck } from '../lane/check.ts';
+import { recordHeadVerification } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { isWorthWaiting } from '../loop/next-deed.ts';
@@ -124,15 +124,15 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
 }
 
 /** Returns the 1-based line of the entry at an index, or of the end. */
-function lineOf({ answers, checks, waits, leftOut, withdrawals }: Journal, index: number): number {
-  const between = [...answers, ...checks, ...waits, ...leftOut, ...withdrawals];
+function lineOf({ answers, verifications, waits, leftOut, withdrawals }: Journal, index: number): number {
+  const between = [...answers, ...verifications, ...waits, ...leftOut, ...withdrawals];
   return index + 2 + between.filter(({ after }) => after <= index).length;
 }
 
-/** Applies the events that follow the first `iterations` iterations: withdrawals, refusals, answers without a call, checks, and waits for limits. */
+/** Applies the events that follow the first `iterations` iterations: withdrawals, refusals, answers without a call, verifications, and waits for limits. */
 function applyEventsAfter(
   position: Position,
-  { answers, checks, waits, leftOut, withdrawals }: Journal,
+  { answers, verifications, waits, leftOut, withdrawals }: Journal,
   iterations: number,
 ): Position {
   const withdrawn = withdrawals
@@ -144,9 +144,15 @@ function applyEventsAfter(
   const answered = answers
     .filter(({ after }) => after === iterations)
     .reduce((at, { answer }) => ({ ...at, state: doneWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
-  const known = checks
+  const known = verifications
     .filter(({ after }) => after === iterations)
-    .reduce((at, { check }) => ({ ...at, state: recordHeadCheck(at.state, check, check.checkedAt) }), answered);
+    .reduce(
+      (at, { verification: { check: record, finished, checkedAt } }) => ({
+        ...at,
+        state: recordHeadVerification(at.state, { record, finished }, checkedAt),
+      }),
+      answered,
+    );
   return waits
     .filter(({ after }) => after === iterations)
     .reduce((at, { wait }) => ({ ...at, ...resumed(at, wait) }), known);
