@@ -4,7 +4,7 @@ import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
 import { remedy, fine, problem, unchecked, warning, type Finding } from './finding.ts';
-import { inputOf, settingsPageOf, repositorySettingOf } from './step-findings.ts';
+import { inputOf, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Returns the findings about the repository's settings on GitHub. */
@@ -76,7 +76,7 @@ function label(
       unchecked(
         'label',
         `Whether the label \`${name}\` exists could not be checked: ${known.why}`,
-        remedy('Make sure that it is there.', { link }),
+        remedy('Make sure that it exists.', { link }),
       ),
     ];
   if (known.value) return [fine('label', `The label \`${name}\` exists.`)];
