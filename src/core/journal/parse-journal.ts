@@ -167,6 +167,13 @@ export function chainLine(line: string, prev: string): string {
   return `{"prev":${JSON.stringify(prev)},${line.slice(1)}`;
 }
 
+/** Returns the lines of a journal up to the one with this hash, or null if none has it. */
+export function linesUpTo(text: string, lastHash: string, sha256: (line: string) => string): string | null {
+  const lines = text.split('\n');
+  const last = lines.findIndex((line) => sha256(line) === lastHash);
+  return last === -1 ? null : `${lines.slice(0, last + 1).join('\n')}\n`;
+}
+
 /** Checks the hash chain of a journal's text; accepts any string. A last line that was cut off is ignored. */
 export function checkChain(text: string, sha256: (line: string) => string): ChainCheck {
   const lines = text.replace(/^\uFEFF/, '').split('\n');
