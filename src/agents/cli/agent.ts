@@ -4,7 +4,7 @@ import type { Transcript } from '../../core/analysis/analysis.ts';
 import { analyze } from '../../core/analysis/analyze.ts';
 import { billed } from '../../core/spending/meter.ts';
 import { asError, messageOf, UserError } from '../../errors.ts';
-import type { Agent, AgentCall, AgentName, AgentRun } from '../../ports/agent.ts';
+import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
 import { type Program, programAt, runAlone, versionOf } from '../../processes/collect-output.ts';
 import { logLine } from '../../processes/log-line.ts';
@@ -61,7 +61,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
 export function identifyProgram(
   { title, printedVersion }: Pick<AgentCli, 'title' | 'printedVersion'>,
   printed: string,
-): AgentName {
+): AgentIdentity {
   const { version, name = title } = printedVersion.exec(printed)?.groups ?? {};
   return version === undefined ? { name: printed, version: '' } : { name, version };
 }
@@ -70,7 +70,7 @@ export function identifyProgram(
 async function identifyUserProgram({
   command,
   checkoutFolder,
-}: Pick<AgentOptions, 'command' | 'checkoutFolder'>): Promise<AgentName> {
+}: Pick<AgentOptions, 'command' | 'checkoutFolder'>): Promise<AgentIdentity> {
   const path = command.kind === 'path' ? command.path : '';
   if (path.includes('/') && !(await isFile(resolve(checkoutFolder, path))))
     throw new UserError(
