@@ -148,7 +148,7 @@ function runnerFinding(examined: ExaminedStep): Finding {
         `The job ends after ${timeoutMinutes} minutes, too early for \`max-minutes\`: a run that GitHub ends loses its running iteration.`,
         remedy('Give the job 10 minutes more than the run.', { paste: `timeout-minutes: ${String(minutes)}` }),
       )
-    : fine('runner', 'The job runs on Linux and leaves a run enough time to end by itself.');
+    : fine('runner', "Neither the job's runner nor its time limit stops a run.");
 }
 
 /**
