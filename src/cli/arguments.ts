@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { type AnsweredSettings, settingOrigins } from '../core/settings/effective.ts';
+import { type ReportedSettings, settingOrigins } from '../core/settings/effective.ts';
 import { nearest } from '../core/text/nearest.ts';
 import { terminalLine } from '../core/text/phrase.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -34,7 +34,7 @@ export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) 
  * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is
  * the top.
  */
-export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
+export type ReadEffective = (folder: string) => Promise<readonly ReportedSettings[]>;
 
 /** The settings of the runs of a workflow, as printed by `--json`. */
 export const answeredSettingsSchema = z.object({
@@ -127,7 +127,7 @@ function unknownOption(given: string, names: readonly string[]): string {
 /**
  * Returns settings with each text on one clean line, because the texts of files may contain anything; nothing is cut.
  */
-export function printedSettings({ workflow, settings, problems }: AnsweredSettings): PrintedSettings {
+export function printedSettings({ workflow, settings, problems }: ReportedSettings): PrintedSettings {
   const line = (text: string): string => plainLine(text, Infinity);
   return {
     workflow,

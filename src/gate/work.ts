@@ -1,6 +1,6 @@
 import {
   describeLayout,
-  describeRoot,
+  describeUnusedRootFiles,
   FIRST_PATHS,
   FURTHER_PATHS,
   ROOT_PATHS,
@@ -218,7 +218,7 @@ export async function detectOtherRalphs({
         ...describeLayout(layout, { paths, links, texts: found.base, steps, promptFile, taskSources, folder }),
       );
     }
-    if (folder !== '') lines.push(...describeRoot(await repository.namesAtRoot(ROOT_PATHS), folder));
+    if (folder !== '') lines.push(...describeUnusedRootFiles(await repository.namesAtRoot(ROOT_PATHS), folder));
   } catch (error) {
     // The gate reports mistakes in the configuration when it looks for tasks.
     if (!(error instanceof UserError && error.kind === 'configuration'))

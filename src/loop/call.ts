@@ -9,7 +9,7 @@ import { shareOf } from '../core/lane/change.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
 import { callObstacle } from '../core/pipeline/readme-check.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
-import { mayBeTheConversation } from '../core/agents/fresh-call.ts';
+import { isSessionSuspect } from '../core/agents/fresh-call.ts';
 import { resetSession } from '../core/lane/session.ts';
 import { bookCallUsage, chargeCallAt } from '../core/lane/settle/settle.ts';
 import type { CallUsage } from '../core/lane/ledger.ts';
@@ -131,7 +131,7 @@ export async function callAgent(
   const first = await call(work, startedAt, setting);
   const once: Called = { ...first, sessionDroppedAt: null, failed: null };
   const { agentRun, usage } = first;
-  if (setting.resume === null || deps.signal.aborted || !mayBeTheConversation(agentRun)) return once;
+  if (setting.resume === null || deps.signal.aborted || !isSessionSuspect(agentRun)) return once;
   const { endedAt } = usage;
   if (agentRun.analysis.agentError?.kind === 'unknown-session') {
     deps.log.info('The agent no longer knows the session; calling it again without one.');

@@ -6,7 +6,7 @@ import type { LaneId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { AgentName } from '../core/agent-names.ts';
-import type { Agent, AgentName as CalledName, Commands, Verifier } from '../ports/agent.ts';
+import type { Agent, AgentIdentity, Commands, Verifier } from '../ports/agent.ts';
 import type { Clock, Log, Sleep } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
@@ -57,7 +57,7 @@ interface WaitPolicy {
 /** An agent that is installed and loaded, and the name that its CLI gives. */
 export interface OpenedAgent {
   readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'exportSession' | 'coAuthor' | 'sweep'>;
-  readonly called: CalledName;
+  readonly called: AgentIdentity;
 }
 
 /** An agent that the run may call. `open` installs and loads it, once, or throws a UserError. `opened` returns null until then. */

@@ -8,7 +8,7 @@ import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { taskFromRoot } from '../core/folder.ts';
-import { bookEntry, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
+import { recordIteration, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
 import { comparedWithBase } from '../core/lane/base/red-base.ts';
@@ -250,7 +250,7 @@ async function conclude(
   };
   const { taskDone, alsoDone } = settled.verdict;
   const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';
-  const booked = withLeftOut(deps, work, { state: bookEntry(settled.state, entry, titleOf), committed });
+  const booked = withLeftOut(deps, work, { state: recordIteration(settled.state, entry, titleOf), committed });
   const finished = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
   const state = answerAfter(finished, entry);
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };

@@ -4,7 +4,7 @@ import { verificationSubject } from '../core/lane/verification.ts';
 import { startRun } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { type Deed, type LoopSituation, nextDeed, NOTHING_KNOWN } from '../core/loop/next-deed.ts';
-import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
+import { markDoneUnder, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { documentsNamed, promptFiles, promptTask } from '../core/open-ended/prompt-task.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { compactLearnings, notebookOf } from '../core/prompt/learnings.ts';
@@ -153,7 +153,7 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   const state = settleOpenEnded(work.state, { outcome, taskId, commit: work.head }, endedAt);
   if (taskId === null || state === work.state) return { ...work, state };
   const merged = await publishedPrompt(deps).catch(() => null);
-  return { ...work, state: merged === null ? state : alsoDoneAs(state, taskId, merged.id) };
+  return { ...work, state: merged === null ? state : markDoneUnder(state, taskId, merged.id) };
 }
 
 /** Returns the prompt with its documents as of the lane's newest commit; null when there is no prompt. */

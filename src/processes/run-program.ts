@@ -245,7 +245,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
       return end;
     }
     if (family.kind === 'sandbox')
-      noneLeft(await family.agentSandbox.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS));
+      assertNoneLeft(await family.agentSandbox.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS));
     else if (family.kind === 'run')
       await endTree({ runTag: family.runTag, group }, isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
     else await endTree({ runTag: null, group }, family.graceMs);
@@ -258,8 +258,8 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   }
 }
 
-/** Throws a UserError if processes are left: the next program in the sandbox would run beside them as the same user. */
-function noneLeft(left: readonly string[]): void {
+/** Throws a UserError if processes are left, because the next program in the sandbox would run beside them as the same user. */
+function assertNoneLeft(left: readonly string[]): void {
   if (left.length > 0)
     throw new UserError(
       'infrastructure',

@@ -15,7 +15,7 @@ import { packed, sealedOf, type SealedPart } from '../handover/conversations.ts'
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../loop/deps.ts';
-import type { Agent, AgentName as CalledName } from '../ports/agent.ts';
+import type { Agent, AgentIdentity } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { Released, Seal, StateStore } from '../ports/state.ts';
@@ -28,7 +28,7 @@ import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS, type
 export function agentsOf(
   { agents: [first, ...others] }: Pick<Connections, 'agents'>,
   needs: AgentNeeds,
-  prepared: (called: CalledName) => void,
+  prepared: (called: AgentIdentity) => void,
 ): LoopDeps['agents'] {
   const openingOf = (agent: AgentConnection): LoopAgent => opening(agent, needs, prepared);
   return [openingOf(first), ...others.map(openingOf)];
@@ -115,7 +115,7 @@ export function sessionExport({
 function opening(
   { name, connect }: AgentConnection,
   needs: AgentNeeds,
-  prepared: (called: CalledName) => void,
+  prepared: (called: AgentIdentity) => void,
 ): LoopAgent {
   let known: OpenedAgent | null = null;
   let opens: Promise<OpenedAgent> | null = null;

@@ -26,7 +26,7 @@ export function connect(
   // One agent works at a time, so all share one entrance.
   const door = once(async () => {
     const { listen } = await isolated.open();
-    return (await import('../isolation/broker-door.ts')).sharedDoor(listen);
+    return (await import('../isolation/broker-door.ts')).shareBrokerPort(listen);
   });
   const connected = (chosen: ChosenAgent): WiredAgent => {
     const login = once(async () =>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checks, type Finding, findingKinds } from '../../core/doctor/finding.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { setUpLines, setUpResult } from '../../report/sentences/set-up.ts';
 import { answeredSettingsSchema, parseArguments, plainLine, printedSettings } from '../arguments.ts';
@@ -23,7 +23,7 @@ type Examination =
       readonly kind: 'examined';
       readonly repository: string | null;
       readonly findings: readonly Finding[];
-      readonly settings: readonly AnsweredSettings[];
+      readonly settings: readonly ReportedSettings[];
     }
   | { readonly kind: 'missing'; readonly why: string };
 

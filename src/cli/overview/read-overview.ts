@@ -11,7 +11,7 @@ import { askedIn } from '../../report/sentences/feedback.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { sentence } from '../../core/text/phrase.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { laneAt, newer, type StatePlace } from '../lane/read-lane.ts';
 import { type LookAtGitHub, plainLine, type ReadEffective, type Viewer } from '../arguments.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
@@ -41,7 +41,7 @@ export interface Looked {
   readonly log: (line: string) => void;
 }
 
-const unset: AnsweredSettings = { workflow: '', settings: [], problems: [] };
+const unset: ReportedSettings = { workflow: '', settings: [], problems: [] };
 
 type Stored = ReturnType<typeof laneAt>;
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { inputProblems } from '../../config/inputs.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { type FileTask, ROOT_PLAN, taskFilePaths, type TaskProblem } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
@@ -11,7 +11,7 @@ import { taskSettings } from './task-settings.ts';
 import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
 
 /** Returns the settings of runs whose tasks are in a folder. */
-type ReadFolderSettings = (folder: string) => Promise<AnsweredSettings>;
+type ReadFolderSettings = (folder: string) => Promise<ReportedSettings>;
 
 const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL] [--json]
 
@@ -87,12 +87,12 @@ async function listTasks(
     sources.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
     readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);
-  const [{ inWorkOrder }, { promptBeside }] = await Promise.all([
+  const [{ inWorkOrder }, { promptUnlessListed }] = await Promise.all([
     import('../../core/tasks/queue.ts'),
     import('../../core/open-ended/prompt-task.ts'),
   ]);
   const listed = [...onGitHub.tasks, ...inFiles.tasks];
-  const beside = promptBeside(
+  const beside = promptUnlessListed(
     prompt.task,
     listed.map(({ task }) => task),
   );

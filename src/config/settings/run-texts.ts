@@ -1,5 +1,5 @@
 import { type Folder, fromRoot } from '../../core/folder.ts';
-import { type AnsweredSettings, effectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
+import { type ReportedSettings, effectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
 import { KEY_INPUTS } from '../agent-inputs.ts';
 import { workingFolderOf } from '../fields.ts';
 import { type ConfigTexts, inputProblems, NO_SETTINGS } from '../inputs.ts';
@@ -136,7 +136,7 @@ interface SettingsQuestion {
 const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPUTS];
 
 /** Returns the settings that a step would run with; an expression counts as given. */
-export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): AnsweredSettings {
+export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): ReportedSettings {
   const run = readRunSettings(environment, files, workingFolderOf(ownTexts(given)));
   const { counting, problems } = textsWith(given, run);
   const wrong = counting.flatMap(({ input, text, places }) =>

@@ -10,7 +10,7 @@ import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
 import { openSteps } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
-import { chooseAgent, refusedLongest, type ChosenAgent } from '../agents/providers.ts';
+import { chooseAgent, longestRefused, type ChosenAgent } from '../agents/providers.ts';
 import type { LaneState } from './state/state.ts';
 import { awake, isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
@@ -85,7 +85,7 @@ export function agentToCall({
   now,
 }: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
   const chosen = chooseAgent(agents, state.providers, now);
-  return chosen.kind === 'agent' ? chosen.name : refusedLongest(agents, state.providers);
+  return chosen.kind === 'agent' ? chosen.name : longestRefused(agents, state.providers);
 }
 
 /**

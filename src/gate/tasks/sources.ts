@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { promptBeside } from '../../core/open-ended/prompt-task.ts';
+import { promptUnlessListed } from '../../core/open-ended/prompt-task.ts';
 import {
   type AdmissionAnswer,
   type AdmissionQuestion,
@@ -124,7 +124,9 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     fileTasks: [
       ...merged.map(({ task }) => task),
       ...unreadable,
-      ...(issues.length > 0 ? [] : promptBeside(request.prompt, [...unreadable, ...merged.map(({ task }) => task)])),
+      ...(issues.length > 0
+        ? []
+        : promptUnlessListed(request.prompt, [...unreadable, ...merged.map(({ task }) => task)])),
     ],
     sources: isByName ? (['issues'] as const) : deps.config.taskSources,
     isByName,
@@ -161,7 +163,7 @@ export async function listTasks(
   });
   const listed = [...issues, ...base.map(({ task }) => task), ...unreadable];
   return {
-    tasks: inOrderOfWork([...listed, ...promptBeside(request.prompt, listed)]),
+    tasks: inOrderOfWork([...listed, ...promptUnlessListed(request.prompt, listed)]),
     state: { ...lane.state, tasks },
   };
 }

@@ -1,4 +1,4 @@
-import { mayBeTheConversation } from '../../core/agents/fresh-call.ts';
+import { isSessionSuspect } from '../../core/agents/fresh-call.ts';
 import type { Snapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
@@ -104,7 +104,7 @@ export async function tryAgent(
   const again = failed === null ? [] : [{ ...failed.usage, output: failed.agentRun }];
   const calls = [...again, { ...usage, output: agentRun }];
   // A retry does not continue a conversation in which nothing has succeeded.
-  const isLost = failed !== null && mayBeTheConversation(agentRun);
+  const isLost = failed !== null && isSessionSuspect(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
   return {
     attempt: agentAttempt(agentRun),

@@ -122,7 +122,7 @@ export async function checkRules(
 ): Promise<void> {
   const verdict = (await verdictsOf(name, level))(config.policy.allowedTools);
   if (verdict.kind === 'refused') throw new UserError('configuration', verdict.text);
-  if (verdict.kind === 'said') log.warning(verdict.text);
+  if (verdict.kind === 'warned') log.warning(verdict.text);
 }
 
 /** Does the same check for the steps of a pipeline with rules of their own; reports about `allowed-tools` are not repeated. */

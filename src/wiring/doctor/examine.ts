@@ -24,7 +24,7 @@ import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { fromRoot } from '../../core/folder.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
@@ -93,7 +93,7 @@ export const examineCheckout: Examine = async (asked) => {
 async function askGitHub(
   { folder, remote, log }: AskedExamination,
   workflows: readonly Workflow[],
-  inForce: readonly AnsweredSettings[],
+  inForce: readonly ReportedSettings[],
 ): Promise<Asked<Repository>> {
   const token = await ownToken();
   try {

@@ -10,7 +10,7 @@ import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { allSeenFrom, type Folder, fromRoot } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
 import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { EVENTS } from '../../gate/event/event-table.ts';
 import { findPipeline } from '../../gate/lane/pipeline.ts';
@@ -75,7 +75,7 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
  */
 export async function tryPipelines(
   workflows: readonly Workflow[],
-  settings: readonly AnsweredSettings[],
+  settings: readonly ReportedSettings[],
   { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<readonly PipelineTrial[]> {
   const asked =

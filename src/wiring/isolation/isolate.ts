@@ -4,7 +4,7 @@ import { agentSandboxEnvironment } from '../../core/isolation/environment.ts';
 import {
   allowedHosts,
   type AllowedHosts,
-  asksForBounds,
+  requiresNetworkLimit,
   type HostRule,
   modelHostsAmong,
   modelHostsOf,
@@ -45,7 +45,7 @@ export async function isolate(world: World): Promise<Isolation> {
   const hosts = wanted === 'none' ? null : hostsFor(world);
   hosts?.catch(() => undefined);
   const failed: FailedLevel[] = [];
-  const mustLimit = asksForBounds(config.isolation.hosts);
+  const mustLimit = requiresNetworkLimit(config.isolation.hosts);
   let opened: OpenedAgentSandbox | null = null;
   for (const level of levelsToTry(wanted)) {
     const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => messageOf(error));
@@ -134,7 +134,7 @@ async function isolatedIn(
   async function begin(brokerPort: number | null): Promise<void> {
     allowed = withHosts(await hosts, more);
     const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
-    if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
+    if (!isLimited && requiresNetworkLimit(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';

@@ -20,7 +20,7 @@ import { createSandboxCommand } from '../../../src/cli/sandbox/sandbox.ts';
 import { createRunCommand } from '../../../src/cli/run/run.ts';
 import { createStatusCommand } from '../../../src/cli/lane/status.ts';
 import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
-import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
+import type { ReportedSettings } from '../../../src/core/settings/effective.ts';
 import { noon } from '../core/core-fixtures.ts';
 
 /** No checkout anywhere. */
@@ -48,7 +48,7 @@ const noTerminal: MonitorWorld = {
 };
 
 /** The settings of runs in the checkout, by folder. */
-export const settingsOf = new Map<string, readonly AnsweredSettings[]>();
+export const settingsOf = new Map<string, readonly ReportedSettings[]>();
 
 const readEffective: ReadEffective = (folder) => Promise.resolve(settingsOf.get(folder) ?? []);
 

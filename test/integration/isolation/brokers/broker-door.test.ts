@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { sharedDoor } from '../../../../src/isolation/broker-door.ts';
+import { shareBrokerPort } from '../../../../src/isolation/broker-door.ts';
 import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
 import type { BrokeredCall } from '../../../../src/ports/broker.ts';
 import { loginFor } from '../../../../src/wiring/agents/agent-settings.ts';
@@ -19,7 +19,7 @@ test('of several agents each call goes to its own provider through one port, and
   });
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
   const address = `http://127.0.0.1:${String((provider.address() as AddressInfo).port)}`;
-  const setting = { allowedTools: [], model: null, prices: {}, listen: sharedDoor(listenOnLoopback) };
+  const setting = { allowedTools: [], model: null, prices: {}, listen: shareBrokerPort(listenOnLoopback) };
   const claude = await loginFor('claude', { ANTHROPIC_API_KEY: KEYS.claude, ANTHROPIC_BASE_URL: address }, setting);
   const codex = await loginFor('codex', { OPENAI_API_KEY: KEYS.codex, OPENAI_BASE_URL: `${address}/v1` }, setting);
   const open = async (login: typeof claude): Promise<BrokeredCall> => {
