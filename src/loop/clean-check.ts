@@ -13,7 +13,7 @@ import {
 } from '../core/lane/check.ts';
 import type { Deed } from '../core/loop/next-deed.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { moreToLookAt } from '../core/review/look-at.ts';
+import { joinLookAt } from '../core/review/look-at.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
@@ -24,7 +24,7 @@ import type { Work } from '../handover/intake.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import type { Iteration } from './call.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
-import { remakeLockFiles } from './feedback/lock-files.ts';
+import { regenerateLockFiles } from './feedback/lock-files.ts';
 
 /** Content to commit; `summary` is the agent's own. */
 interface Content {
@@ -191,7 +191,8 @@ export async function commitWork(
   { before, after, summary }: Content,
 ): Promise<{ readonly work: Work; readonly committed: Committed }> {
   const { coAuthor } = turn.opened.agent;
-  const lockFiles = merge === null || merge.madeByLoop.length === 0 ? null : await remakeLockFiles(deps, work);
+  const lockFiles =
+    merge === null || merge.regeneratedByLoop.length === 0 ? null : await regenerateLockFiles(deps, work);
   const committed = await deps.repository.commit({
     before,
     after: lockFiles === null ? after : await deps.repository.snapshot(),
@@ -233,7 +234,7 @@ export function withCommit(work: Work, committed: CommittedIteration): Work {
       ...committed.withheld,
       ...committed.beside.map(({ name }) => ({ path: name, why: BESIDE })),
     ]),
-    lookAt: moreToLookAt(work.lookAt, committed.lookAt),
+    lookAt: joinLookAt(work.lookAt, committed.lookAt),
   };
 }
 

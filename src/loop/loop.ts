@@ -1,5 +1,5 @@
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
-import { addRun, measured } from '../core/lane/change.ts';
+import { addRun, withMeasuredSizes } from '../core/lane/change.ts';
 import { checkSubject } from '../core/lane/check.ts';
 import { startRun } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
@@ -173,7 +173,7 @@ async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<W
   const review = signal.aborted ? null : await repository.review().catch(() => null);
   if (review === null) return work;
   const { change } = work.state;
-  return { ...work, lookAt: review.lookAt, state: { ...work.state, change: measured(change, review) } };
+  return { ...work, lookAt: review.lookAt, state: { ...work.state, change: withMeasuredSizes(change, review) } };
 }
 
 /**

@@ -87,7 +87,7 @@ async function listTasks(
     sources.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
     readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);
-  const [{ inWorkOrder }, { promptBeside }] = await Promise.all([
+  const [{ simulateWorkOrder: inWorkOrder }, { promptBeside }] = await Promise.all([
     import('../../core/tasks/queue.ts'),
     import('../../core/open-ended/prompt-task.ts'),
   ]);

@@ -1,5 +1,5 @@
 import type { AgentName } from '../agent-names.ts';
-import { doneWithoutCall } from '../feedback/answered.ts';
+import { finishWithoutCall } from '../feedback/answered.ts';
 import { recordHeadCheck } from '../lane/check.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
@@ -143,7 +143,7 @@ function checked(
     .reduce((at, { leftOut: left }) => ({ ...at, state: recordLeftOut(at.state, left, left.leftOutAt) }), withdrawn);
   const answered = answers
     .filter(({ after }) => after === iterations)
-    .reduce((at, { answer }) => ({ ...at, state: doneWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
+    .reduce((at, { answer }) => ({ ...at, state: finishWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
   const known = checks
     .filter(({ after }) => after === iterations)
     .reduce((at, { check }) => ({ ...at, state: recordHeadCheck(at.state, check, check.checkedAt) }), answered);

@@ -50,7 +50,7 @@ interface WithTurns extends WithSession {
 }
 
 /** Returns the state in an agent's turn: `session` is its own, and that of the previous agent rests until its next turn. */
-export function turnTo<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
+export function switchAgent<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
   if (state.agent === agent) return state;
   // A session without an agent belongs to the first agent that is called.
   if (state.agent === null) return { ...state, agent };
@@ -61,14 +61,14 @@ export function turnTo<State extends WithTurns>(state: State, agent: AgentName, 
 }
 
 /** Returns the state without the sessions that rested longer than a session may live. */
-export function restedTooLong<State extends WithTurns>(state: State, policy: Policy, now: number): State {
+export function dropExpiredSessions<State extends WithTurns>(state: State, policy: Policy, now: number): State {
   const entries = Object.entries(state.resting);
   const fresh = entries.filter(([, { lastUsedAt }]) => now - lastUsedAt < policy.sessionExpiryMs);
   return fresh.length === entries.length ? state : { ...state, resting: Object.fromEntries(fresh) };
 }
 
 /** Tells whether the lane has a session with any agent. */
-export function hasConversation({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
+export function hasAnySession({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
   return session !== null || Object.keys(resting).length > 0;
 }
 
@@ -124,7 +124,7 @@ export function resetUnfitSession<State extends WithSession>(
   now: number,
 ): State {
   if (state.session === null) return state;
-  const reason = whyNot(state.session, taskId, policy, now);
+  const reason = resetReason(state.session, taskId, policy, now);
   return reason === null ? state : resetSession(state, reason, now);
 }
 
@@ -160,7 +160,7 @@ export function resetSession<State extends WithSession>(state: State, reason: Se
   );
 }
 
-function whyNot(session: Session, taskId: TaskId, policy: Policy, now: number): SessionReset | null {
+function resetReason(session: Session, taskId: TaskId, policy: Policy, now: number): SessionReset | null {
   if (policy.session === 'fresh') return 'session_fresh';
   if (now - session.lastUsedAt >= policy.sessionExpiryMs) return 'expired';
   if (policy.session === 'task' && session.taskId !== taskId) return 'task_changed';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fromRoot, type Folder } from '../folder.ts';
 import { LEFT_CIRCUIT_PATHS } from '../others/left-circuit.ts';
-import { isAnybodys, PIPELINE_FILES } from '../pipeline/pipeline.ts';
+import { isSharedFileName, PIPELINE_FILES } from '../pipeline/pipeline.ts';
 import { LEARNINGS_PATH } from '../prompt/learnings.ts';
 import {
   INSTRUCTION_PLACES,
@@ -194,7 +194,7 @@ export function describeLayout(
         : [...lineOf([counting], said), ...lineOf(rest, others)];
     }),
     ...describeLinks(
-      links.filter((path) => layout !== null || !(isAnybodys(path) || path === ROOT_PLAN)),
+      links.filter((path) => layout !== null || !(isSharedFileName(path) || path === ROOT_PLAN)),
       lineOf,
     ),
     ...SPECS.flatMap((specs) => {
@@ -216,7 +216,9 @@ export function describeLayout(
 }
 
 /** Names that are looked for at the root if a run works in a folder: those that no other tool uses. */
-export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter((path) => !(isAnybodys(path) || path === ROOT_PLAN));
+export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter(
+  (path) => !(isSharedFileName(path) || path === ROOT_PLAN),
+);
 
 /** Describes the use of existing ones in at most one line. */
 export function describeRoot(names: readonly string[], folder: Folder): readonly string[] {

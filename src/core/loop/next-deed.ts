@@ -158,7 +158,7 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Dee
   const asks = unreserved !== null && own.onLimit === 'wait';
   const policy = asks ? { ...unreserved, maxRunMs, maxWaitMs } : { ...own, onLimit: 'park' as const };
   const moment = { run, policy, now };
-  const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundBehind(outcome, moment) : null;
+  const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundAfterWait(outcome, moment) : null;
   if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
   if (run.stoppedBy !== null) return end(situation, ending, null);
   // The window of its reservation may have ended before its first call.
@@ -198,7 +198,7 @@ export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): 
     (policy.onLimit === 'wait' || isShortWait(outcome, now)) &&
     !run.cancelled &&
     run.stoppedBy === null &&
-    boundBehind(outcome, { run, policy, now }) === null
+    boundAfterWait(outcome, { run, policy, now }) === null
   );
 }
 
@@ -207,7 +207,7 @@ function isShortWait({ reason, resumeAt }: Parked, now: number): boolean {
 }
 
 /** Returns the bound that would keep the run from a call after the wait; null when waiting is worth it. */
-function boundBehind({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
+function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
   return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 

@@ -4,12 +4,12 @@ import { firstNames } from '../text/phrase.ts';
 import { nearestFirst } from '../text/nearest.ts';
 
 /** A task with its id and the name under which it is shown, either of which people may use. */
-export interface CalledTask {
+export interface TaskReference {
   readonly id: TaskId;
   readonly name: string;
 }
 
-type Named =
+type NameMatch =
   | { readonly kind: 'task'; readonly id: TaskId }
   | { readonly kind: 'several'; readonly why: string }
   /** `nearest`: a sentence with tasks that may have been meant. */
@@ -21,17 +21,17 @@ const SHOWN_TASKS = 5;
 export const MAX_NAME_CHARS = 300;
 
 /** Returns the task with the name that its source gives: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
-export function calledAs(task: Pick<Task, 'id' | 'source'>): CalledTask {
+export function referenceTo(task: Pick<Task, 'id' | 'source'>): TaskReference {
   return { id: task.id, name: nameOfTask(task) };
 }
 
 /** Returns the task with a name derived from its id, for use when only the id is known. */
-export function calledById(id: TaskId): CalledTask {
+export function referenceById(id: TaskId): TaskReference {
   return { id, name: /^(?:prd|beads)-(.+)$/.exec(id)?.[1] ?? nameOfTaskId(id) };
 }
 
 /** Finds the task that a person named; of several entries with one id the first counts. */
-export function findNamed(given: string, tasks: readonly CalledTask[]): Named {
+export function findTaskByName(given: string, tasks: readonly TaskReference[]): NameMatch {
   const known = [...new Map(tasks.toReversed().map((task) => [task.id, task])).values()].toReversed();
   const called = known.filter(({ name }) => name === given);
   const alike = called.length > 0 ? called : known.filter(({ name }) => name.toLowerCase() === given.toLowerCase());
@@ -48,14 +48,14 @@ export function findNamed(given: string, tasks: readonly CalledTask[]): Named {
   return { kind: 'several', why: `Several tasks are called ${given}: ${ids}. Name one by its id.` };
 }
 
-function nearestTo(given: string, known: readonly CalledTask[]): string {
+function nearestTo(given: string, known: readonly TaskReference[]): string {
   if (known.length === 0) return 'No tasks are known yet.';
   const labels = new Map(known.flatMap((task) => [task.name, task.id].map((name) => [name, labelOf(task)] as const)));
   const nearest = new Set(nearestFirst(given, [...labels.keys()]).map((name) => labels.get(name) ?? name));
   return `Nearest: ${firstNames([...nearest], SHOWN_TASKS)}.`;
 }
 
-function labelOf({ id, name }: CalledTask): string {
+function labelOf({ id, name }: TaskReference): string {
   return name === id || isIssueTask(id) ? name : `${name} (${id})`;
 }
 

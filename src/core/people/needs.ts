@@ -16,15 +16,15 @@ import {
   type NotificationKind,
 } from './notifications.ts';
 
-type Standing = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals' | 'redBase'>;
+type NotifiedLane = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals' | 'redBase'>;
 
 /** The end of a run on its lane. `pullRequest` is the number of the open pull request. */
 export interface LaneEnd {
   readonly lane: LaneId;
   readonly startedAt: number;
   /** State at the beginning of the run, after people's orders. */
-  readonly before: Standing;
-  readonly after: Standing;
+  readonly before: NotifiedLane;
+  readonly after: NotifiedLane;
   readonly tasks: readonly Pick<QueuedTask, 'id' | 'obstacle'>[];
   readonly outcome: Outcome;
   readonly pullRequest: number | null;
@@ -91,7 +91,7 @@ function withinMemory(needs: readonly Need[], { lane, after: { notified } }: Lan
 const ROOM_OF_LANE = 20;
 
 /** The end of a run that made no call. */
-export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds'> & { readonly state: Standing };
+export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds'> & { readonly state: NotifiedLane };
 
 /** Returns the needs of a lane at rest that people were not notified of. */
 export function needsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRest, now: number): readonly Need[] {
@@ -101,7 +101,7 @@ export function needsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRe
 }
 
 /** Returns the needs that a working run shows to be over, whichever lane had them. */
-export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
+export function resolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
   const waiting: Need = { kind: 'waiting_for_review', about: aboutLane(lane) };
   const halted: Need = { kind: 'halted', about: aboutLane(lane) };
@@ -137,24 +137,24 @@ function needsOf(end: LaneEnd): readonly Need[] {
   ];
   const known = laneKindOf(outcome, pullRequest);
   const ofLane = known === 'ready' && end.areChecksUnread === true ? null : known;
-  if (pullRequest !== null && isDisarmed(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
+  if (pullRequest !== null && hasLostAutoMerge(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
   if (ofLane === null) return ofTasks;
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
 }
 
 /** Tells whether a person must enable auto-merge again for the pull request to merge on its own. */
-function isDisarmed({ feedback: { overtaken } }: Standing): boolean {
+function hasLostAutoMerge({ feedback: { overtaken } }: NotifiedLane): boolean {
   return overtaken !== null && (overtaken.autoMerge || overtaken.queued);
 }
 
 /** Returns the feedback tasks whose last round ended in this run, whatever its result. */
 function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
-  const earlier = withoutRounds(before, maxRounds);
-  return withoutRounds(after, maxRounds).filter((id) => !earlier.includes(id));
+  const earlier = outOfRoundsTasks(before, maxRounds);
+  return outOfRoundsTasks(after, maxRounds).filter((id) => !earlier.includes(id));
 }
 
 /** Returns the feedback tasks whose last round has ended. */
-function withoutRounds(standing: Standing, maxRounds: number): readonly TaskId[] {
+function outOfRoundsTasks(standing: NotifiedLane, maxRounds: number): readonly TaskId[] {
   return Object.entries(provenAnswers(standing).items).flatMap(([id, item]) =>
     isOutOfRounds(item, maxRounds) && (item.answer !== null || isStuck(progressOf(standing.tasks, id))) ? [id] : [],
   );
@@ -201,7 +201,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
     case 'configuration':
       return outcome.kind === 'failed' ? null : 'works_again';
     case 'halted':
-      return goesOn(end) ? 'works_again' : null;
+      return hasRecovered(end) ? 'works_again' : null;
     case 'base_is_red':
       return after.redBase === null ? 'base_passes' : null;
     case 'usage_limit':
@@ -216,7 +216,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       if (pullRequest !== thread) return 'pull_request_over';
       // Somebody enabled auto-merge again, and it was disabled once more.
       if (at < (after.feedback.overtaken?.at ?? 0)) return 'more_work';
-      return isDisarmed(after) ? null : 'works_again';
+      return hasLostAutoMerge(after) ? null : 'works_again';
     case 'waiting_for_review':
       return laneKindOf(outcome, pullRequest) === kind ? null : 'works_again';
     case 'needs_approval': {
@@ -240,7 +240,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       if (isFinished(now)) return 'done';
       // A person who has it tried again has answered, also when it gets no further.
       // Post finishes a run that has notified people already.
-      return (at >= startedAt || holds(kind, then)) && holds(kind, now) ? null : 'goes_on';
+      return (at >= startedAt || isStillNeeded(kind, then)) && isStillNeeded(kind, now) ? null : 'goes_on';
     }
   }
 }
@@ -263,13 +263,13 @@ function opensOnAnother({ before, after, tasks }: LaneEnd): boolean {
 }
 
 /** Tells whether the cause of an earlier halt shows no sign of returning. A run that was cut off shows nothing. */
-function goesOn({ after: { signals }, outcome }: LaneEnd): boolean {
+function hasRecovered({ after: { signals }, outcome }: LaneEnd): boolean {
   const showsIt = !['halted', 'failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind);
   return showsIt && signals.testOnlyInARow === 0 && countSet(signals.vetoed) === 0;
 }
 
 /** Tells whether a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */
-function holds(kind: NotificationKind, progress: TaskProgress): boolean {
+function isStillNeeded(kind: NotificationKind, progress: TaskProgress): boolean {
   const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
   return kindOfProgress(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
 }

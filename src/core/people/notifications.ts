@@ -57,7 +57,7 @@ export const notificationSchema = z.object({
 export type Notification = Immutable<z.infer<typeof notificationSchema>>;
 
 /** The notifications in a lane's state; `notifiedAt` are the instants of the last comments. */
-export interface Remembered {
+export interface NotificationMemory {
   readonly notified: readonly Notification[];
   readonly notifiedAt: readonly number[];
 }
@@ -74,7 +74,7 @@ export function aboutLane(lane: LaneId): string {
 }
 
 /** Adds a comment to the memory; the oldest entries are dropped first. */
-export function withNotification<Known extends Remembered>(
+export function withNotification<Known extends NotificationMemory>(
   known: Known,
   needs: readonly Need[],
   comment: Pick<Notification, 'thread' | 'comment' | 'at'>,

@@ -81,7 +81,7 @@ export const PIPELINE_FILES = [
 ] as const;
 
 /** Tells whether the file may belong to any tool, so that its content must prove that it is a pipeline. */
-export function isAnybodys(file: string): boolean {
+export function isSharedFileName(file: string): boolean {
   return file === 'config.yaml';
 }
 

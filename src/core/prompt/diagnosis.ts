@@ -8,7 +8,7 @@ import { andMore, cut, oneLine } from '../text/phrase.ts';
 import type { Aim } from './hints.ts';
 
 /** The input of the rules: the user's prompt and the task that it is given with. */
-interface Told {
+interface PromptAndTask {
   readonly prompt: string;
   readonly task: Pick<Task, 'source'>;
   /** Tells whether the task's file has its item on this branch. */
@@ -19,9 +19,9 @@ interface Told {
 }
 
 interface Rule {
-  readonly isNeeded: (told: Told) => boolean;
+  readonly isNeeded: (told: PromptAndTask) => boolean;
   /** Returns one line; all lines and the heading stay below 600 characters. */
-  readonly sentence: (told: Told) => string;
+  readonly sentence: (told: PromptAndTask) => string;
 }
 
 const HEADING =
@@ -208,16 +208,16 @@ function said(how: string, words: string | null): readonly string[] {
  * Returns the rules that win where the user's prompt may contradict the loop, limited to topics of the prompt and at
  * most 600 characters; empty if there are none. The prompt itself is not changed.
  */
-export function precedence(told: Told): string {
+export function precedence(told: PromptAndTask): string {
   const lines = rules.filter(({ isNeeded }) => isNeeded(told)).map(({ sentence }) => `- ${sentence(told)}`);
   return lines.length === 0 ? '' : `${HEADING}\n${lines.join('\n')}`;
 }
 
-function namesItsFile({ prompt, task: { source } }: Told): boolean {
+function namesItsFile({ prompt, task: { source } }: PromptAndTask): boolean {
   return 'path' in source && prompt.includes(source.path);
 }
 
-function isListed({ task: { source }, standing }: Told): boolean {
+function isListed({ task: { source }, standing }: PromptAndTask): boolean {
   return 'path' in source && source.kind !== 'prompt' && standing === 'listed';
 }
 

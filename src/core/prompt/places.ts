@@ -33,7 +33,7 @@ export function promptPlaces(promptFile: string, there: readonly string[]): read
 }
 
 /** Returns the first prompt with content among these files (path → text), which include those of `ROOT_LOOP` if present; null if there is none. */
-export function promptAmong(
+export function firstPromptIn(
   texts: Readonly<Record<string, string>>,
   promptFile: string,
 ): { readonly path: string; readonly text: string } | null {

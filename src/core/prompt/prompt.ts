@@ -96,7 +96,7 @@ export function composePrompt(parts: PromptParts): string {
     // The built-in prompt contradicts none of the loop's rules.
     promptPath === null ? '' : precedence({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
     `# ${aim === 'task' ? 'Your task' : 'The task of the iteration'}: ${task.id}`,
-    ...(task.source.kind === 'prompt' ? openTask(parts, task.source) : taskOf(parts)),
+    ...(task.source.kind === 'prompt' ? openEndedTask(parts, task.source) : taskSections(parts)),
     protocol(parts),
   ]
     .filter((section) => section !== '')
@@ -144,7 +144,7 @@ function isAnswer(aim: Aim, { source }: Task): boolean {
 const MAX_DOCUMENTS = 20;
 
 /** Returns the sections of a task that is itself a prompt. A step with its own prompt would not see it otherwise. */
-function openTask(
+function openEndedTask(
   { aim, taskPrompt }: PromptParts,
   { path, documents }: Extract<Task['source'], { kind: 'prompt' }>,
 ): readonly string[] {
@@ -162,7 +162,7 @@ function openTask(
 }
 
 /** Returns the sections of a task. All text by people, including names and places, stands between marker lines. */
-function taskOf({ aim, task, standing, merge, instructions }: PromptParts): readonly string[] {
+function taskSections({ aim, task, standing, merge, instructions }: PromptParts): readonly string[] {
   const { title, body, source, comments } = task;
   const isInFile = source.kind === 'plan' || source.kind === 'prd' || source.kind === 'beads';
   const position = isInFile ? positionOf(task, source, standing) : '';

@@ -87,7 +87,7 @@ function withoutAnswers(feedback: Feedback, ids: readonly TaskId[]): Feedback {
 }
 
 /** Returns the state with commits renamed by `places`: old id → new id; null if the commit no longer exists. */
-export function withPlaces(state: LaneState, places: Readonly<Record<ObjectId, ObjectId | null>>): LaneState {
+export function withRenamedCommits(state: LaneState, places: Readonly<Record<ObjectId, ObjectId | null>>): LaneState {
   const placeOf = (id: ObjectId | null): ObjectId | null =>
     id !== null && Object.hasOwn(places, id) ? (places[id] ?? null) : id;
   const tasks = Object.entries(state.tasks).map(

@@ -50,7 +50,7 @@ export function explainRefusal({ meaning, words }: Refusal): string {
 }
 
 /** Returns why a push or a deletion failed, as sentences for a person. */
-export function whyOf(failed: { readonly why: string } | { readonly refusal: Refusal }): string {
+export function describePushFailure(failed: { readonly why: string } | { readonly refusal: Refusal }): string {
   return 'refusal' in failed ? explainRefusal(failed.refusal) : failed.why;
 }
 
@@ -60,7 +60,7 @@ export function withoutAddresses(words: string): string {
 }
 
 /** Tells whether the words describe a failed connection or a breakdown of the server, so that another try may succeed. */
-export function isWeather(words: string): boolean {
+export function isTransient(words: string): boolean {
   return parseRefusal(words).kind === 'weather';
 }
 

@@ -174,7 +174,7 @@ export function changedOutside(folder: Folder, paths: readonly string[]): readon
 }
 
 /** Joins two lists. A file that both count and neither names is counted twice. */
-export function moreToLookAt(known: readonly LookAt[], found: readonly LookAt[]): readonly LookAt[] {
+export function joinLookAt(known: readonly LookAt[], found: readonly LookAt[]): readonly LookAt[] {
   return lookAtKinds.flatMap((kind) => {
     const both = [...known, ...found].filter((one) => one.kind === kind);
     const files = [...new Map(both.flatMap((one) => one.files).map((file) => [file.path, file])).values()];
@@ -252,7 +252,7 @@ function testFindings({ path, before, after }: ReviewedChange): readonly Finding
   if (!mayHoldTests(path)) return [];
   const [old, now] = [countInTests(path, before ?? ''), countInTests(path, after ?? '')];
   const skips = now.skips - old.skips;
-  const gone = [goneWords(old.tests - now.tests, 'test'), goneWords(old.checks - now.checks, 'check')].filter(
+  const gone = [goneWords(old.tests - now.tests, 'test'), goneWords(old.assertions - now.assertions, 'check')].filter(
     (words) => words !== '',
   );
   return [
@@ -283,7 +283,7 @@ function lockFileFindings(path: string, before: string | null, after: string | n
   if (!isLockFile(path) || after === null) return [];
   const known = hostsIn(before ?? '');
   const hosts = [...hostsIn(after)].filter((host) => !known.has(host));
-  const scripts = countOf(after) - countOf(before ?? '');
+  const scripts = installScriptsIn(after) - installScriptsIn(before ?? '');
   // A new lock file names its registries for the first time.
   const isElsewhere = before === null ? hosts.filter((host) => !isUsualRegistry(host)) : hosts;
   const what = [
@@ -299,7 +299,7 @@ function hostsIn(text: string): ReadonlySet<string> {
   return new Set([...text.matchAll(ADDRESS)].map(([, host = '']) => host.toLowerCase()));
 }
 
-function countOf(text: string): number {
+function installScriptsIn(text: string): number {
   return text.match(RUNS_SCRIPT)?.length ?? 0;
 }
 
@@ -312,14 +312,14 @@ function isUsualRegistry(host: string): boolean {
 /** Returns the paths of code with ten or more new lines that no changed test names. */
 function untestedFiles(changes: readonly ChangedFile[]): ReadonlySet<string> {
   const code = changes.filter(({ path, insertions }) => insertions >= MIN_LINES && isCode(path));
-  const names = new Set(code.map(({ path }) => nameOf(path)));
+  const names = new Set(code.map(({ path }) => moduleNameOf(path)));
   const named = new Set<string>();
   for (const { path, after } of code.length === 0 ? [] : changes.filter((change) => isTestFile(change.path)))
     for (const [word] of `${path}\n${after?.slice(0, READ_CHARS) ?? ''}`.matchAll(/[\w-]+/g)) {
       const name = plainName(word);
       if (names.has(name)) named.add(name);
     }
-  return new Set(code.map(({ path }) => path).filter((path) => !named.has(nameOf(path))));
+  return new Set(code.map(({ path }) => path).filter((path) => !named.has(moduleNameOf(path))));
 }
 
 function isCode(path: string): boolean {
@@ -327,7 +327,7 @@ function isCode(path: string): boolean {
 }
 
 /** Returns the name by which tests refer to a file; for `greet/index.ts` the folder's name. */
-function nameOf(path: string): string {
+function moduleNameOf(path: string): string {
   const [file = '', folder = ''] = path.split('/').reverse();
   const name = file.split('.', 1)[0] ?? '';
   return plainName(NO_NAME_OF_ITS_OWN.test(name) && folder !== '' ? folder : name);

@@ -3,7 +3,7 @@ import { believableProviders, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
 import type { Circuit } from '../lane/circuit.ts';
 import { bookCall, bookUsage, type LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { chargeCall, chargeUsage, openWindows, tighter, type Windows } from '../lane/windows.ts';
+import { chargeCall, chargeUsage, openWindows, stricterWindows, type Windows } from '../lane/windows.ts';
 import { believableStep, believableSteps } from '../pipeline/step-record.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
@@ -60,7 +60,7 @@ function boundedUsage(
   const bounds = { ...policy, overshootUsd };
   const open = openWindows(stored.windows, now);
   return {
-    windows: boundedWindows(tighter(open, openWindows(recorded.windows, now)), open, bounds),
+    windows: boundedWindows(stricterWindows(open, openWindows(recorded.windows, now)), open, bounds),
     ledger: greater(stored.ledger, recorded.ledger, bounds),
   };
 }
@@ -134,7 +134,7 @@ function believableCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bound
 }
 
 /** Returns the recorded ledger from before a run, limited on each day to what is stored after the run. */
-export function believedBefore(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
+export function believedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
   return recorded.map((entry) => combined(entry, stored.find(({ day }) => day === entry.day) ?? entry, Math.min));
 }
 
@@ -170,7 +170,11 @@ export interface Admitted {
  * Returns the state of a lane after a loop in another job. That job decides only about tasks, circuit and session, and
  * about usage within its reservation. People's requests, publications and notifications come from the gate's state.
  */
-export function receivedState(received: LaneState, { before, tasks, policy, base }: Admitted, now: number): LaneState {
+export function mergeReceivedState(
+  received: LaneState,
+  { before, tasks, policy, base }: Admitted,
+  now: number,
+): LaneState {
   const known = new Set(tasks);
   const ids = [...new Set([...Object.keys(before.tasks), ...tasks])];
   const isOf = (id: TaskId): boolean => known.has(id);

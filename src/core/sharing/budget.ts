@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import {
-  believableWindows,
+  plausibleWindows,
   chargeUsage,
   isTooFarAhead,
   usedUpWindows,
@@ -80,7 +80,7 @@ export function parseBudget(text: string, now: number): ParsedBudget {
 
 /** Returns a plausible budget: a machine whose clock is years ahead must not park the repository for years. */
 function believableBudget(budget: Budget, now: number): ParsedBudget {
-  const windows = believableWindows(budget.windows, now);
+  const windows = plausibleWindows(budget.windows, now);
   const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - MAX_LEASE_MS, now);
   if (windows === budget.windows && !budget.reservations.some(isEndless))
     return { kind: 'budget', budget, problem: null };
@@ -132,7 +132,7 @@ export function windowsFor(budget: Budget, runTag: string, now: number): Windows
 }
 
 /** Returns the budget for a run whose lane knows `windows`: a missing or deleted budget begins with those and not with new windows. */
-export function seededWith(budget: Budget, windows: Windows): Budget {
+export function seedBudget(budget: Budget, windows: Windows): Budget {
   const isNew = budget.windows.hour === null && budget.windows.day === null && budget.reservations.length === 0;
   return isNew ? { ...budget, windows } : budget;
 }
@@ -141,7 +141,7 @@ export function seededWith(budget: Budget, windows: Windows): Budget {
  * Returns the budget for an attempt of a run, without the tasks held by an earlier attempt: GitHub starts an attempt
  * only when the one before has ended. The earlier reservation still counts as used, since its real usage is unknown.
  */
-export function takeOver(
+export function takeOverReservations(
   budget: Budget,
   { runId, runAttempt }: Pick<Reservation, 'runId' | 'runAttempt'>,
   now: number,
@@ -188,7 +188,7 @@ export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: numb
 }
 
 /** Returns the policy of a run bounded by its reservation, even if windows end while it works. */
-export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'calls' | 'costUsd'>): Policy {
+export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'calls' | 'costUsd'>): Policy {
   const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
   return {
     ...policy,

@@ -5,7 +5,7 @@ import { formatInstant } from '../countdown.ts';
 import type { Reservation } from './budget.ts';
 
 /** Tells whether a run with this end on the queue may look at other lanes. */
-export function hasTimeForOthers(outcome: Outcome): boolean {
+export function mayServeOtherLanes(outcome: Outcome): boolean {
   return outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
 }
 
@@ -34,7 +34,7 @@ export function waitForOthers(
 }
 
 /** Returns the end of a run whose tasks another run may all be working on, at the longest until these instants. */
-export function workedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
+export function outcomeIfWorkedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
   const last = Math.max(...tasks.map(({ id }) => until.get(id) ?? 0));
   return {
     kind: 'refused',

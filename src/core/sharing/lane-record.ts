@@ -156,11 +156,11 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
     newest.at === given.at;
   if (isRepeated || (given.run !== null && record.orders.some(({ run }) => run === given.run))) return record;
   const order: Order = { ...given, by, number: Math.max(given.at, (newest?.number ?? 0) + 1) };
-  return { ...record, orders: fitting([...record.orders, order]) };
+  return { ...record, orders: limitOrders([...record.orders, order]) };
 }
 
 /** Returns the orders; if they are too many, without the oldest that a newer one on the same subject supersedes. */
-function fitting(orders: readonly Order[]): readonly Order[] {
+function limitOrders(orders: readonly Order[]): readonly Order[] {
   if (orders.length <= MAX_ORDERS) return orders;
   const superseded = orders.findIndex((order, index) =>
     orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),

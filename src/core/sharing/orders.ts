@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isFeedback } from '../feedback/subject.ts';
-import { forgetRounds } from '../feedback/rounds.ts';
+import { resetRounds } from '../feedback/rounds.ts';
 import { resetCircuit, retryTask } from '../lane/settle/settle-circuit.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
@@ -82,7 +82,7 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
 }
 
 /** Returns the orders that hold: of those about one thing, the newest. */
-export function holdingOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
+export function effectiveOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
   return orders.filter((order, at) => orders.findLastIndex((one) => subjectOf(one) === subjectOf(order)) === at);
 }
 
@@ -99,17 +99,17 @@ function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: Tas
   return item.rounds > 0 || item.botRound !== undefined;
 }
 
-function retried(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { readonly reason: string }): LaneState {
+function retryOne(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { readonly reason: string }): LaneState {
   return isStuck(progressOf(state.tasks, id))
     ? retryTask(state, id, order.reason, order.at)
-    : { ...state, feedback: forgetRounds(state.feedback, id) };
+    : { ...state, feedback: resetRounds(state.feedback, id) };
 }
 
 /**
  * Makes a task that a person retries by name the next one, whatever is in progress; an open circuit's probe is for it,
  * or, if everything is retried, for the task that opened the circuit.
  */
-function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
+function makeNext(state: LaneState, asked: TaskId | null): LaneState {
   const { circuit } = state;
   const task = asked ?? (circuit.kind === 'open' ? circuit.taskId : null);
   if (task === null || isFinished(progressOf(state.tasks, task))) return state;
@@ -117,7 +117,7 @@ function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
 }
 
 /** Marks tasks as retried that only their file calls failed: they are not in the state, or their file would fail them again. */
-function triedAgain(state: LaneState, asked: TaskId | null): LaneState {
+function markRetried(state: LaneState, asked: TaskId | null): LaneState {
   if (asked === null) return { ...state, retriesAll: true };
   if (isIssueTask(asked) || isFeedback(asked)) return state;
   return { ...state, tasks: withEach(state.tasks, [asked], (progress) => ({ ...progress, retried: true })) };
@@ -141,8 +141,8 @@ function obey(state: LaneState, order: Order): LaneState {
         : withTransition({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
     case 'retry':
       return tasksToRetry(state, order.task).reduce(
-        (next, id) => retried(next, id, { reason, at }),
-        takenUpNext(triedAgain(state, order.task), order.task),
+        (next, id) => retryOne(next, id, { reason, at }),
+        makeNext(markRetried(state, order.task), order.task),
       );
     case 'reset-circuit':
       return withoutSession(resetCircuit(state, reason, at), order);

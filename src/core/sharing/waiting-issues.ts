@@ -18,7 +18,7 @@ export const lookSchema = z.object({ seen: z.string().max(200), at: instant });
 export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
 
 /** A pull request that a run worked on, or had nothing to do for. */
-export type Looked = Immutable<z.infer<typeof lookedSchema>>;
+export type ExaminedPullRequest = Immutable<z.infer<typeof lookedSchema>>;
 
 /** An open pull request that conflicts with its base, or whose checks fail. */
 export interface LaneInNeed {
@@ -62,7 +62,7 @@ export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCi
 }
 
 /** Returns the waiting issues after a person requested these: they are open, and their next lane knows who was notified. */
-export function openAgain(
+export function reopenWaiting(
   waiting: readonly WaitingIssue[],
   asked: readonly TaskId[],
   now: number,
@@ -191,7 +191,7 @@ export function waitingAfter(
     const known = all.find(({ task }) => task === id);
     const others = all.filter(({ task }) => task !== id);
     const own = known?.lane === after.lane ? known : null;
-    const [then, progress] = [standing(before, id), standing(after, id)];
+    const [then, progress] = [waitingProgress(before, id), waitingProgress(after, id)];
     if (progress === null) {
       const earlier = progressOf(before.tasks, id);
       const workedOn = progressOf(after.tasks, id).attempts > earlier.attempts;
@@ -212,7 +212,7 @@ export function waitingAfter(
 }
 
 /** Returns the progress of a task that does not continue by itself, or null if it does. A task that opened the circuit waits for its probe. */
-function standing(state: LaneState, id: TaskId): TaskProgress | null {
+function waitingProgress(state: LaneState, id: TaskId): TaskProgress | null {
   const known = progressOf(state.tasks, id);
   if (known.answer !== undefined) return null;
   const progress = { ...known, startedTree: null, doneCommit: null, unproven: undefined };
@@ -259,7 +259,11 @@ function isSame(a: TaskProgress, b: TaskProgress): boolean {
  */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],
-  { prefix, looked, now }: { readonly prefix: string; readonly looked: readonly Looked[]; readonly now: number },
+  {
+    prefix,
+    looked,
+    now,
+  }: { readonly prefix: string; readonly looked: readonly ExaminedPullRequest[]; readonly now: number },
 ): readonly LaneInNeed[] {
   const before = new Map(looked.map((one) => [one.lane, one]));
   const lookedAt = (lane: LaneId): number => before.get(lane)?.at ?? 0;

@@ -55,14 +55,14 @@ export interface Claiming {
 }
 
 /** Makes the run the only one that works on the lane, and reserves what it may use. */
-export function claim({ lane, seen, lease, now, named, purpose, reserve }: Claiming): Change<ClaimAnswer> {
+export function claimInSnapshot({ lane, seen, lease, now, named, purpose, reserve }: Claiming): Change<ClaimAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
     if (record === null) return refused({ kind: 'changed' });
     // Only the answer to our own write was lost.
     const isOurs = record.lease?.runTag === lease.runTag;
-    if (!isOurs && !isSame(laneIn(seen, lane), laneIn(snapshot, lane))) {
+    if (!isOurs && !isSameLane(laneIn(seen, lane), laneIn(snapshot, lane))) {
       const again = claimRecord(record, lease, now);
       return refused(again.kind === 'leased' ? again : { kind: 'changed' });
     }
@@ -82,7 +82,7 @@ export function claim({ lane, seen, lease, now, named, purpose, reserve }: Claim
 }
 
 /** Compares two lanes without what others may write at any time (the lane's order in a list, examinations), which no run decides by. */
-function isSame(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
+function isSameLane(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
   const decided = (parsed: ReturnType<typeof laneIn>): unknown =>
     parsed.kind === 'record' ? { ...parsed.record, goesOn: null, restsAt: null, looked: null } : parsed;
   return JSON.stringify(decided(one)) === JSON.stringify(decided(other));
@@ -108,7 +108,7 @@ export interface Saving {
 }
 
 /** Saves the lane's new state, releases the lane, and replaces the reservation by the actual usage, even if another run's state stays. */
-export function save({ lane, sequence, document, saver, now, run }: Saving): Change<SaveAnswer> {
+export function saveInSnapshot({ lane, sequence, document, saver, now, run }: Saving): Change<SaveAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const saved = record === null ? null : saveRecord(record, { sequence, document }, saver, now);
@@ -122,7 +122,7 @@ export function save({ lane, sequence, document, saver, now, run }: Saving): Cha
             : { kind: 'outrun', why: describeOutrun(record) };
     const kept = saved?.kind === 'record' ? withRecord(snapshot, saved.record) : snapshot;
     return {
-      snapshot: run === null ? kept : settled(kept, run, { runTag: saver.runTag, now }),
+      snapshot: run === null ? kept : settleSnapshot(kept, run, { runTag: saver.runTag, now }),
       message:
         saved?.kind === 'record'
           ? `${nameOfLane(lane)}: saved as #${sequence} by run ${holderOf(saver)}, which ends`
@@ -133,7 +133,7 @@ export function save({ lane, sequence, document, saver, now, run }: Saving): Cha
 }
 
 /** Returns the snapshot after a run: the waiting issues, the usage in place of the reservation, and whether a later run must publish the rest. */
-export function settled(
+export function settleSnapshot(
   snapshot: Snapshot,
   run: LaneRun,
   { runTag, now }: { readonly runTag: string; readonly now: number },
@@ -162,7 +162,7 @@ export interface Advancing {
 }
 
 /** Saves the lane's newest state and keeps the claim; answers its sequence, or null if the lane is not this run's. */
-export function advance({ lane, after, document, holder }: Advancing): Change<number | null> {
+export function advanceInSnapshot({ lane, after, document, holder }: Advancing): Change<number | null> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const sequence = Math.max(after, record?.sequence ?? 0) + 1;
@@ -188,11 +188,12 @@ export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'
 }
 
 /** Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers whether it did. */
-export function amend({ lane, document, holder, seen, now, why }: Amending): Change<boolean> {
+export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): Change<boolean> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const isFree = record !== null && (record.lease === null || !keepsOut(record.lease, holder, now));
-    if (!isFree || !isSame(laneIn(seen, lane), laneIn(snapshot, lane))) return { snapshot, message: '', answer: false };
+    if (!isFree || !isSameLane(laneIn(seen, lane), laneIn(snapshot, lane)))
+      return { snapshot, message: '', answer: false };
     const sequence = record.sequence + 1;
     return {
       snapshot: withRecord(snapshot, { ...record, sequence, document: document(sequence), savedBy: holder.runTag }),
@@ -212,7 +213,7 @@ export function renewLease(lane: LaneId, lease: Lease): Change<null> {
 }
 
 /** Releases the lane, and the reservation if the run used nothing of it. */
-export function release(
+export function releaseInSnapshot(
   lane: LaneId,
   { holder, isUnused, now }: { readonly holder: LeaseHolder; readonly isUnused: boolean; readonly now: number },
 ): Change<null> {
@@ -258,7 +259,7 @@ export function mayHold(
  * Leaves an order for the lane's next run, whichever run works on the lane now. Answers why it cannot be kept, or null.
  * Issues that wait for the probe of a circuit that the order closes no longer wait, wherever they are worked on next.
  */
-export function order(lane: LaneId, given: OrderGiven): Change<string | null> {
+export function orderInSnapshot(lane: LaneId, given: OrderGiven): Change<string | null> {
   return (snapshot) => {
     const parsed = laneIn(snapshot, lane);
     if (parsed.kind === 'newer')

@@ -62,7 +62,7 @@ export function judgeRecord(
       kind: 'found',
       state: isBehind ? withSafeParts(state.state, safeParts(since.parsed.state, true).state) : state.state,
       origin: isBehind ? `${decides}, and ${copies} for what came since` : decides,
-      ...beside([...(isBehind ? [] : ahead(copy, sequence, places)), ...state.problems]),
+      ...beside([...(isBehind ? [] : warnOfNewerCopy(copy, sequence, places)), ...state.problems]),
     };
   }
   if (since !== null) {
@@ -72,7 +72,7 @@ export function judgeRecord(
       state: cached.state,
       origin: copies,
       ...beside([
-        ...notTaken(cached, since.sequence, { copies, why: `the ${decides} takes no writes` }),
+        ...warnOfDropped(cached, since.sequence, { copies, why: `the ${decides} takes no writes` }),
         ...since.parsed.problems,
       ]),
     };
@@ -85,7 +85,7 @@ export function judgeRecord(
       ...beside([`The state #${sequence} in the ${decides} cannot be read: ${sentence(state.why)}`]),
     };
   if (problem !== null) return { kind: 'unreadable', why: problem, origin: decides, ...beside([]) };
-  return { kind: 'absent', ...beside(ahead(copy, 0, places)) };
+  return { kind: 'absent', ...beside(warnOfNewerCopy(copy, 0, places)) };
 }
 
 /** Judges a lane of which only copies are stored. */
@@ -115,14 +115,14 @@ export function judgeCopy(
     origin: dropped.includes('approvals') ? `${copies}; approvals are checked again` : copies,
     ...beside,
     warnings: [
-      ...notTaken(others, copy.sequence, { copies, why: "it is not signed with this run's key" }),
+      ...warnOfDropped(others, copy.sequence, { copies, why: "it is not signed with this run's key" }),
       ...parsed.problems,
     ],
   };
 }
 
 /** Returns the sequence up to which no copy adds anything; null if any copy might, or has the transcript that the state names. */
-export function sufficient(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
+export function sufficientSequence(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
   if (parsed.kind !== 'record' || parsed.record.document === null) return null;
   const state = parseStateAt(parsed.record.document, lane, now);
   return state.kind === 'state' && state.state.transcript === null ? parsed.record.sequence : null;
@@ -139,7 +139,7 @@ function readableCopy(copy: CopyOfLane | null, lane: LaneId, now: number): Reada
 }
 
 /** Returns a sentence about a copy that is newer than the deciding place. */
-function ahead(copy: CopyOfLane | null, sequence: number, { decides, copies }: Places): readonly string[] {
+function warnOfNewerCopy(copy: CopyOfLane | null, sequence: number, { decides, copies }: Places): readonly string[] {
   if (copy?.kind !== 'found' || copy.sequence <= sequence) return [];
   const name = `The ${copies} holds #${copy.sequence} of this state and the ${decides}`;
   const what = sequence === 0 ? `${name} none` : `${name} #${sequence}`;
@@ -150,7 +150,7 @@ function ahead(copy: CopyOfLane | null, sequence: number, { decides, copies }: P
   ];
 }
 
-function notTaken(
+function warnOfDropped(
   { dropped }: CachedState,
   sequence: number,
   { copies, why }: { readonly copies: string; readonly why: string },

@@ -31,7 +31,7 @@ export function isEarlierName(name: string): boolean {
  * Returns the texts that earlier versions stored under the names of lanes and `budget` as one snapshot. Unreadable ones
  * stay unreadable, so that the loss is reported and not forgotten.
  */
-export function migrated(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
+export function migrateSnapshot(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
   const lanes = [...texts].filter(([name]) => isLaneId(name)).reduce(withLane, emptySnapshot);
   const text = texts.get(BUDGET_NAME);
   if (text === undefined) return lanes;

@@ -7,7 +7,7 @@ import {
   type LaneRecord,
   type ParsedRecord,
 } from '../sharing/lane-record.ts';
-import { type Looked, type WaitingIssue, waitingIssueSchema } from '../sharing/waiting-issues.ts';
+import { type ExaminedPullRequest, type WaitingIssue, waitingIssueSchema } from '../sharing/waiting-issues.ts';
 import { isLaneId, issueOfId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
@@ -118,7 +118,7 @@ export function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
 }
 
 /** Returns the states of pull requests when runs last examined them. */
-export function looksIn(snapshot: Snapshot): readonly Looked[] {
+export function examinedIn(snapshot: Snapshot): readonly ExaminedPullRequest[] {
   return lanesIn(snapshot).flatMap((lane) => {
     const look = recordIn(snapshot, lane)?.looked ?? null;
     return look === null ? [] : [{ lane, ...look }];

@@ -4,17 +4,17 @@ import {
   type ApprovalNotice,
   type Consent,
   noticeFor,
-  tooManyPeople,
+  warnOfTooManyPeople,
   warnOfChanges,
-  warnOfStrangers,
+  warnOfUntrustedLabels,
 } from '../people/consent.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
-import { begunAgain, inOrderOfWork, progressOf, withinReach } from './queue.ts';
+import { begunAgain, sortByPriority, progressOf, tasksWithinReach } from './queue.ts';
 import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
 import { issueOfTask, isFinished, isSettled, type Task, type TaskObstacle } from './task.ts';
 import {
-  learnWaiting,
-  nothingKnown,
+  applyWaitAnswer,
+  noWaitFacts,
   settleWaiting,
   type WaitAnswer,
   type WaitFacts,
@@ -92,7 +92,7 @@ const MAX_PEOPLE = 100;
 
 /** Returns the start of judging, before any question. */
 export function beginAdmission(candidates: Candidates, state: LaneState, rules: AdmissionRules): Admission {
-  return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: nothingKnown };
+  return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: noWaitFacts };
 }
 
 /**
@@ -115,25 +115,25 @@ export function admissionStep(
   if (settled.kind !== 'settled') return settled;
   const wanted = issuesToJudge(admission, settled.tasks);
   if (wanted.length > 0 && admission.peopleAsked < MAX_PEOPLE) return { kind: 'consents', of: wanted };
-  const warnings = wanted.length === 0 ? settled.warnings : [...settled.warnings, tooManyPeople(MAX_PEOPLE)];
+  const warnings = wanted.length === 0 ? settled.warnings : [...settled.warnings, warnOfTooManyPeople(MAX_PEOPLE)];
   return { kind: 'judged', judged: judged(admission, settled.tasks, warnings) };
 }
 
 /** Returns the knowledge after a question is answered. */
-export function learn(admission: Admission, answer: AdmissionAnswer): Admission {
-  if (answer.kind !== 'consents') return { ...admission, waits: learnWaiting(admission.waits, answer) };
+export function applyAdmissionAnswer(admission: Admission, answer: AdmissionAnswer): Admission {
+  if (answer.kind !== 'consents') return { ...admission, waits: applyWaitAnswer(admission.waits, answer) };
   const { now } = answer;
-  const judged = answer.of.map(({ number }) => {
+  const judgedTasks = answer.of.map(({ number }) => {
     const consent = answer.found.get(number) ?? 'gone';
-    return { number, consent: isCoveredByEvent(admission) ? trustingTheEvent(consent, now) : consent };
+    return { number, consent: isCoveredByEvent(admission) ? trustEvent(consent, now) : consent };
   });
   return {
     ...admission,
-    state: judged.reduce(
-      (state, { number, consent }) => askedAgain(state, taskIdOfIssue(number), { consent, now }),
+    state: judgedTasks.reduce(
+      (state, { number, consent }) => reopenIfAskedAgain(state, taskIdOfIssue(number), { consent, now }),
       admission.state,
     ),
-    consents: new Map([...admission.consents, ...judged.map(({ number, consent }) => [number, consent] as const)]),
+    consents: new Map([...admission.consents, ...judgedTasks.map(({ number, consent }) => [number, consent] as const)]),
     peopleAsked: answer.peopleAsked,
   };
 }
@@ -153,7 +153,7 @@ function tasksSoFar(admission: Admission): readonly Task[] {
     return [{ ...taskOfIssue(issue), obstacle: waits ? 'needs-approval' : null }];
   });
   const all = [...ofIssues.sort(byIssueNumber), ...candidates.fileTasks];
-  return inOrderOfWork(candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source)));
+  return sortByPriority(candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source)));
 }
 
 /** Returns the text of an issue that may be worked on, as far as it is known. */
@@ -176,7 +176,7 @@ function issuesToJudge(
   };
   const unknown = tasks.filter(({ id }) => isUnknown(id));
   const must = new Set([
-    ...withinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
+    ...tasksWithinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
     ...unknown
       .filter(({ id }) => candidates.isByName || (isFirst && isSettled(progressOf(state.tasks, id))))
       .map(({ id }) => id),
@@ -189,13 +189,13 @@ function issuesToJudge(
 }
 
 /** Accepts the event of a label that GitHub does not list yet: then its text counts, and no other. */
-function trustingTheEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
+function trustEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
   if (consent === 'gone' || consent.kind !== 'never' || consent.by !== null) return consent;
   return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };
 }
 
 /** Returns the state in which a settled task is open again if somebody asked for it since its text was approved. */
-function askedAgain(
+function reopenIfAskedAgain(
   state: LaneState,
   id: TaskId,
   { consent, now }: { readonly consent: Consent | 'gone'; readonly now: number },
@@ -253,7 +253,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
     approved,
     notices,
     warnings: [
-      ...warnOfStrangers(taskLabel, strangers),
+      ...warnOfUntrustedLabels(taskLabel, strangers),
       ...warnOfChanges(taskLabel, changed),
       ...outdated.map(
         (number) =>

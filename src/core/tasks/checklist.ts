@@ -19,7 +19,7 @@ export interface ChecklistFacts {
  */
 export function compareChecklists({ before, after, taskId, tasks, progress }: ChecklistFacts): Checklist | null {
   if (before.length === 0 && after.length === 0) return null;
-  const now = followed(before, after);
+  const now = successorsOf(before, after);
   const stateOf = (id: TaskId): NonNullable<Checklist['current']> => {
     const item = now.get(id);
     return item === undefined ? 'gone' : item.state === 'done' ? 'done' : 'open';
@@ -46,7 +46,7 @@ const MAX_FOUND = 20;
 
 /** Returns the open items that the iteration added, as tasks of the lane: they depend only on tasks that the lane knows. */
 export function newItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
-  const successors = new Set([...followed(before, after).values()].map(({ task }) => task.id));
+  const successors = new Set([...successorsOf(before, after).values()].map(({ task }) => task.id));
   const lane = new Set(tasks.map(({ id }) => id));
   const added = after
     .filter(({ task, state }) => state !== 'done' && !successors.has(task.id) && !lane.has(task.id))
@@ -56,7 +56,7 @@ export function newItems({ before, after, tasks }: ChecklistFacts): readonly Tas
 }
 
 /** Returns the earlier items, by their earlier id, as they are now. */
-function followed(before: readonly FileTask[], after: readonly FileTask[]): ReadonlyMap<TaskId, FileTask> {
+function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): ReadonlyMap<TaskId, FileTask> {
   const byId = new Map(after.map((item) => [item.task.id, item]));
   const found = new Map<TaskId, FileTask>();
   for (const { task } of before) {

@@ -4,7 +4,7 @@ import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
-import { progressOf, withinReach } from './queue.ts';
+import { progressOf, tasksWithinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
 import { isBegun, issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
 
@@ -35,13 +35,13 @@ export interface CleanedTask {
  */
 export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
   const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
-  const reach = withinReach(tasks, state.tasks, maxIterations);
+  const reach = tasksWithinReach(tasks, state.tasks, maxIterations);
   const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
   return [...ids].flatMap((id) => approved.get(id) ?? []);
 }
 
 /** Returns the state in which a task that waits for a person is open again if its approved text was edited since. */
-export function wakeEdited(
+export function reopenEditedTasks(
   { state, approved }: Pick<Judged, 'state' | 'approved'>,
   hashOf: (text: IssueText) => string,
 ): LaneState {

@@ -30,9 +30,9 @@ export const untouched: TaskProgress = {
  * Returns tasks in the order of work if each is done at once: those in progress first, and none before what it waits
  * for. Done tasks keep their rank; tasks that wait for themselves or for missing ones come last. Issues count as done.
  */
-export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
+export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const byId = new Map(tasks.map((task) => [task.task.id, task]));
-  const rank = inOrderOfWork(tasks.map(({ task }) => task)).flatMap(({ id }) => byId.get(id) ?? []);
+  const rank = sortByPriority(tasks.map(({ task }) => task)).flatMap(({ id }) => byId.get(id) ?? []);
   const left = [
     ...rank.filter(({ state }) => state === 'in-progress'),
     ...rank.filter(({ state }) => state !== 'in-progress'),
@@ -97,7 +97,7 @@ export function nextTask<T extends QueuedTask>(
  * Returns the open tasks that a run of this many iterations can get to, at one or more iterations each: those it would
  * work on if each is done at once, and those that are next if none is. In the order of work.
  */
-export function withinReach(
+export function tasksWithinReach(
   tasks: readonly QueuedTask[],
   progress: ProgressById,
   iterations: number,
@@ -119,7 +119,7 @@ export function withinReach(
 }
 
 /** Returns tasks in the order of work if nothing was begun yet: required before optional, then by priority, then in the given order. */
-export function inOrderOfWork<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
+export function sortByPriority<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
   return inOrder(tasks, {}, null);
 }
 

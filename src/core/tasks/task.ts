@@ -181,7 +181,7 @@ export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
 }
 
 /** Returns the file that alone marks a task as failed or blocked, since no iteration was spent on it here, or null. */
-export function markedIn(
+export function markingFileOf(
   { source }: Pick<Task, 'source'>,
   progress: Pick<TaskProgress, 'state' | 'attempts'>,
 ): string | null {

@@ -18,7 +18,7 @@ export interface TextDependencies {
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {
   // Most texts have no dependencies, and parsing a thousand of them would take a second.
   const mentions = HINT.test(text.slice(0, MAX_CHARS))
-    ? claims(text).flatMap(({ text: block, at }) => mentionsAt(block, at))
+    ? referencePlaces(text).flatMap(({ text: block, at }) => mentionsAt(block, at))
     : [];
   const issues = mentions.filter((mention) => mention.kind === 'issue');
   const isOwn = (repo: string | null): boolean => repo === null || repo.toLowerCase() === repository?.toLowerCase();
@@ -44,15 +44,15 @@ const KEYWORD = /\b(?:(?:depends?|dependent|depending)[ -]on\b|blocked[ -]by\b|d
 const NEGATION = /(?:\bnot|n['’]t|\bno longer|\bnever)\s+(?:\w+\s+){0,2}$/i;
 
 /** Returns the places where a reference is expected: behind a keyword, at the start of the text below one, behind an open box. */
-function claims(text: string): readonly { readonly text: string; readonly at: number }[] {
+function referencePlaces(text: string): readonly { readonly text: string; readonly at: number }[] {
   return parseProse(text.slice(0, MAX_CHARS)).flatMap(({ text: block, under, box }) => {
-    const leads = box === null ? under !== null && announces(under) : box.toLowerCase() !== 'x';
+    const leads = box === null ? under !== null && endsInKeyword(under) : box.toLowerCase() !== 'x';
     return [...keywordEnds(block), ...(leads ? [0] : [])].map((at) => ({ text: block, at }));
   });
 }
 
 /** Tells whether a text ends in a keyword, such as "Blocked by:" above a list. */
-function announces(text: string): boolean {
+function endsInKeyword(text: string): boolean {
   const end = text.slice(-60);
   return keywordEnds(end).some((at) => /^[\s:]*$/.test(end.slice(at)));
 }

@@ -1,6 +1,6 @@
 import {
   type Attempt,
-  endsTheRun,
+  whyRunEnds,
   type Heard,
   heardTogether,
   nextAction,
@@ -159,7 +159,7 @@ async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Pr
 }
 
 function runEndsBy(heard: readonly Heard[]): string | null {
-  return heard.map(endsTheRun).find((why) => why !== null) ?? null;
+  return heard.map(whyRunEnds).find((why) => why !== null) ?? null;
 }
 
 function obstacleNow(deps: LoopDeps, { soFar, work: { startedAt } }: Iteration, { work, heard }: Walk): string | null {

@@ -12,7 +12,7 @@ type SuggestionResult =
 const MAX_LINES = 500;
 const MAX_CHARS = 20_000;
 
-/** Returns the change that the asking comment spells out; null if there is no suggestion or it cannot be applied mechanically. */
+/** Returns the suggested change of the comment that asks; null if there is none, or if it cannot be applied mechanically. */
 export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
   const { line, startLine, side, startSide, isOutdated } = thread;
   // A removed line has its number in the old file.
@@ -52,7 +52,7 @@ function seenLines(hunk: string, count: number): readonly string[] | null {
   return right.length < count ? null : right.slice(-count);
 }
 
-/** Returns the unchanged lines of a comment's only suggestion; null if the comment asks for more than that. */
+/** Returns the lines of a comment's only suggestion, verbatim; null if the comment asks for anything else. */
 function suggestedLines(text: string): readonly string[] | null {
   const { words, suggestions } = parseFences(plainLines(text));
   const [lines] = suggestions;
@@ -77,7 +77,7 @@ function parseFences(text: string): { readonly words: string; readonly suggestio
   let open: Fence | null = null;
   for (const line of text.split('\n')) {
     if (open === null) {
-      open = beginningIn(line);
+      open = openingFence(line);
       if (open === null) words.push(line);
     } else if (closes(line, open)) {
       if (open.isSuggestion) suggestions.push(open.lines);
@@ -89,7 +89,7 @@ function parseFences(text: string): { readonly words: string; readonly suggestio
   return { words: words.join('\n'), suggestions };
 }
 
-function beginningIn(line: string): Fence | null {
+function openingFence(line: string): Fence | null {
   const [, indent = '', marks = '', info = ''] = /^( {0,3})(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
   if (marks === '' || (marks.startsWith('`') && info.includes('`'))) return null;
   return { marks, indent: indent.length, isSuggestion: info.trim() === 'suggestion', lines: [] };

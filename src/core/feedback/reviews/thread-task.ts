@@ -22,7 +22,7 @@ const MAX_NAME_CHARS = 50;
 export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullRequestNow, 'number' | 'url'>): Task | null {
   const { thread, asking, by } = asked;
   const first = thread.comments[0] ?? asking;
-  const words = readable(asking.text, MAX_COMMENT_CHARS);
+  const words = visibleText(asking.text, MAX_COMMENT_CHARS);
   if (words === '') return null;
   const { line, path } = thread;
   const place = `${endOfPath(path)}${line === null ? '' : `:${line}`}`;
@@ -52,13 +52,13 @@ export function itemOfAnswer(
   { url }: Pick<PullRequestNow, 'url'>,
 ): FeedbackItem {
   const place = `${endOfPath(path)}${line === null ? '' : `:${line}`}`;
-  const title = titleOf(`${first.by?.login ?? 'Somebody'} on ${place}`, readable(first.text, MAX_COMMENT_CHARS));
+  const title = titleOf(`${first.by?.login ?? 'Somebody'} on ${place}`, visibleText(first.text, MAX_COMMENT_CHARS));
   return { kind: 'thread', title, url: `${url}#discussion_r${first.id}`, rounds: 0, asked, answer };
 }
 
 /** Creates the task to answer a review as a whole; returns null if the review has no visible words. */
 export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullRequestNow, 'number'>): Task | null {
-  const words = readable(review.text, MAX_CHARS);
+  const words = visibleText(review.text, MAX_CHARS);
   if (words === '') return null;
   const verb = review.state === 'changes-requested' ? 'requests changes' : 'comments';
   return feedbackTask({
@@ -143,7 +143,7 @@ function linesOf({ line, startLine, side, startSide }: ThreadNow): readonly stri
 
 /** Keeps the end of the hunk, where the comment stands. */
 function hunkOf(hunk: string): readonly string[] {
-  const lines = visible(hunk).trimEnd().split('\n');
+  const lines = withoutInvisible(hunk).trimEnd().split('\n');
   let chars = 0;
   const first = lines.findLastIndex((line) => {
     chars += line.length + 1;
@@ -157,7 +157,7 @@ function hunkOf(hunk: string): readonly string[] {
 }
 
 function reviewOf(review: string | null): readonly string[] {
-  const words = review === null ? '' : readable(review, MAX_REVIEW_CHARS);
+  const words = review === null ? '' : visibleText(review, MAX_REVIEW_CHARS);
   return words === '' ? [] : [`The review that the thread belongs to says:\n\n${words.replaceAll(/^/gm, '> ')}`];
 }
 
@@ -166,7 +166,7 @@ function conversationOf({ conversation }: AskedThread): readonly TaskComment[] {
   const kept: TaskComment[] = [];
   let left = MAX_CHARS;
   for (const { by, text, isOurs } of conversation.toReversed()) {
-    const words = readable(text, MAX_COMMENT_CHARS);
+    const words = visibleText(text, MAX_COMMENT_CHARS);
     if (words.length > left) break;
     if (words !== '') kept.unshift({ by: isOurs ? 'Ralph' : flatten(by), text: words });
     left -= words.length;
@@ -175,14 +175,14 @@ function conversationOf({ conversation }: AskedThread): readonly TaskComment[] {
 }
 
 /** Returns the words of a comment that a reader of the page sees. */
-function readable(text: string, maxChars: number): string {
+function visibleText(text: string, maxChars: number): string {
   const clean = cleanText(withoutCommand(text)).text.trim();
   // A cut may open markup that was closed and hide text, so the text is cleaned again.
   return clean.length <= maxChars ? clean : cleanText(capped(clean, maxChars)).text.trim();
 }
 
 /** Returns code without invisible characters. */
-function visible(code: string): string {
+function withoutInvisible(code: string): string {
   const text = plainLines(code).toWellFormed();
   let seen = '';
   let done = 0;

@@ -92,7 +92,7 @@ export function failsAsBase(base: RedBase, verification: Verification): boolean 
 }
 
 /** Compares a verification after an iteration with a red base: whether it fails like the base, and which failures the base does not have. */
-export function comparedWithBase(base: RedBase | null, verification: Verification): Verification {
+export function compareWithBase(base: RedBase | null, verification: Verification): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
   const newlyRed = failuresIn(verification.tail).filter(({ fingerprint }) => !known.has(fingerprint));

@@ -1,18 +1,18 @@
 import { probingProviders } from '../../agents/providers.ts';
-import { forgetRounds } from '../../feedback/rounds.ts';
+import { resetRounds } from '../../feedback/rounds.ts';
 import { probingSteps } from '../../pipeline/step-record.ts';
 import type { Policy } from '../../policy.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import { begunAgain, progressOf } from '../../tasks/queue.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
-import { reset, viewCircuit } from '../circuit.ts';
+import { closeCircuit, viewCircuit } from '../circuit.ts';
 import { withTransition } from '../session.ts';
 import type { LaneState } from '../state/state.ts';
 
 /** Returns the state CLOSED by a person's order, with the circuits of steps; `reason` names the person. */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
   return withTransition(
-    { ...state, circuit: reset(state.circuit), steps: { ...state.steps, circuits: {} } },
+    { ...state, circuit: closeCircuit(state.circuit), steps: { ...state.steps, circuits: {} } },
     { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason },
   );
 }
@@ -27,7 +27,7 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
 
 /** Returns the state in which a failed or blocked task gets all its attempts again, by a person's order; `reason` names the person. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
-  const retried = { ...state, feedback: forgetRounds(state.feedback, taskId) };
+  const retried = { ...state, feedback: resetRounds(state.feedback, taskId) };
   return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
 }
 
@@ -37,7 +37,7 @@ export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: numbe
   const seen = viewCircuit(state.circuit, policy.circuit, now);
   if (seen.kind === 'closed') {
     return withTransition(
-      { ...state, circuit: reset(state.circuit) },
+      { ...state, circuit: closeCircuit(state.circuit) },
       { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' },
     );
   }

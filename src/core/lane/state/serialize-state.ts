@@ -39,7 +39,7 @@ function textOfState(state: Stored): string {
 
 const prunings: readonly ((state: Stored) => Stored)[] = [
   (state) => ({ ...state, transitions: state.transitions.slice(-10), ledger: state.ledger.slice(-2) }),
-  (state) => ({ ...state, tasks: keepTasks(state, (task) => isBegun(task) || isAsked(task)) }),
+  (state) => ({ ...state, tasks: keepTasks(state, (task) => isBegun(task) || isAskedByPerson(task)) }),
   (state) => ({
     ...state,
     tasks: Object.fromEntries(
@@ -98,7 +98,7 @@ function keepTasks(state: LaneState, keep: (task: TaskProgress) => boolean): Rea
 }
 
 /** Tells whether a person approved or retried a task, even if no run worked on it. */
-function isAsked({ approval, retried }: TaskProgress): boolean {
+function isAskedByPerson({ approval, retried }: TaskProgress): boolean {
   return approval !== undefined || retried !== undefined;
 }
 

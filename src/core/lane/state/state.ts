@@ -17,7 +17,7 @@ import { type Circuit, circuitSchema, closedCircuit, noSignals, signalsSchema, u
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from '../ledger.ts';
 import { MAX_TRANSITIONS, restingSchema, sessionSchema, transitionSchema, withTransition } from '../session.ts';
 import { migrateState } from './state-migrations.ts';
-import { believableWindows, parseWindows, type Windows } from '../windows.ts';
+import { plausibleWindows, parseWindows, type Windows } from '../windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
 export const STATE_VERSION = 8;
@@ -264,7 +264,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
 export function parseStateAt(document: string, lane: LaneId, now: number): ParsedState {
   const parsed = parseState(document, lane);
   if (parsed.kind !== 'state') return parsed;
-  const windows = believableWindows(parsed.state.windows, now);
+  const windows = plausibleWindows(parsed.state.windows, now);
   const providers = believableProviders(parsed.state.providers, now);
   const state: LaneState = { ...parsed.state, windows, providers };
   if (windows === parsed.state.windows) return { ...parsed, state };

@@ -23,7 +23,7 @@ export function mergeFileTasks(
   const living = (lane?.now ?? []).flatMap((item): readonly FileTask[] => {
     const { id } = item.task;
     const asked = ofBase.get(id);
-    if (asked !== undefined) return [{ task: placedAs(asked.task, item.task), state: asked.state }];
+    if (asked !== undefined) return [{ task: withPlaceOf(asked.task, item.task), state: asked.state }];
     const isNote = item.state === 'done' && !Object.hasOwn(progress, id);
     const isTakenOut = askedOnce.has(id) && !isFinished(progressOf(progress, id));
     return isNote || isTakenOut ? [] : [{ task: withoutIssue(item.task), state: 'todo' }];
@@ -32,7 +32,7 @@ export function mergeFileTasks(
 }
 
 /** Returns the task at its place on the lane's branch; the issue that it closes comes from the base. */
-function placedAs(asked: Task, { source }: Task): Task {
+function withPlaceOf(asked: Task, { source }: Task): Task {
   const issue = asked.source.kind === 'prd' ? asked.source.issue : null;
   return { ...asked, source: source.kind === 'prd' ? { ...source, issue } : source };
 }
@@ -45,7 +45,7 @@ interface LaneFacts {
   /** True if a person started this run: then tasks that an earlier Ralph failed are tried again, which a scheduled run never does. */
   readonly byHand: boolean;
   /** True if every file could be read: then a task in none of them is dropped. */
-  readonly areWhole: boolean;
+  readonly allFilesRead: boolean;
 }
 
 /**
@@ -56,12 +56,12 @@ interface LaneFacts {
 export function fileProgress(
   progress: ProgressById,
   tasks: readonly FileTask[],
-  { beginsAgain, retriesAll, byHand, areWhole }: LaneFacts,
+  { beginsAgain, retriesAll, byHand, allFilesRead }: LaneFacts,
 ): ProgressById {
   const own = new Map<TaskId, TaskProgress>(
     Object.entries(progress).flatMap(([id, known]) => {
       if (known.retried && !isBegun(known)) return [];
-      const unmarked = areWhole || !isFinished(known) ? undefined : known.unmarked;
+      const unmarked = allFilesRead || !isFinished(known) ? undefined : known.unmarked;
       return [[id, { ...known, unmarked, retried: undefined }] as const];
     }),
   );

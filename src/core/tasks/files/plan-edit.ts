@@ -27,10 +27,10 @@ export function addToPlan({ path, text: plan, optionalSections }: Plan, wanted: 
   const isRight = ({ task }: FileTask): boolean =>
     task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
   for (const insertion of insertionsFor(plan.trim() === '' ? FIRST_PLAN : plan, wanted, isOptional)) {
-    const text = inserted(plan.trim() === '' ? FIRST_PLAN : plan, insertion, wanted);
+    const text = insertItem(plan.trim() === '' ? FIRST_PLAN : plan, insertion, wanted);
     const after = tasksOf(text);
     const added = after.find(({ task }) => task.title === alone.task.title);
-    if (added !== undefined && isRight(added) && isKept(before, after))
+    if (added !== undefined && isRight(added) && addsExactlyOne(before, after))
       return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
   }
   return refused(
@@ -109,7 +109,7 @@ function insertionsForHeading(sections: readonly OutlineSection[], wanted: NewTa
 }
 
 /** Returns the plan with the item at a place, in its own line ends. */
-function inserted(plan: string, { line, heading, bullet, afterBlank }: Insertion, { title, body }: NewTask): string {
+function insertItem(plan: string, { line, heading, bullet, afterBlank }: Insertion, { title, body }: NewTask): string {
   const end = plan.includes('\r\n') ? '\r\n' : '\n';
   const lines = plan.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
   const above = lines.slice(0, line);
@@ -133,7 +133,7 @@ function inserted(plan: string, { line, heading, bullet, afterBlank }: Insertion
 }
 
 /** Tells whether every task is unchanged and exactly one is new. */
-function isKept(before: readonly FileTask[], after: readonly FileTask[]): boolean {
+function addsExactlyOne(before: readonly FileTask[], after: readonly FileTask[]): boolean {
   const known = new Map(after.map((task) => [task.task.id, shape(task)]));
   return after.length > before.length && before.every((task) => known.get(task.task.id) === shape(task));
 }

@@ -1,5 +1,5 @@
 import type { TaskId } from '../ids.ts';
-import { isDone, readBoxes, titleWithoutMarks, type PlanBox } from './plan.ts';
+import { isDone, parseBoxes, titleWithoutMarks, type PlanBox } from './plan.ts';
 
 /** The texts of one plan: at the commit where the lane left the base branch, on the lane, and on the base branch. */
 interface PlanSides {
@@ -98,7 +98,7 @@ function hasBoxesOf(text: string, { fork, lane, base }: PlanSides): boolean {
 
 /** Returns null if the plan is too long. */
 function boxesById(plan: string): ReadonlyMap<TaskId, PlanBox> | null {
-  const boxes = readBoxes(plan);
+  const boxes = parseBoxes(plan);
   return boxes === null ? null : new Map(boxes.map((box) => [box.id, box]));
 }
 

@@ -49,7 +49,7 @@ export function parsePlan(
 }
 
 /** Returns the boxes of a plan, in the order of the file, or null if the plan is longer than what is read of it. */
-export function readBoxes(text: string): readonly PlanBox[] | null {
+export function parseBoxes(text: string): readonly PlanBox[] | null {
   return cutLines(text, MAX_LINES) === text ? identified(parseChecklist(text)) : null;
 }
 

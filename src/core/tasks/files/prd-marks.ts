@@ -55,8 +55,8 @@ function editsOf(
   { node, list }: PrdEntry,
   { mark, word }: { readonly mark: PrdMark; readonly word: string },
 ): readonly Edit[] {
-  const status = given(node, 'status');
-  const passes = given(node, 'passes');
+  const status = presentMember(node, 'status');
+  const passes = presentMember(node, 'passes');
   const isDone = mark === 'done';
   const edits = [
     ...(status === null ? [] : [replaced(status, JSON.stringify(word))]),
@@ -69,7 +69,7 @@ function editsOf(
 }
 
 /** Returns a member unless it is missing or null; a state replaces null. */
-function given(node: JsonNode, name: string): JsonNode | null {
+function presentMember(node: JsonNode, name: string): JsonNode | null {
   const found = member(node, name);
   return found === null || found.type === 'null' ? null : found;
 }

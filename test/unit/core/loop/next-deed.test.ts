@@ -35,7 +35,7 @@ const usedUp: LaneState = {
 const order = (kind: Order['kind'], by: string): Order => ({
   ...{ number: noon + 1, kind, task: null, run: null, by, from: 'comment', at: noon + 1 },
 });
-const merge = { conflicts: ['a.ts'], lockFiles: [], madeByLoop: [], remade: [], verification: null };
+const merge = { conflicts: ['a.ts'], lockFiles: [], regeneratedByLoop: [], regenerated: [], verification: null };
 const failure: Outcome = { kind: 'failed', reason: 'infrastructure', message: 'The branch moved.' };
 const limit: Outcome = { kind: 'limit', reason: 'minutes' };
 

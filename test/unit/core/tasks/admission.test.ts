@@ -5,7 +5,7 @@ import type { Consent } from '../../../../src/core/people/consent.ts';
 import {
   admissionStep,
   beginAdmission,
-  learn,
+  applyAdmissionAnswer,
   type Admission,
   type AdmissionQuestion,
   type Candidates,
@@ -87,20 +87,20 @@ function judge({ candidates, state, maxIterations = 2, consents = {}, texts = {}
           return consent === 'gone' ? [] : [[number, consent] as const];
         });
         const peopleAsked = asked.flat().length * peopleEach;
-        admission = learn(admission, { ...step, found: new Map(found), peopleAsked, now: noon });
+        admission = applyAdmissionAnswer(admission, { ...step, found: new Map(found), peopleAsked, now: noon });
         break;
       }
       case 'texts':
-        admission = learn(admission, {
+        admission = applyAdmissionAnswer(admission, {
           ...step,
           found: new Map(step.of.map(({ number }) => [number, textDependencies(texts[number] ?? {})])),
         });
         break;
       case 'dependencies':
-        admission = learn(admission, { ...step, found: new Map() });
+        admission = applyAdmissionAnswer(admission, { ...step, found: new Map() });
         break;
       case 'states':
-        admission = learn(admission, { ...step, found: new Map() });
+        admission = applyAdmissionAnswer(admission, { ...step, found: new Map() });
     }
   }
 }
@@ -389,7 +389,7 @@ describe('the event that began the run says which text was approved', () => {
     );
     const read = (consent: Consent) =>
       admissionStep(
-        learn(admission, {
+        applyAdmissionAnswer(admission, {
           kind: 'consents',
           of: [issue(1)],
           found: new Map([[1, consent]]),

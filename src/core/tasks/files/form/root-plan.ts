@@ -44,7 +44,7 @@ export function withoutOtherPlan<T>(
 }
 
 /** Returns true if the JSON is a task list; false also for invalid JSON. */
-export function holdsPrd(text: string): boolean {
+export function isPrdJson(text: string): boolean {
   const json = tryJson(text.replace(/^\uFEFF/, ''));
   if (typeof json !== 'object' || json === null) return false;
   return prdLists.some((list) => Array.isArray((json as Readonly<Record<string, unknown>>)[list]));
@@ -53,7 +53,7 @@ export function holdsPrd(text: string): boolean {
 /** Returns the files without a JSON at the root that is not a task list. Invalid JSON stays: it may be a broken list, which must be reported. */
 export function withoutOtherJson(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const text = files[ROOT_PRD];
-  if (text === undefined || holdsPrd(text) || tryJson(text.replace(/^\uFEFF/, '')) === undefined) return files;
+  if (text === undefined || isPrdJson(text) || tryJson(text.replace(/^\uFEFF/, '')) === undefined) return files;
   return Object.fromEntries(Object.entries(files).filter(([path]) => path !== ROOT_PRD));
 }
 
