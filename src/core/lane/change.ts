@@ -13,7 +13,7 @@ import { cut } from '../text/phrase.ts';
 /** Maximum number of a task's commits that are listed; more are only counted. */
 const MAX_COMMITS = 10;
 
-/** Maximum length of an agent's words about a task, in characters. */
+/** Maximum length of an agent's words on a task, in characters. */
 const MAX_WORDS_CHARS = 500;
 
 const MAX_TITLE_CHARS = 120;
@@ -133,7 +133,7 @@ export const noShare: TaskShare = {
   size: null,
 };
 
-/** The contribution of one iteration to the change. */
+/** What one iteration adds to the change. */
 export interface IterationShare {
   readonly taskId: TaskId;
   readonly title: string;
@@ -151,15 +151,15 @@ export interface IterationShare {
   readonly alsoDone: Readonly<Record<TaskId, string>>;
 }
 
-/** Returns true if something was used at unknown cost. */
+/** Returns true if the iteration used an agent at unknown cost. */
 function isUnpriced({ costUsd, tokens, agent }: IterationShare): boolean {
   const isMute = agent !== null && !CAPABILITIES[agent].cost && !CAPABILITIES[agent].tokens;
   return costUsd === null && ((tokens ?? 0) > 0 || isMute);
 }
 
 /**
- * Returns the change after one more iteration. An iteration that answers people or CI is only in the totals: the branch
- * has no share of such a task.
+ * Returns the change after one more iteration. An iteration that answers people or CI only counts in the totals: such
+ * tasks have no share.
  */
 export function addIteration(change: Change, iteration: IterationShare): Change {
   const { taskId, title, signal, commit, agent, verification, durationMs } = iteration;
@@ -214,7 +214,7 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
   };
 }
 
-/** Returns the claims that fit: earlier copies of a repeated claim are dropped before single ones. */
+/** Returns the claims that fit: of a repeated claim, earlier copies are dropped first. */
 function lastOfEach(claims: readonly string[]): readonly string[] {
   const kept = [...claims];
   while (kept.length > MAX_LINES) {

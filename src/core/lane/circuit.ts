@@ -33,7 +33,7 @@ export const noSignals: Signals = {
   testOnlyInARow: 0,
 };
 
-/** The contribution of one iteration to the rolling windows. */
+/** What one iteration adds to the rolling windows. */
 export interface IterationSignals {
   /** True if the agent claims that everything is done and no evidence contradicts that. */
   readonly indicator: boolean;
@@ -119,8 +119,8 @@ export function closedCircuit(totalOpens: number): Closed {
 }
 
 /**
- * Returns the circuit that was about to open when the task that caused it was set aside: the next iteration decides. A
- * forgiven question stays the only one.
+ * Returns the circuit in place of one that was about to open, after the task that caused it was set aside: the next
+ * iteration decides. If a question was forgiven, no second one is.
  */
 export function probingCircuit({ totalOpens, questionHeld }: Closed): Closed {
   return { ...closedCircuit(totalOpens), questionHeld, probes: true };
@@ -135,7 +135,7 @@ export const unreadableCircuit: Circuit = {
   taskId: null,
 };
 
-/** The meaning of the circuit at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
+/** The circuit as seen at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
 export type CircuitView =
   | { readonly kind: 'closed' }
   | { readonly kind: 'half-open'; readonly of: 'diagnosis' | 'probe' }
@@ -156,7 +156,7 @@ export interface CircuitFacts {
   readonly output: 'declined' | 'normal' | 'unmeasured';
   /** The task; null if it is unknown. */
   readonly taskId: TaskId | null;
-  /** True if the task was set aside before and had another turn: another iteration without a change is not news. */
+  /** True if the task was set aside before and had another turn: one more idle iteration on it does not count. */
   readonly returned: boolean;
 }
 
@@ -193,13 +193,13 @@ function reasonOfProbe({ countedDenials, agentFailed }: CircuitFacts): CircuitRe
   return agentFailed ? 'agent_error' : 'no_progress';
 }
 
-/** Returns the circuit as CLOSED by a person or by `circuit-auto-reset`. */
+/** Returns the circuit after a person, or `circuit-auto-reset`, closed it. */
 export function closeCircuit(circuit: Circuit): Circuit {
   return closedCircuit(circuit.totalOpens);
 }
 
 function countIteration(circuit: Closed, facts: CircuitFacts): Closed {
-  // Nobody can answer: the first question since the last progress is forgiven, and the next prompt says so.
+  // The first question since the last progress is forgiven: the next prompt says that nobody can answer.
   if (facts.questionOnly && !circuit.questionHeld) return { ...circuit, questionHeld: true };
   const isIdle = !facts.progress && !facts.agentFailed && !(facts.returned && !circuit.probes);
   return {
@@ -256,7 +256,7 @@ export function pushSignals(signals: Signals, iteration: IterationSignals): Sign
   };
 }
 
-/** Tells whether the agent's call came to an answer of its own. */
+/** Tells whether the agent ended its call itself, without an error. */
 export function agentAnswered({
   analysis,
   evidence: { end, steps },

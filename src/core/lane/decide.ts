@@ -123,7 +123,7 @@ function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: 
   );
 }
 
-/** Returns a run without any call. */
+/** Returns a run that has made no call yet. */
 export function startRun(state: LaneState, now: number): RunSoFar {
   return {
     startedAt: now,
@@ -253,7 +253,7 @@ function checksLeft(situation: Situation): Outcome | null {
   return isOver ? { kind: 'limit', reason: 'checks' } : null;
 }
 
-/** Ends the run if the queue's pull request contains as much as people can review at once: no task is begun, but feedback on it is still answered. */
+/** Ends the run if the queue's pull request is full: no further task is begun before its review, but feedback on it is still answered. */
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
   if (isHeldOnly(situation)) return { kind: 'idle', reason: 'waiting_for_review' };
@@ -262,7 +262,7 @@ function waitingForReview(situation: Situation): Outcome | null {
   if (goesOn !== null && isFeedback(goesOn.id)) return null;
   const unbegun = tasks.filter(({ id }) => !hasShareOf(state.change, id) && !isFeedback(id));
   const next = taskToWork({ ...situation, tasks: unbegun });
-  // A prompt has no end of its own that a review could wait for.
+  // An open-ended prompt is never finished, so the pull request is reviewed before its work continues.
   if (goesOn !== null && isPromptTask(goesOn.id)) return { kind: 'idle', reason: 'waiting_for_review' };
   return next !== null && (goesOn === null || !hasShareOf(state.change, goesOn.id))
     ? { kind: 'idle', reason: 'waiting_for_review' }
@@ -300,7 +300,7 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   };
 }
 
-/** Parks until the last of all ends; of those with the same end, the provider's limit counts first, then the pipeline's. */
+/** Parks until the latest end of all limits; if several end then, the provider's limit is named, else the pipeline's. */
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = exhaustedWindow(state.windows, policy, now);
   const chosen = chooseAgent(policy.agents, state.providers, now);

@@ -43,13 +43,13 @@ interface WithSession {
   readonly transitions: readonly Transition[];
 }
 
-/** The part that they need if several agents take turns: the current agent, and the sessions of the others. */
+/** The part that the rules for several agents need: the current agent, and the sessions of the others. */
 interface WithTurns extends WithSession {
   readonly agent: AgentName | null;
   readonly resting: Immutable<z.infer<typeof restingSchema>>;
 }
 
-/** Returns the state in an agent's turn: `session` is its own, and that of the previous agent rests until its next turn. */
+/** Returns the state in which an agent has the turn: `session` is its own, and the previous agent's session rests until that agent's next turn. */
 export function switchAgent<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
   if (state.agent === agent) return state;
   // A session without an agent belongs to the first agent that is called.
@@ -60,7 +60,7 @@ export function switchAgent<State extends WithTurns>(state: State, agent: AgentN
   return withTransition(turned, { at: now, subject: 'agent', from: state.agent, to: agent, reason: why });
 }
 
-/** Returns the state without the sessions that rested longer than a session may live. */
+/** Returns the state without resting sessions that are too old to be resumed. */
 export function dropExpiredSessions<State extends WithTurns>(state: State, policy: Policy, now: number): State {
   const entries = Object.entries(state.resting);
   const fresh = entries.filter(([, { lastUsedAt }]) => now - lastUsedAt < policy.sessionExpiryMs);
@@ -172,7 +172,7 @@ function isUsable(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(id);
 }
 
-/** Returns the state with one more transition; the oldest beyond `maxTransitions` are dropped. */
+/** Returns the state with one more transition; the oldest beyond `MAX_TRANSITIONS` are dropped. */
 export function withTransition<State extends { readonly transitions: readonly Transition[] }>(
   state: State,
   transition: Transition,

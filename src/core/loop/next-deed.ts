@@ -43,7 +43,7 @@ interface Ending<End extends Outcome = Outcome> {
 /** The loop's knowledge besides its work, grouped by how long it holds. */
 export interface Known {
   readonly stage: Stage;
-  /** The reason why the run breaks off; null if it does not. */
+  /** The outcome with which the run breaks off; null if it does not. */
   readonly failure: Outcome | null;
 
   // The following fields hold until the next iteration, the head check also until the next merge.
@@ -58,7 +58,7 @@ export interface Known {
   readonly orders: readonly Order[] | null;
   /** The task for which the work tree is prepared, with its unfinished merge (null if there is none). */
   readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
-  /** An end that is kept, since the run's remaining budget is unknown; null if the end is decided again. */
+  /** A decided end that must not be reconsidered, since the remaining budget is unknown; null if there is none. */
   readonly ending: Ending | null;
 }
 
@@ -139,7 +139,7 @@ function beforeCall(situation: LoopSituation, step: Iterate): Deed {
   const { task } = step;
   // A run that has just begun has obeyed every order.
   if (run.iterations > 0 && known.orders === null) return { kind: 'ask-orders' };
-  // The gate has just looked.
+  // The gate has just looked up people's changes.
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
   // A finished task may become done without a call.
@@ -190,7 +190,7 @@ function headCheck(
 
 /**
  * Tells whether a run waits instead of parking: the policy says so or a step's circuit opens only briefly, and time for
- * a call is left afterwards. If it says so, `policy` must be the one without the reservation's bounds.
+ * a call is left afterwards. A run that can ask for more passes its policy without the reservation's bounds.
  */
 export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): outcome is Parked {
   return (
@@ -206,7 +206,7 @@ function isShortWait({ reason, resumeAt }: Parked, now: number): boolean {
   return reason === 'step_circuit' && resumeAt - now <= MAX_SHORT_WAIT_MS;
 }
 
-/** Returns the bound that would keep the run from a call after the wait; null when waiting is worth it. */
+/** Returns the bound that would keep the run from a call after the wait; null if a call would be possible. */
 function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
   return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
@@ -217,8 +217,8 @@ function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): bo
 }
 
 /**
- * Returns why a run must not begin, or null: it may call, its wait is worth it, or completed work or unposted answers
- * (`owes`) are still to be published.
+ * Returns why a run must not begin. Null if it may call or wait for a call, or if completed work or unposted answers
+ * (`owes`) must be published.
  */
 export function stopBeforeWork(
   { state, tasks, owes }: Pick<Situation, 'state' | 'tasks'> & { readonly owes: boolean },

@@ -86,7 +86,7 @@ export function answerMarker(id: string, asked: string): string {
   return `${OWN_COMMENT_MARKER}answer ${safeInComment(id)} asked=${safeInComment(asked)} -->`;
 }
 
-/** Reads the kind and commit back from an answer of Ralph, whose first words `renderAnswer` writes. */
+/** Parses the kind and commit from Ralph's own answer, whose first words `renderAnswer` writes. */
 export function parseAnswer(text: string): {
   readonly kind: 'changed' | 'unchanged' | 'given-up';
   readonly commit: string | null;

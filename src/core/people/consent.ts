@@ -3,7 +3,7 @@ import type { Approval } from '../tasks/task.ts';
 import { namesOf } from '../text/phrase.ts';
 import { NOTICE_LABEL, sameLabel } from './labels.ts';
 
-/** An action of somebody on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by GitHub. */
+/** An action on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by GitHub. */
 interface Act<Account> {
   readonly by: Account | null;
   readonly at: number;
@@ -168,9 +168,9 @@ export function warnOfUntrustedLabels(
   ];
 }
 
-/** Returns why the run did not look at the rest of the queue. */
+/** Returns the warning that the run did not look at the rest of the queue. */
 export function warnOfTooManyPeople(count: number): string {
-  return `The issues at the head of the queue were labelled or changed by more than ${count} people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.`;
+  return `More than ${count} people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.`;
 }
 
 /** Returns the warning about tasks whose text changed after approval. */

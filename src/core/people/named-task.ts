@@ -3,7 +3,7 @@ import { nameOfTask, type Task } from '../tasks/task.ts';
 import { firstNames } from '../text/phrase.ts';
 import { nearestFirst } from '../text/nearest.ts';
 
-/** A task with its id and the name under which it is shown, either of which people may use. */
+/** The two names by which people may refer to a task: its id, and the name under which it is shown. */
 export interface TaskReference {
   readonly id: TaskId;
   readonly name: string;
@@ -20,17 +20,17 @@ const SHOWN_TASKS = 5;
 /** Maximum length of a task's name in a command. */
 export const MAX_NAME_CHARS = 300;
 
-/** Returns the task with the name that its source gives: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
+/** Returns how people refer to a task, with the name that its source gives: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
 export function referenceTo(task: Pick<Task, 'id' | 'source'>): TaskReference {
   return { id: task.id, name: nameOfTask(task) };
 }
 
-/** Returns the task with a name derived from its id, for use when only the id is known. */
+/** Returns how people refer to a task of which only the id is known; the name is derived from the id. */
 export function referenceById(id: TaskId): TaskReference {
   return { id, name: /^(?:prd|beads)-(.+)$/.exec(id)?.[1] ?? nameOfTaskId(id) };
 }
 
-/** Finds the task that a person named; of several entries with one id the first counts. */
+/** Finds the task that a person named. If several entries have the same id, the first counts. */
 export function findTaskByName(given: string, tasks: readonly TaskReference[]): NameMatch {
   const known = [...new Map(tasks.toReversed().map((task) => [task.id, task])).values()].toReversed();
   const called = known.filter(({ name }) => name === given);

@@ -71,7 +71,7 @@ export type ParsedPipeline =
 
 interface ParseContext {
   readonly variables: Variables;
-  /** Returns the problem of a tool rule as a predicate; null if the rule is valid. */
+  /** Returns what is wrong with a tool rule, as the end of a sentence; null if the rule is valid. */
   readonly ruleProblem: (rule: string) => string | null;
 }
 
@@ -97,7 +97,7 @@ export function parsePipeline(file: string, text: string, reading: ParseContext)
   const parsed = pipelineFileSchema.safeParse(data);
   const repeated = located.repeated.map(({ name, ...position }) => ({
     at: position,
-    message: `\`${oneLine(name, 60)}\` is there twice: leave one out`,
+    message: `\`${oneLine(name, 60)}\` occurs twice: remove one`,
   }));
   const readable = readableSteps(data);
   const wrongs = [
@@ -124,7 +124,7 @@ export function parsePipeline(file: string, text: string, reading: ParseContext)
   };
 }
 
-/** Returns the keys without effect, including those that have none for a step of their type. */
+/** Returns the keys without effect, including those without effect on steps of their type. */
 function unusedIn({ steps }: PipelineFile): readonly string[] {
   const ofOthers = steps.flatMap(({ config }) => Object.keys(config ?? {})).filter((key) => UNUSED_KEYS.includes(key));
   const ofRetries = steps.flatMap((step) =>
@@ -138,22 +138,22 @@ function unusedIn({ steps }: PipelineFile): readonly string[] {
 /** Keys of steps that start a program. */
 const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
 
-/** Returns the key of a list that was meant to be `steps`; null if there is none. */
+/** Returns the key of a list that was probably meant to be `steps`; null if there is none. */
 function meantAsSteps(data: unknown): string | null {
   if (typeof data !== 'object' || data === null) return null;
   const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));
   return lists.map(([key]) => key).find((key) => nearest(key, ['steps']) !== null) ?? null;
 }
 
-/** A step with everything that can be read of it. */
+/** A step, reduced to its readable parts. */
 interface ReadableStep {
-  /** The step as the file has it. */
+  /** The step as it is written in the file. */
   readonly given: unknown;
   /** The step without the parts that the schema refuses; null if too little remains. */
   readonly step: FileStep | null;
 }
 
-/** Reads each step on its own, so that a problem in one hides no other problem. */
+/** Parses each step on its own, so that a problem in one hides no other problem. */
 function readableSteps(data: unknown): readonly ReadableStep[] {
   const given = typeof data === 'object' && data !== null && 'steps' in data ? data.steps : null;
   return (Array.isArray(given) ? given : []).map((step: unknown) => ({ given: step, step: readableStep(step) }));
@@ -213,7 +213,7 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
       else
         note(
           [index, 'config', 'marker_file'],
-          `\`marker_file\` is that of the step "${steps[first]?.name ?? ''}" as well, so that this step never runs`,
+          `the step "${steps[first]?.name ?? ''}" has the same \`marker_file\`, so this step would never run`,
         );
     }
     for (const rule of toolsOf(config) ?? []) {
@@ -221,14 +221,14 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
       if (problem !== null)
         note(
           [index, 'config', config.allowed_tools === undefined ? 'allowedTools' : 'allowed_tools'],
-          `the list of tools ${problem}`,
+          `the list of tool rules ${problem}`,
         );
     }
   }
   const taken = new Set<string>();
   for (const [index, name] of names.entries()) {
     if (name !== null && taken.has(name))
-      note([index, 'name'], `another step is called "${oneLine(name, MAX_NAME_CHARS)}" as well`);
+      note([index, 'name'], `another step is also called "${oneLine(name, MAX_NAME_CHARS)}"`);
     if (name !== null) taken.add(name);
   }
   // A marker is a name that the lane remembers, never a file that a step writes.
@@ -249,7 +249,7 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
     wrong.push({
       path: ['steps'],
       of: 'key',
-      message: 'every `agent` step of `steps` has a `marker_file`, so that after the first iteration nobody is called',
+      message: 'every `agent` step has a `marker_file`, so no agent would be called after the first iteration',
     });
   return wrong;
 }

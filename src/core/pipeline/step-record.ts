@@ -128,7 +128,7 @@ function note({ name, result, tail }: EarlierStep['record'], said: string | null
   return `Step ${name} ${resultWords(result)}${words}${output === '' ? '' : `\n${output}`}`;
 }
 
-/** Describes a step's result in words. */
+/** Describes a step's result as the end of a sentence. */
 export function resultWords(result: StepRecord['result']): string {
   switch (result.kind) {
     case 'passed':
@@ -217,7 +217,7 @@ export function believableSteps({ markers, circuits }: StepMemory, now: number):
   return { markers, circuits: Object.fromEntries(bounded) };
 }
 
-/** Returns the step that another job names as waited for; null if it names none or the pipeline does not have it. */
+/** Returns the step for which another job claims to wait; null if it names none, or one that the pipeline does not have. */
 export function believableStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
   return [...agentSteps, ...otherSteps].some(({ name }) => name === step) ? step : null;
 }

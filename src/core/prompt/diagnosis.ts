@@ -7,13 +7,13 @@ import type { Task } from '../tasks/task.ts';
 import { andMore, cut, oneLine } from '../text/phrase.ts';
 import type { Aim } from './hints.ts';
 
-/** The input of the rules: the user's prompt and the task that it is given with. */
+/** The input of the rules: the user's prompt and its task. */
 interface PromptAndTask {
   readonly prompt: string;
   readonly task: Pick<Task, 'source'>;
-  /** Tells whether the task's file has its item on this branch. */
+  /** `listed` if the task's file on this branch contains its item. */
   readonly standing: 'listed' | 'unlisted';
-  /** Path of the notes of the task's agent. */
+  /** Path of the lane's notebook. */
   readonly notesPath: string;
   readonly aim: Aim;
 }

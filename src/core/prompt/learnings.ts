@@ -35,7 +35,7 @@ const INTRO: Readonly<Record<Subject['kind'], string>> = {
     'The base branch has moved on and conflicts with your branch. Its newest commit is merged into the work tree, and nothing is committed yet. Resolve every conflict so that the intent of both sides stays, and remove all conflict markers. Do not merge, rebase or commit yourself: the loop commits the merge once no marker is left.',
 };
 
-/** The instruction for SUMMARY where it is posted as the answer. */
+/** The instruction for a SUMMARY that is posted as the answer. */
 export const FEEDBACK_SUMMARY =
   'SUMMARY is posted as the answer: say what you changed, or why nothing should change. With neither a change nor a SUMMARY the task is not answered.';
 
@@ -227,7 +227,7 @@ function withLineEnd(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** Returns the text before a task that answers people or CI. `isLaid` tells whether a merge lies in the work tree. */
+/** Returns the text before a task that answers people or CI. `isLaid`: the work tree contains the unfinished merge. */
 export function feedbackIntro(aim: Aim, kind: Subject['kind'], isLaid: boolean): string {
   if (aim === 'once') return taskIntro.once;
   const intro = kind === 'conflict' && !isLaid ? MERGED : INTRO[kind];

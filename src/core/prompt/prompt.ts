@@ -34,9 +34,9 @@ export interface PromptParts {
   /** Notes on the code by an agent of another Ralph; empty if there are none. */
   readonly patterns: string;
   readonly task: Task;
-  /** The merge that is the task, as it lies in the work tree; null if there is none. */
+  /** The unfinished merge in the work tree, if finishing it is the task; null if there is none. */
   readonly merge: MergeToFinish | null;
-  /** Tells whether the task's file has its item on this branch; meaningless for an issue. */
+  /** `listed` if the task's file on this branch contains its item; meaningless for an issue. */
   readonly standing: 'listed' | 'unlisted';
   /** Titles of the other open tasks, in order of work. */
   readonly others: readonly string[];
@@ -53,10 +53,10 @@ export interface PromptParts {
   readonly hints: readonly HintCode[];
   /** The part of the task's last work that the git server refused; null if there is none. */
   readonly refused: RefusedWork | null;
-  /** Another agent's work on the task, which this agent cannot remember; null if there is none. */
+  /** The work of another agent on the task, which is not in this agent's session; null if there is none. */
   readonly takeover: Takeover | null;
   readonly learnings: string;
-  /** Path of the notes of the task's agent. */
+  /** Path of the lane's notebook. */
   readonly notesPath: string;
   readonly verifyCommands: readonly string[];
   /** The call's place in the pipeline as a sentence, and the notes of earlier and recently failed steps; null without a pipeline. */

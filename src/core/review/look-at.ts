@@ -88,7 +88,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   },
 ];
 
-/** The parts of a changed file that the rule reads. `after` is its text, known for test files. */
+/** The parts of a changed file that the rule for untested code reads. `after` is its text, known for test files. */
 interface ChangedFile {
   readonly path: string;
   readonly insertions: number;
@@ -112,7 +112,7 @@ const ADDRESS =
 /** Matches packages that run a script on installation, as npm, pnpm and Yarn mark them. */
 const RUNS_SCRIPT = /"hasInstallScript"\s*:\s*true|^\s*requiresBuild:\s*true/gim;
 
-/** Published files of one kind. They take one line however many there are, so that no other kind is lost among them. */
+/** Published files of one kind. They take one line, however many there are, so that they hide no other kind. */
 export interface LookAt {
   readonly kind: LookAtKind;
   /** Number of files of this kind. */
@@ -135,7 +135,7 @@ export interface ReviewedChange {
   readonly insertions: number;
   /** Current size; null if the file no longer exists. */
   readonly bytes: number | null;
-  /** True if the texts were left unread because the run has more to read than its limits allow. */
+  /** True if the texts were not read because the run reached its limits for reading. */
   readonly unread: boolean;
   readonly before: string | null;
   readonly after: string | null;
@@ -309,7 +309,7 @@ function isUsualRegistry(host: string): boolean {
   );
 }
 
-/** Returns the paths of code with ten or more new lines that no changed test names. */
+/** Returns the code files with at least `MIN_LINES` new lines that no changed test names. */
 function untestedFiles(changes: readonly ChangedFile[]): ReadonlySet<string> {
   const code = changes.filter(({ path, insertions }) => insertions >= MIN_LINES && isCode(path));
   const names = new Set(code.map(({ path }) => moduleNameOf(path)));

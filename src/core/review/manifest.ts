@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { firstNames } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** The things that a reviewer looks at first, most serious first. */
+/** The kinds of changes that a reviewer looks at first, most serious first. */
 export const lookAtKinds = [
   'manifest-not-read',
   'test-not-read',

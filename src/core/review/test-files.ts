@@ -88,7 +88,7 @@ export function mayHoldTests(path: string): boolean {
   return isTestFile(path) || /\.rs$/.test(path);
 }
 
-/** Counts for a test file: its tests, its assertions, and the marks that keep tests from running. */
+/** The numbers of tests, assertions, and marks that keep tests from running, in one test file. */
 interface TestCounts {
   readonly tests: number;
   readonly assertions: number;
@@ -276,7 +276,7 @@ const GENERATED = [
   /(?:^|\/)(?:dist|vendor|node_modules|third_party|__snapshots__|__generated__)\//,
 ];
 
-/** Tells whether nobody reviews the lines of the file. */
+/** Tells whether the file is generated or copied, so that nobody reviews its lines. */
 export function isGenerated(path: string): boolean {
   return isLockFile(path) || GENERATED.some((pattern) => pattern.test(path));
 }

@@ -79,13 +79,13 @@ function believedTask(stored: TaskProgress, recorded: TaskProgress, { maxIterati
     ...stored,
     state: isSettled(recorded) ? 'in-progress' : recorded.state,
     attempts,
-    // The tree when the task began: its own content shows only against that.
+    // The task's own changes are measured against the tree at its start.
     startedTree: stored.startedTree ?? recorded.startedTree,
     doneCommit: null,
   };
 }
 
-/** Returns the stricter circuit; one that only the record calls open is at most about to open, and the next iteration decides. */
+/** Returns the stricter circuit. One that is open only in the record counts as about to open: the next iteration decides. */
 function stricter(stored: Circuit, recorded: Circuit): Circuit {
   if (stored.kind === 'open') return stored;
   return recorded.kind === 'closed' ? worse(stored, recorded) : { ...stored, probes: true };
@@ -191,7 +191,7 @@ export function mergeReceivedState(
           const known = progressOf(before.tasks, id);
           const { answer, retried, ...now } = progressOf(received.tasks, id);
           if (!isOf(id)) return [id, known];
-          // A task that was worked on no longer depends on another lane's answer or on a request; neither is new.
+          // Work on a task settles another lane's answer and a person's request; the job cannot add new ones.
           return [
             id,
             { ...now, approval: known.approval, answer: answer && known.answer, retried: retried && known.retried },
@@ -213,7 +213,7 @@ export function mergeReceivedState(
     baseCheck: received.baseCheck?.commit === base ? received.baseCheck : before.baseCheck,
     redBase: received.redBase === null || received.redBase.commit === base ? received.redBase : before.redBase,
     park: park === null ? null : believablePark(park, policy, now),
-    // An instant in the future would keep it open for any length of time.
+    // An instant in the future would keep the circuit open for any length of time.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
     providers: believableProviders(received.providers, now),
     steps: believableSteps(received.steps, now),

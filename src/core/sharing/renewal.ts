@@ -22,7 +22,7 @@ export interface Renewal {
 
 /**
  * Returns the renewed reservation of a run that waited for the end of a window. Its usage since its begin counts in
- * every window that was open before: rather too much than a call twice.
+ * every window that was open before: some of it may count twice, but no call is granted twice.
  */
 export function planRenewal(budget: Budget, { run, spent, windows: known, policy }: Renewing, now: number): Renewal {
   const windows = withOwnUsage(windowsFor(budget, run.runTag, now), { known: openWindows(known, now), spent, now });

@@ -9,7 +9,7 @@ import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type
 import { begunAgain, progressOf, untouched, withEach } from '../tasks/queue.ts';
 import { approvalSchema, isFinished, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
 
-/** Time in ms after which an unchanged pull request is examined again: a task that was set aside may have another turn. */
+/** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
 
 /** The state of a pull request: its head, its base, and GitHub's results. */
@@ -17,7 +17,7 @@ export const lookSchema = z.object({ seen: z.string().max(200), at: instant });
 
 export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
 
-/** A pull request that a run worked on, or had nothing to do for. */
+/** A pull request that a run examined: it worked on it, or found nothing to do. */
 export type ExaminedPullRequest = Immutable<z.infer<typeof lookedSchema>>;
 
 /** An open pull request that conflicts with its base, or whose checks fail. */
@@ -61,7 +61,7 @@ export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCi
   return { lane, task, progress, notice: null, at: openedAt };
 }
 
-/** Returns the waiting issues after a person requested these: they are open, and their next lane knows who was notified. */
+/** Returns the waiting issues after a person requested some of them: those are open again, and keep their notices. */
 export function reopenWaiting(
   waiting: readonly WaitingIssue[],
   asked: readonly TaskId[],
@@ -126,9 +126,9 @@ function withAnswer(state: LaneState, { lane, task, progress, notice, at }: Wait
   const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
-  // A task that a person requested was answered, whatever the answer.
+  // The answer of a task that was requested again no longer has a kind of its own.
   const kind = kindOfProgress(progress) ?? 'stuck';
-  // The lane that worked on it since has settled comments about that task alone.
+  // Comments about this task alone were settled by the lane that has worked on it since.
   const asksMore = (one: Notification): boolean =>
     state.notified.some(({ comment, about }) => comment === one.comment && about !== task);
   const open = state.notified.filter(

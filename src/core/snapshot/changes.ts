@@ -60,7 +60,7 @@ export function claimInSnapshot({ lane, seen, lease, now, named, purpose, reserv
     const record = recordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
     if (record === null) return refused({ kind: 'changed' });
-    // Only the answer to our own write was lost.
+    // The claim was written before, and only the answer to it was lost.
     const isOurs = record.lease?.runTag === lease.runTag;
     if (!isOurs && !isSameLane(laneIn(seen, lane), laneIn(snapshot, lane))) {
       const again = claimRecord(record, lease, now);
@@ -69,7 +69,7 @@ export function claimInSnapshot({ lane, seen, lease, now, named, purpose, reserv
     const claimed = claimRecord(record, lease, now);
     if (claimed.kind === 'leased') return refused(claimed);
     const budget = budgetIn(snapshot, now);
-    // This run reads what was asked before it; only later requests count as unread.
+    // This run reads everything that was requested so far; only later requests count as unread.
     const isRead = purpose === 'answers' || (purpose === 'tasks' && record.goesOn !== null);
     const asked: LaneRecord = isRead ? { ...claimed.record, goesOn: 'unfinished' } : claimed.record;
     const leased = withAsked(withRecord(snapshot, asked), named, now);
@@ -81,7 +81,7 @@ export function claimInSnapshot({ lane, seen, lease, now, named, purpose, reserv
   };
 }
 
-/** Compares two lanes without what others may write at any time (the lane's order in a list, examinations), which no run decides by. */
+/** Compares two lanes, ignoring the fields that others may write at any time and that no run decides by: `goesOn`, `restsAt`, `looked`. */
 function isSameLane(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
   const decided = (parsed: ReturnType<typeof laneIn>): unknown =>
     parsed.kind === 'record' ? { ...parsed.record, goesOn: null, restsAt: null, looked: null } : parsed;
@@ -91,7 +91,7 @@ function isSameLane(one: ReturnType<typeof laneIn>, other: ReturnType<typeof lan
 /** The answer to a save. */
 export type SaveAnswer =
   | { readonly kind: 'saved' }
-  /** This run saved it before, and nothing is written again. */
+  /** This run has already saved it; nothing is written again. */
   | { readonly kind: 'already' }
   /** Another run has the lane or has saved since; this run's copy must not be kept anywhere. */
   | { readonly kind: 'outrun'; readonly why: string };
@@ -174,7 +174,7 @@ export function advanceInSnapshot({ lane, after, document, holder }: Advancing):
       ? { snapshot, message: '', answer: null }
       : {
           snapshot: withRecord(snapshot, advanced),
-          message: `${nameOfLane(lane)}: saved as #${sequence} by run ${holderOf(holder)}, which goes on`,
+          message: `${nameOfLane(lane)}: saved as #${sequence} by run ${holderOf(holder)}, which continues`,
           answer: sequence,
         };
   };
@@ -203,11 +203,11 @@ export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amen
   };
 }
 
-/** Renews the run's claim: its time begins again. */
+/** Renews the run's claim on the lane: its duration begins again. */
 export function renewLease(lane: LaneId, lease: Lease): Change<null> {
   return (snapshot) => ({
     snapshot: withLane(snapshot, lane, (record) => renewRecord(record, lease) ?? record),
-    message: `${nameOfLane(lane)}: claimed again by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
+    message: `${nameOfLane(lane)}: claim renewed by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
     answer: null,
   });
 }
@@ -225,7 +225,7 @@ export function releaseInSnapshot(
         budget?.kind === 'budget'
           ? withBudget(free, settleBudget(budget.budget, holder.runTag, NOTHING, now), now)
           : free,
-      message: `${nameOfLane(lane)}: given back by run ${holderOf(holder)}`,
+      message: `${nameOfLane(lane)}: released by run ${holderOf(holder)}`,
       answer: null,
     };
   };
@@ -233,7 +233,7 @@ export function releaseInSnapshot(
 
 const NOTHING = { calls: 0, tokens: 0, costUsd: 0 };
 
-/** Returns the snapshot as it is once all runs are over. */
+/** Returns the snapshot without any lease, as it is when no run is in progress. */
 export function withoutLeases(snapshot: Snapshot): Snapshot {
   return lanesIn(snapshot).reduce(
     (next, lane) => withLane(next, lane, (record) => (record.lease === null ? record : { ...record, lease: null })),
@@ -242,8 +242,8 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
 }
 
 /**
- * Tells whether a run may still have the lane after a change that was not made. A run never seen with a claim has none,
- * nor does any run if nothing can be claimed.
+ * Tells whether a run may still hold its claim after a change could not be written. The claim is certainly gone if the
+ * last snapshot shows none, and never existed if the store knows no claims.
  */
 export function mayHold(
   { kind, last }: { readonly kind: 'unguarded' | 'unavailable'; readonly last: Snapshot | null },

@@ -4,7 +4,7 @@ import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import type { LaneId } from '../tasks/ids.ts';
 import { namesOf, sentence } from '../text/phrase.ts';
 
-/** A copy of a lane's state in a place that does not decide, as far as it was looked for. */
+/** A copy of a lane's state outside of the snapshot, such as in the cache. */
 export type CopyOfLane =
   | { readonly kind: 'found'; readonly sequence: number; readonly document: string | null; readonly signed: boolean }
   | { readonly kind: 'absent' }
@@ -49,7 +49,7 @@ export function judgeRecord(
   const { document, sequence, savedBy, orders, lease } =
     parsed.kind === 'record' ? parsed.record : { document: null, sequence: 0, savedBy: null, orders: [], lease: null };
   const warnings = [
-    ...(problem === null ? [] : [`The state's ${decides} cannot be read: ${sentence(problem)} It is written again.`]),
+    ...(problem === null ? [] : [`The state's ${decides} cannot be read: ${sentence(problem)} This run replaces it.`]),
     ...(copy?.kind === 'unavailable' ? [`The state's ${copies} cannot be read: ${sentence(copy.why)}`] : []),
   ];
   const beside = (more: readonly string[]): Beside => ({ savedBy, orders, lease, warnings: [...warnings, ...more] });
@@ -61,7 +61,7 @@ export function judgeRecord(
     return {
       kind: 'found',
       state: isBehind ? withSafeParts(state.state, safeParts(since.parsed.state, true).state) : state.state,
-      origin: isBehind ? `${decides}, and ${copies} for what came since` : decides,
+      origin: isBehind ? `${decides}, with newer parts from the ${copies}` : decides,
       ...beside([...(isBehind ? [] : warnOfNewerCopy(copy, sequence, places)), ...state.problems]),
     };
   }
@@ -72,7 +72,7 @@ export function judgeRecord(
       state: cached.state,
       origin: copies,
       ...beside([
-        ...warnOfDropped(cached, since.sequence, { copies, why: `the ${decides} takes no writes` }),
+        ...warnOfDropped(cached, since.sequence, { copies, why: `the ${decides} does not accept writes` }),
         ...since.parsed.problems,
       ]),
     };
@@ -121,7 +121,7 @@ export function judgeCopy(
   };
 }
 
-/** Returns the sequence up to which no copy adds anything; null if any copy might, or has the transcript that the state names. */
+/** Returns the sequence of a readable state, up to which no copy adds anything; null if a copy is needed, for example for the transcript. */
 export function sufficientSequence(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
   if (parsed.kind !== 'record' || parsed.record.document === null) return null;
   const state = parseStateAt(parsed.record.document, lane, now);
@@ -141,12 +141,12 @@ function readableCopy(copy: CopyOfLane | null, lane: LaneId, now: number): Reada
 /** Returns a sentence about a copy that is newer than the deciding place. */
 function warnOfNewerCopy(copy: CopyOfLane | null, sequence: number, { decides, copies }: Places): readonly string[] {
   if (copy?.kind !== 'found' || copy.sequence <= sequence) return [];
-  const name = `The ${copies} holds #${copy.sequence} of this state and the ${decides}`;
+  const name = `The ${copies} has #${copy.sequence} of this state and the ${decides} has`;
   const what = sequence === 0 ? `${name} none` : `${name} #${sequence}`;
   return [
     copy.signed
       ? `${what}: it was reset, or the last run could not write it. The ${decides} decides.`
-      : `${what}, which decides; what is in the ${copies} is not signed with this run's key and is ignored.`,
+      : `${what}, which decides; the copy in the ${copies} is not signed with this run's key and is ignored.`,
   ];
 }
 

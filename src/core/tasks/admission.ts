@@ -39,7 +39,7 @@ export interface AdmissionRules {
   readonly maxIterations: number;
 }
 
-/** The knowledge so far about a lane's tasks. Plain data: a step reads it, an answer makes the next one. */
+/** What is known so far about a lane's tasks. Plain data: `admissionStep` reads it, `applyAdmissionAnswer` returns the next one. */
 export interface Admission {
   readonly candidates: Candidates;
   readonly rules: AdmissionRules;
@@ -52,7 +52,7 @@ export interface Admission {
   readonly waits: WaitFacts;
 }
 
-/** The next question: who consented to these issues, or what tasks wait for. */
+/** The next question: the consents to these issues, or what tasks wait for. */
 export type AdmissionQuestion = { readonly kind: 'consents'; readonly of: readonly TaskIssue[] } | WaitQuestion;
 
 /** A question with its results by issue number. `now` is the instant of the look-up in ms. */
@@ -83,9 +83,9 @@ export interface ApprovedIssue {
   readonly at: number;
 }
 
-/** Number of issues judged beyond those that can be worked on: a few may turn out not to be tasks. */
+/** Number of issues judged beyond those that a run can get to: a few may turn out not to be tasks. */
 const SPARE = 5;
-/** Number of issues judged at once later: as many as GitHub answers for in one request. */
+/** Number of issues judged at once after the first question: as many as GitHub answers for in one request. */
 const AT_ONCE = 50;
 /** Maximum number of people looked up in a run: write permission takes a request per person who labelled or changed an issue. */
 const MAX_PEOPLE = 100;
@@ -96,8 +96,8 @@ export function beginAdmission(candidates: Candidates, state: LaneState, rules: 
 }
 
 /**
- * Returns the next question, or the judged tasks. As many issues are judged as a run can get to, plus the settled ones:
- * somebody may have asked for them again.
+ * Returns the next question, or the judged tasks. As many issues are judged as a run can get to, and all settled ones,
+ * since somebody may have asked for them again.
  */
 export function admissionStep(
   admission: Admission,
@@ -138,7 +138,7 @@ export function applyAdmissionAnswer(admission: Admission, answer: AdmissionAnsw
   };
 }
 
-/** Tells whether the event that began the run says what was approved, whatever was changed a moment later. */
+/** Tells whether the event that began the run carries the approved text, so that later changes do not matter. */
 function isCoveredByEvent({ candidates }: Admission): boolean {
   return candidates.approvedText !== null;
 }
@@ -182,13 +182,13 @@ function issuesToJudge(
       .map(({ id }) => id),
   ]);
   if (must.size === 0 && !isFirst) return [];
-  // A request that is needed anyway may also cover the next issues.
+  // One request covers up to `AT_ONCE` issues, so the next ones are judged along with it.
   const size = isFirst ? must.size + SPARE : Math.max(must.size, AT_ONCE);
   for (const { id, obstacle } of unknown) if (must.size < size && obstacle === null) must.add(id);
   return [...must].flatMap((id) => issues.get(id) ?? []);
 }
 
-/** Accepts the event of a label that GitHub does not list yet: then its text counts, and no other. */
+/** Accepts the run's own label event if GitHub does not list it yet: then the text of the event counts, and no other. */
 function trustEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
   if (consent === 'gone' || consent.kind !== 'never' || consent.by !== null) return consent;
   return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };
@@ -257,7 +257,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
       ...warnOfChanges(taskLabel, changed),
       ...outdated.map(
         (number) =>
-          `The text of #${number} was changed after the label "${taskLabel}" was added; Ralph works on the text as it was then.`,
+          `The text of #${number} was changed after the label "${taskLabel}" was added; Ralph works on the earlier text.`,
       ),
       ...warnings,
     ],

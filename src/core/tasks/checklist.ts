@@ -55,7 +55,7 @@ export function newItems({ before, after, tasks }: ChecklistFacts): readonly Tas
   return added.map(({ task }) => ({ ...withoutIssue(task), dependsOn: task.dependsOn.filter((id) => known.has(id)) }));
 }
 
-/** Returns the earlier items, by their earlier id, as they are now. */
+/** Returns the current items by the ids of the earlier items that they continue. */
 function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): ReadonlyMap<TaskId, FileTask> {
   const byId = new Map(after.map((item) => [item.task.id, item]));
   const found = new Map<TaskId, FileTask>();

@@ -53,7 +53,7 @@ export function settleDependencies<T extends QueuedTask>(
     const { task, name } = dependent;
     if (known.isDone(task.id)) return dependent;
     const { ids, missing, isSelf } = sort(dependent);
-    // A reference that is missing in a file was reported when the file was read, with line and column.
+    // A missing reference in a file was already reported with line and column, when the file was parsed.
     const unsaid = missing.flatMap((awaited) => (awaited.kind === 'issue' ? [`#${String(awaited.number)}`] : []));
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
     if (unsaid.length > 0)
@@ -128,7 +128,7 @@ function findCycles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[
 
 type Waits = ReadonlyMap<TaskId, readonly TaskId[]>;
 
-/** Removes the tasks whose turn comes, one after another: the remaining ones are in a cycle, or wait for one. */
+/** Removes tasks that can be worked on, one after another, until only tasks are left that are in a cycle or wait for one. */
 function withoutEnds(waits: Waits): Waits {
   const waiters = waitersOf(waits);
   const open = new Map([...waits].map(([id, ids]) => [id, ids.filter((awaited) => waits.has(awaited)).length]));

@@ -152,14 +152,14 @@ export function isFileSource(source: string): source is FileSource {
 /** Maximum wait for another turn in ms, however often a task was set aside. */
 const MAX_WAIT_MS = DAY_MS;
 
-/** Returns when a stuck task has another turn: after the cooldown, doubled each time; null if it is not stuck. */
+/** Returns the instant at which a stuck task has another turn: after the cooldown, doubled each time; null if it is not stuck. */
 export function nextTurnOf({ state, setAside }: TaskProgress, cooldownMs: number): number | null {
   if (state !== 'stuck' || setAside === null) return null;
   const doublings = Math.min(30, Math.max(0, setAside.times - 1));
   return setAside.at + Math.min(cooldownMs * 2 ** doublings, MAX_WAIT_MS);
 }
 
-/** Returns the progress in which stuck tasks whose turn has come are open again. */
+/** Returns the progress in which stuck tasks are open again if they are due. */
 export function reopenDueTasks(
   tasks: Readonly<Record<TaskId, TaskProgress>>,
   cooldownMs: number,
@@ -172,7 +172,7 @@ export function reopenDueTasks(
   return woken.length === 0 ? tasks : { ...tasks, ...Object.fromEntries(woken) };
 }
 
-/** Returns the progress in which stuck tasks are open whose turn comes before a run that begins now is over. */
+/** Returns the progress in which stuck tasks are open again if they are due before the end of a run that begins now. */
 export function reopenTasksDueInRun(
   tasks: Readonly<Record<TaskId, TaskProgress>>,
   { circuit, maxRunMs }: Pick<Policy, 'circuit' | 'maxRunMs'>,

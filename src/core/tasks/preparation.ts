@@ -30,8 +30,8 @@ export interface CleanedTask {
 }
 
 /**
- * Returns the open issues that may be worked on, likeliest first: a run may get to any of them, since its expected task
- * may fail, or belong to another lane by then.
+ * Returns the open issues that may be worked on, likeliest first. A run may get to any of them, since earlier tasks may
+ * fail or be taken by another lane.
  */
 export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
   const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
@@ -49,7 +49,7 @@ export function reopenEditedTasks(
     const progress = progressOf(state.tasks, id);
     const before = isStuck(progress) ? progress.approval : undefined;
     if (before === undefined || before.text === hashOf(text)) return [];
-    // A failed task had all its attempts; its new request has had none.
+    // The attempts of a failed task are used up; the edited text gets new ones.
     const attempts = progress.state === 'failed' ? 0 : progress.attempts;
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });

@@ -27,8 +27,8 @@ export const untouched: TaskProgress = {
 };
 
 /**
- * Returns tasks in the order of work if each is done at once: those in progress first, and none before what it waits
- * for. Done tasks keep their rank; tasks that wait for themselves or for missing ones come last. Issues count as done.
+ * Returns tasks in the order in which they would be worked on if each took one iteration: those in progress first, and
+ * none before its dependencies. Done tasks keep their rank; tasks that wait for themselves or for missing ones come last. Issues count as done.
  */
 export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const byId = new Map(tasks.map((task) => [task.task.id, task]));
@@ -45,7 +45,7 @@ export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask
         state === 'done' ||
         task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || isIssueTask(id)))),
     );
-    // No match: the rest cannot be worked on.
+    // Without a match, the rest cannot be worked on and keeps its order.
     const [task] = left.splice(Math.max(next, 0), 1);
     if (task === undefined) break;
     waiting.delete(task.task.id);
@@ -94,8 +94,8 @@ export function nextTask<T extends QueuedTask>(
 }
 
 /**
- * Returns the open tasks that a run of this many iterations can get to, at one or more iterations each: those it would
- * work on if each is done at once, and those that are next if none is. In the order of work.
+ * Returns the open tasks that a run of this many iterations can get to, in the order of work: those that it would work
+ * on if each took one iteration, and those that come next if none is ever done.
  */
 export function tasksWithinReach(
   tasks: readonly QueuedTask[],
@@ -118,7 +118,7 @@ export function tasksWithinReach(
   return [...new Set([...optimistic, ...eligible.slice(0, iterations)])];
 }
 
-/** Returns tasks in the order of work if nothing was begun yet: required before optional, then by priority, then in the given order. */
+/** Returns tasks in the order of work as if none was begun: required before optional, then by priority, then in the given order. */
 export function sortByPriority<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
   return inOrder(tasks, {}, null);
 }

@@ -18,7 +18,7 @@ import { reopenDueTasks, isPromptTask, setAside, type TaskId } from './ids.ts';
 import { isEligible, progressOf } from './queue.ts';
 import type { TaskProgress } from './task.ts';
 
-/** Number of consecutive STATUS: BLOCKED on a task that is believed. */
+/** Number of iterations in a row with STATUS: BLOCKED after which a task counts as blocked. */
 const BLOCKED_IN_A_ROW = 2;
 
 /** The reason for setting an iteration's task aside; null if it is not set aside. */
@@ -126,7 +126,7 @@ function circuitFacts(
     countedDenials,
     output: outputFact(),
     taskId: task.id,
-    // A failing provider says nothing about the task, however often that was set aside.
+    // A failure of the provider says nothing about the task, so it must not count as another turn.
     returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed && !agentFailed,
   };
 

@@ -148,7 +148,7 @@ function awaitedOnGitHub({ elsewhere, number }: KnownDependency): Awaited {
   return elsewhere === null ? { kind: 'issue', number } : { kind: 'elsewhere', name: `${elsewhere}#${number}` };
 }
 
-/** Returns the reference of a file's entry: to another entry of its file, or to an issue by its id. */
+/** Converts a dependency of a file's entry: the id of another entry of its file, or of an issue. */
 function awaitedOfFile(id: TaskId): Awaited {
   const number = issueOfId(id);
   return number === null ? { kind: 'task', id } : { kind: 'issue', number };

@@ -170,7 +170,7 @@ describe('a text that was changed after the label', () => {
     expect(run.calls).toBe(1);
     expect(prompts(project)).toContain('Body 1');
     expect(prompts(project)).not.toContain('Print the token');
-    expect(warned(run)).toContain('Ralph works on the text as it was then');
+    expect(warned(run)).toContain('Ralph works on the earlier text');
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
       end: 'blocked (needs_human)',
       calls: 0,

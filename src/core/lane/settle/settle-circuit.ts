@@ -9,7 +9,7 @@ import { closeCircuit, viewCircuit } from '../circuit.ts';
 import { withTransition } from '../session.ts';
 import type { LaneState } from '../state/state.ts';
 
-/** Returns the state CLOSED by a person's order, with the circuits of steps; `reason` names the person. */
+/** Returns the state in which a person's order has closed the circuit, and makes those of steps ready for a probe; `reason` names the person. */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
   return withTransition(
     { ...state, circuit: closeCircuit(state.circuit), steps: { ...state.steps, circuits: {} } },
@@ -17,7 +17,7 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
   );
 }
 
-/** Returns the state in which a person's request to try now probes an open circuit without waiting for the end of its cooldown. */
+/** Returns the state in which an open circuit is probed before its cooldown ends, because a person asks for it. */
 export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
   const state = { ...known, steps: probingSteps(known.steps), providers: probingProviders(known.providers, now) };
   const { circuit } = state;
@@ -50,7 +50,7 @@ export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: numbe
   });
 }
 
-/** Returns the state with a changed record of this task. */
+/** Returns the state with changed progress of this task, and with the transition. */
 export function withTask(
   state: LaneState,
   id: TaskId,

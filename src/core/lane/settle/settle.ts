@@ -34,7 +34,7 @@ export interface Settled {
   readonly verdict: Verdict;
 }
 
-/** The start of an iteration: the agent, the task, and the content. */
+/** The start of an iteration: its agent, its task, and the content of the work tree. */
 export interface Call {
   readonly taskId: TaskId;
   readonly tree: string;
@@ -283,7 +283,7 @@ function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, no
   return afterCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
 }
 
-/** Tells whether the provider failed and another agent can be called or waited for: then the provider's circuit stops such calls, not the lane's. */
+/** Tells whether the provider failed and another agent can be called or waited for: then the failure feeds the provider's circuit, not the lane's. */
 function isLeftToOtherAgent(
   { analysis, evidence: { end }, agentFailed }: JudgedFacts,
   providers: Providers,

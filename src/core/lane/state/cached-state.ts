@@ -21,7 +21,7 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
     dropped,
     state: {
       ...kept,
-      // No order that was never obeyed may be skipped.
+      // An unsigned count of obeyed orders is not trusted: it could skip orders that were never obeyed.
       ordersApplied: signed ? kept.ordersApplied : 0,
       journalHash: null,
       baseCheck: null,

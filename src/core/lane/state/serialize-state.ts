@@ -7,7 +7,7 @@ import { MAX_LEDGER_DAYS } from '../ledger.ts';
 import { MAX_TRANSITIONS } from '../session.ts';
 import { bytesOf, type LaneState, MAX_DONE_IDS, MAX_STATE_BYTES } from './state.ts';
 
-/** The stored form: the state, or for a large one the ids of done tasks in place of their progress. */
+/** The stored form: the state; a large one has only the ids of its done tasks in `done`. */
 type Stored = LaneState & { readonly done?: readonly TaskId[] };
 
 /**

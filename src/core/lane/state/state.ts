@@ -46,7 +46,7 @@ const publishedSchema = z.object({
 /** The published part of the lane: the tip of its remote branch, and its pull request. */
 export type Published = Immutable<z.infer<typeof publishedSchema>>;
 
-/** Maximum number of work items beside the work tree that the next prompt names. */
+/** Maximum number of branches, stashes and the like outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
 const lastIterationSchema = z.object({
@@ -273,7 +273,7 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
     state,
     problems: [
       ...parsed.problems,
-      'The usage windows in the stored state begin in the future, since the clock of a machine was wrong: what was used counts from now on.',
+      'The usage windows in the stored state begin in the future, because the clock of a machine was wrong: they now begin with this run.',
     ],
   };
 }

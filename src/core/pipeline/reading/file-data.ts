@@ -38,7 +38,7 @@ function isKind(type: string): boolean {
   return (stepKinds as readonly string[]).includes(type);
 }
 
-/** Tells the same as `areSteps` for a text that cannot be parsed as YAML. */
+/** Tells whether a text that cannot be parsed as YAML looks like a list of steps, as `areSteps` tells for parsed data. */
 export function looksLikeSteps(text: string): boolean {
   return /^["']?steps["']?:/m.test(text) && STEP_TYPE.test(text);
 }

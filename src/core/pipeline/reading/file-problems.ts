@@ -41,7 +41,7 @@ function wordsOf(issue: z.core.$ZodIssue, value: unknown): string {
 
 function typeWords(expected: string): string {
   const words: Readonly<Record<string, string>> = {
-    string: 'a text',
+    string: 'a string',
     boolean: 'true or false',
     object: 'an object',
     array: 'a list',

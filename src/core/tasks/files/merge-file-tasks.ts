@@ -31,7 +31,7 @@ export function mergeFileTasks(
   return [...living, ...base.filter(({ task }) => !ofLane.has(task.id))];
 }
 
-/** Returns the task at its place on the lane's branch; the issue that it closes comes from the base. */
+/** Returns the task with its position on the lane's branch; the issue that it closes comes from the base. */
 function withPlaceOf(asked: Task, { source }: Task): Task {
   const issue = asked.source.kind === 'prd' ? asked.source.issue : null;
   return { ...asked, source: source.kind === 'prd' ? { ...source, issue } : source };
@@ -81,7 +81,7 @@ export function fileProgress(
     } else if (state === 'done') own.set(id, { ...known, state, unmarked: undefined, retried: undefined });
     else own.set(id, { ...known, unmarked: isFinished(known) ? known.unmarked : undefined, retried });
   }
-  // Entries that the files contain anyway come first, as the oldest: they are dropped first if the state gets too long.
+  // Progress that the files contain as well comes first: a state that gets too long drops the first entries.
   return Object.fromEntries([...ofFile, ...own]);
 }
 

@@ -34,7 +34,7 @@ export function addToPlan({ path, text: plan, optionalSections }: Plan, wanted: 
       return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
   }
   return refused(
-    'no place was found where it would be read as a task and change no other: is a code block or a comment left open, or is the plan too long?',
+    'no place was found where it would be read as a task without changing another one: close an open code block or comment, or shorten the plan',
   );
 }
 
@@ -132,7 +132,7 @@ function insertItem(plan: string, { line, heading, bullet, afterBlank }: Inserti
   return `${above.join('')}${piece}${end}${below.join('')}`;
 }
 
-/** Tells whether every task is unchanged and exactly one is new. */
+/** Tells whether exactly one task is new and all others are unchanged. */
 function addsExactlyOne(before: readonly FileTask[], after: readonly FileTask[]): boolean {
   const known = new Map(after.map((task) => [task.task.id, shape(task)]));
   return after.length > before.length && before.every((task) => known.get(task.task.id) === shape(task));

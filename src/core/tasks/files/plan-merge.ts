@@ -102,7 +102,7 @@ function boxesById(plan: string): ReadonlyMap<TaskId, PlanBox> | null {
   return boxes === null ? null : new Map(boxes.map((box) => [box.id, box]));
 }
 
-/** Returns all that a plan says of a box but its title and its outer boxes, which make its id. */
+/** Returns everything that a plan says about a box except for its title and outer boxes, from which its id is made. */
 function shapeOf({ body, headings }: PlanBox): string {
   return JSON.stringify([body, headings]);
 }

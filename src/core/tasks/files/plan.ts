@@ -79,7 +79,7 @@ function tooMany(items: readonly PlanBox[]): Problem {
   };
 }
 
-/** Gives each box its id; equal titles get `-2`, `-3` behind it. */
+/** Gives each box its id; further boxes with the same title get the suffix `-2`, `-3` and so on. */
 function identified(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
   const lines = new Map<string, number[]>();
   const items: PlanBox[] = [];
@@ -126,7 +126,7 @@ const MARKS_BEHIND = new RegExp(
   'iu',
 );
 
-/** Returns, of too many items, the open ones, then as many others as fit; in the order of the file. */
+/** Returns the items that fit, open ones before others, in the order of the file. */
 function openFirst(items: readonly PlanBox[]): readonly PlanBox[] {
   const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, MAX_TASKS);
   const chosen = new Set(ranked);
@@ -191,7 +191,7 @@ function dependencies(
     items.filter(({ around }) => around.length > 0),
     ({ around }) => around.at(-1),
   );
-  // The first of several items with the same name gets it.
+  // A name that several items have refers to the first of them.
   const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
   const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
   return (item) => {
@@ -203,7 +203,7 @@ function dependencies(
       ...named.issues.map(taskIdOfIssue),
     ];
     return {
-      // A part cannot wait for the whole.
+      // An item does not wait for itself or for the boxes around it, which wait for it.
       ids: [...new Set(all)].filter((id) => id !== item.id && !item.around.includes(id)),
       problems: names
         .filter((name) => !ids.has(name))
@@ -227,7 +227,7 @@ function normalName(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-');
 }
 
-/** Returns the family of a name, its letters: beside `T1` and `T2`, `T9` is a missing task, and `HTTP2` is not a name. */
+/** Returns the letters of a name. In a plan with `T1` and `T2`, a reference to `T9` is a missing task, while `HTTP2` is no reference. */
 function familyOf(name: string): string {
   return /^[a-z_]+[-.]?/.exec(name)?.[0] ?? name;
 }

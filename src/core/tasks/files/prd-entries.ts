@@ -115,7 +115,7 @@ export function nameOfNode(node: JsonNode): string {
     object: 'an object',
     array: 'an array',
     property: 'a member',
-    string: 'a text',
+    string: 'a string',
     number: 'a number',
     boolean: 'true or false',
     null: 'null',
@@ -158,7 +158,7 @@ function identified(
     if (first !== undefined)
       problems.push({
         ...positionOf(node),
-        message: `${key === null ? `the title ${quoteText(title)}` : `the id ${quoteText(key)}`} is on line ${positionOf(first.node).line ?? 0} already: this second one is called ${id}`,
+        message: `${key === null ? `the title ${quoteText(title)}` : `the id ${quoteText(key)}`} is already used on line ${positionOf(first.node).line ?? 0}: this second entry is called ${id}`,
       });
     entries.set(id, { id, list, node, key, title });
   }

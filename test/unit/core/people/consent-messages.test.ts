@@ -55,6 +55,6 @@ test.each<[string, readonly { readonly number: number; readonly editor: string |
 
 test('how many people are asked about is said', () => {
   expect(warnOfTooManyPeople(20)).toBe(
-    'The issues at the head of the queue were labelled or changed by more than 20 people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
+    'More than 20 people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
   );
 });

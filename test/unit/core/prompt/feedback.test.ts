@@ -136,7 +136,7 @@ describe('a merge in the work tree', () => {
     const failed = { path: 'go.sum', tool: 'go', result: 'missing' } as const;
     const tried = composed('conflict', { merge: { ...byLoop, regenerated: [made, failed] } });
     expect(tried).toContain('- go.sum: `go mod tidy`\n');
-    expect(tried).toContain('`go` is not installed here, so it did not make `go.sum` again');
+    expect(tried).toContain('`go` is not installed here, so it did not regenerate `go.sum`');
     expect(tried).not.toContain('--package-lock-only');
   });
 

@@ -27,10 +27,10 @@ export const EARLY_MARKS: readonly string[] = [
   '.circuit_breaker_history',
 ];
 
-/** Files of which one beside it makes it a plan. */
+/** Names of files that show that a `fix_plan.md` beside them is the plan of a Ralph; one is enough. */
 export const BESIDE_ROOT_PLAN: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
 
-/** Tells whether a `fix_plan.md` is the plan of a Ralph. `there` are the names beside it, as far as `BESIDE_ROOT_PLAN` lists them. */
+/** Tells whether a `fix_plan.md` is the plan of a Ralph. `there` are those names of `BESIDE_ROOT_PLAN` that exist beside it. */
 export function isRootPlan(there: readonly string[]): boolean {
   return BESIDE_ROOT_PLAN.some((name) => there.includes(name));
 }
@@ -99,7 +99,7 @@ export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
 /** The archive for done entries of `.ralph/prd.json`. Those of snarktank/ralph stay in their file, which it archives itself, as a whole. */
 export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
-/** A task as its file has it; `state` is the file's own. */
+/** A task as it is written in its file; `state` is the one that the file gives. */
 export interface FileTask {
   readonly task: Task;
   readonly state: TaskState;
@@ -126,7 +126,7 @@ export interface NewTask {
   readonly title: string;
   /** The text of the task; empty if there is none. */
   readonly body: string;
-  /** The priority; null for the default place. */
+  /** The priority; null puts the task at the default place. */
   readonly priority: PriorityWord | null;
   readonly optional: boolean;
 }
