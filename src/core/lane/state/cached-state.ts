@@ -13,7 +13,7 @@ export interface CachedState {
 
 /**
  * Returns the parts of a state that can only restrict a run: circuit, usage, sequence, task progress. It leaves out
- * approvals, people's requests, sessions and checks.
+ * approvals, people's requests, sessions and verifications.
  */
 export function safeParts(state: LaneState, signed: boolean): CachedState {
   const { state: kept, dropped } = signedParts(state, false);
@@ -24,9 +24,9 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
       // An unsigned count of obeyed orders is not trusted: it could skip orders that were never obeyed.
       ordersApplied: signed ? kept.ordersApplied : 0,
       journalHash: null,
-      baseCheck: null,
+      baseVerification: null,
       redBase: null,
-      headCheck: null,
+      headVerification: null,
       refusedPush: null,
     },
   };

@@ -53,7 +53,7 @@ function afterRun(
   if (state === null) return working;
   const run = { before: initialState(lane, noon), after: state, isPublished };
   const copy = { lane, sequence: state.sequence, document: serializeState(state) };
-  return saveInSnapshot({ ...copy, saver: leaseOf('a'), now: noon, run })(working).snapshot;
+  return saveInSnapshot({ ...copy, saver: leaseOf('a'), now: noon, run, stored: null })(working).snapshot;
 }
 
 describe('the lane of an issue goes on', () => {
