@@ -11,7 +11,7 @@ import {
   recordHeadVerification,
   reopen,
 } from '../core/lane/verification.ts';
-import type { Deed } from '../core/loop/next-deed.ts';
+import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { joinLookAt } from '../core/review/look-at.ts';
 import type { Task } from '../core/tasks/task.ts';
@@ -113,7 +113,7 @@ const BASE_IS_RED: Outcome = { kind: 'blocked', reason: 'base_is_red' };
 export async function verifyHead(
   deps: LoopDeps,
   work: Work,
-  { subject, finished }: Extract<Deed, { kind: 'verify-head' }>,
+  { subject, finished }: Extract<LoopAction, { kind: 'verify-head' }>,
 ): Promise<Advanced> {
   for (const { opened } of deps.agents) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);

@@ -3,7 +3,7 @@ import { finishWithoutCall } from '../feedback/answered.ts';
 import { recordHeadVerification } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
-import { isWorthWaiting } from '../loop/next-deed.ts';
+import { isWorthWaiting } from '../loop/next-action.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { bookEntry, callsOf, type JournalEntry, type JournalWait } from './journal.ts';
 import type { Outcome } from '../outcome.ts';

@@ -37,7 +37,7 @@ export function parseRefusal(text: string): Refusal {
 /** The rule of a refusal in unknown words. */
 export const UNKNOWN_RULE = 'unknown';
 
-const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'weather'];
+const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'transient'];
 
 /** Tells whether the server named one of the known rules. */
 export function isNamed({ rule }: Refusal): boolean {
@@ -59,9 +59,9 @@ export function withoutAddresses(words: string): string {
   return words.replaceAll(/'[a-z+]+:\/\/[^']*'|[a-z+]+:\/\/\S+/gi, '');
 }
 
-/** Tells whether the words describe a failed connection or a breakdown of the server, so that another try may succeed. */
+/** Tells whether the words describe a failed connection or a failure of the server, so that another attempt may succeed. */
 export function isTransient(words: string): boolean {
-  return parseRefusal(words).kind === 'weather';
+  return parseRefusal(words).kind === 'transient';
 }
 
 /** Tells whether the words say that the branch has moved. */
@@ -158,7 +158,7 @@ export function branchInTheWay(branch: string, existing: readonly string[]): str
   return existing.find((name) => folders.includes(name) || name.startsWith(`${branch}/`)) ?? null;
 }
 
-/** Returns sentences for a person on how to resolve a branch in the way. */
+/** Explains to a person how to resolve a branch in the way. */
 export function explainInTheWay(branch: string, other: string): string {
-  return `The branch "${branch}" cannot be made: the branch "${other}" is in the way, and git does not allow both. Rename or delete "${other}", or set a different \`branch-prefix\`.`;
+  return `The branch "${branch}" cannot be created: the branch "${other}" is in the way, and git does not allow both. Rename or delete "${other}", or set a different \`branch-prefix\`.`;
 }

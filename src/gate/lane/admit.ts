@@ -4,7 +4,7 @@ import { isFeedback } from '../../core/feedback/subject.ts';
 import { initialState, type LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import { stricterWindows } from '../../core/lane/windows.ts';
-import { stopBeforeWork } from '../../core/loop/next-deed.ts';
+import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';

@@ -6,7 +6,7 @@ import { verificationSubject, reconsiderBase } from '../../core/lane/verificatio
 import { probeNow } from '../../core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
-import { stopBeforeWork } from '../../core/loop/next-deed.ts';
+import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';

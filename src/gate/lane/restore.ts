@@ -302,10 +302,10 @@ export async function checkBeforeSpending(
   if (inTheWay !== null) problems.push(explainInTheWay(lane.branch, inTheWay));
   if (pushObstacle !== null) problems.push(pushObstacle.why);
   // A server that may answer the next run needs nobody's attention.
-  const isWeather = pushObstacle?.kind === 'weather' && problems.length === 1;
+  const isTransient = pushObstacle?.kind === 'transient' && problems.length === 1;
   if (problems.length > 0)
     throw new UserError(
-      isWeather ? 'infrastructure' : 'configuration',
+      isTransient ? 'infrastructure' : 'configuration',
       `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
     );
 }

@@ -62,7 +62,7 @@ export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoin
 /** Returns the result of a push that did not succeed. */
 export function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
   const refusal = parseRefusal(wordsOf(answer));
-  if (answer.exitCode === -1 || refusal.kind === 'weather')
+  if (answer.exitCode === -1 || refusal.kind === 'transient')
     return { kind: 'unreachable', why: explainRefusal(refusal) };
   return refusal.kind === 'stale' ? { kind: 'moved', why: explainRefusal(refusal) } : { kind: 'refused', refusal };
 }

@@ -22,11 +22,11 @@ type Iterate = Extract<NextStep, { kind: 'iterate' }>;
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** The last deed on the branch. */
+/** The last action on the branch. */
 type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
 
 /**
- * The deed that follows each stage: what was begun on the branch is finished before anything that became due in
+ * The action that follows each stage: what was begun on the branch is finished before anything that became due in
  * between, so that every commit is pushed.
  */
 const AFTER_STAGE = {
@@ -58,7 +58,7 @@ export interface Known {
   /** True if the run asked for more than it had reserved. */
   readonly hasAskedForMore: boolean;
 
-  // The following fields hold until the next deed that takes time.
+  // The following fields hold until the next action that takes time.
   /** People's orders; null if the store was not asked. */
   readonly orders: readonly Order[] | null;
   /** The task for which the work tree is prepared, with its unfinished merge (null if there is none). */
@@ -82,13 +82,13 @@ export const NOTHING_KNOWN: Known = {
 /** The knowledge of a run after an iteration. */
 export const ITERATED: Known = { ...NOTHING_KNOWN, stage: 'iterated' };
 
-/** Returns the knowledge that still holds after a deed that took time, with its news. */
+/** Returns the knowledge that still holds after an action that took time, with what is new. */
 export function knownAfter(known: Known, news: Partial<Known>): Known {
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }
 
-/** The next deed of the loop. */
-export type Deed =
+/** The next action of the loop. */
+export type LoopAction =
   | {
       readonly kind:
         | 'open-branch'
@@ -117,7 +117,7 @@ export type Deed =
   /** Ends the run without a decision by the loop. */
   | { readonly kind: 'break-off'; readonly outcome: Outcome };
 
-/** All inputs of the next deed. `run` lacks what `cancelled` and `endingBy` say. */
+/** All inputs of the next action. `cancelled` and `endingBy` replace the fields of `run`. */
 export interface LoopSituation extends Situation<Task> {
   readonly known: Known;
   readonly cancelled: boolean;
@@ -131,8 +131,8 @@ export interface LoopSituation extends Situation<Task> {
   readonly unreserved: Policy | null;
 }
 
-/** Returns the next deed: the first clause that holds decides. */
-export function nextDeed(situation: LoopSituation): Deed {
+/** Returns the next action: the first clause that holds decides. */
+export function nextLoopAction(situation: LoopSituation): LoopAction {
   const { known, cancelled, endingBy, now } = situation;
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
   if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
@@ -145,7 +145,7 @@ export function nextDeed(situation: LoopSituation): Deed {
     : beforeEnd(situation, run, { outcome: step.outcome, decidedAt: now, cancelled });
 }
 
-function beforeCall(situation: LoopSituation, step: Iterate): Deed {
+function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const { known, state, run, now } = situation;
   const { task } = step;
   // A run that has just begun has obeyed every order.
@@ -154,14 +154,14 @@ function beforeCall(situation: LoopSituation, step: Iterate): Deed {
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
   // A finished task may become done without a call.
-  const deed = awaitingVerification(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
-  if (deed !== null) return deed;
+  const action = awaitingVerification(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
+  if (action !== null) return action;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
   if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
   return { kind: 'iterate', step, startedAt: now, merge: known.prepared.merge, orders: known.orders ?? [] };
 }
 
-function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Deed {
+function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): LoopAction {
   const { known, now, policy: own, unreserved } = situation;
   const { outcome } = ending;
   // After a limit, a run that can ask gets more to use. The time that earlier waits cost still counts.
@@ -178,8 +178,8 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Dee
   return end(situation, ending, skippedBy);
 }
 
-/** Returns the deed at the end of a run: its head is verified first if that can still change which tasks are done. */
-function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): Deed {
+/** Returns the action at the end of a run: its head is verified first if that can still change which tasks are done. */
+function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): LoopAction {
   return dueHeadVerification(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
 }
 
@@ -187,7 +187,7 @@ function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound |
 function dueHeadVerification(
   { known, state, policy, head }: LoopSituation,
   outcome: Outcome | null,
-): Extract<Deed, { kind: 'verify-head' }> | null {
+): Extract<LoopAction, { kind: 'verify-head' }> | null {
   if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
   const finished = decidedByVerification(state, outcome?.kind === 'complete');
   const isKnown = state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head);
