@@ -67,15 +67,15 @@ export function subjectOfTask({ id, title, source }: Task): AskedSubject | null 
 }
 
 /** Merges the current requests into the memory. A repeated request reopens its subject; a subject without a request and without an answer is forgotten. */
-export function mergeSubjects({ feedback, tasks }: FeedbackMemory, found: CurrentSubjects): MergedSubjects {
-  const isPushed = found.personHead !== null && found.personHead !== feedback.personHead;
-  const subjects = new Map(found.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
+export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: CurrentSubjects): MergedSubjects {
+  const isPushed = current.personHead !== null && current.personHead !== feedback.personHead;
+  const subjects = new Map(current.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
   const items = new Map<TaskId, FeedbackItem>();
   const botRounds = isPushed ? 0 : (feedback.botRounds ?? 0);
   const progress = new Map(Object.entries(tasks));
   for (const [id, item] of Object.entries(feedback.items)) {
     const isKept = !isOver(item) && !isUnproven(item, progressIn(tasks, id));
-    if (isKept || subjects.has(id) || found.isUndecided(id, item.kind))
+    if (isKept || subjects.has(id) || current.isUndecided(id, item.kind))
       items.set(id, isPushed ? withRoundsReset(item) : item);
     else progress.delete(id);
   }
@@ -98,7 +98,7 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, found: Curren
     open.push(id);
     const now = isNewRequest(subject, before, then) ? untouched : then;
     // A round that has begun is finished even if it exceeds the limit.
-    const isSpent = isOutOfRounds(item, found.maxRounds) && !isBegun(now);
+    const isSpent = isOutOfRounds(item, current.maxRounds) && !isBegun(now);
     if (isSpent) spent.push(id);
     const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouched : now;
     if (next === untouched) progress.delete(id);
@@ -106,7 +106,7 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, found: Curren
   }
   const memory: Feedback = {
     ...withBotRounds(feedback, botRounds),
-    personHead: found.personHead ?? feedback.personHead,
+    personHead: current.personHead ?? feedback.personHead,
     items: newestItems(Object.fromEntries(items), MAX_ITEMS),
   };
   return { feedback: memory, tasks: Object.fromEntries(progress), open, spent };

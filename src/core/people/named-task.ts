@@ -37,12 +37,12 @@ export function findTaskByName(given: string, tasks: readonly TaskReference[]): 
   const alike = called.length > 0 ? called : known.filter(({ name }) => name.toLowerCase() === given.toLowerCase());
   const byId = known.find(({ id }) => id === given);
   const issue = known.find(({ id }) => id === parseTaskName(given));
-  const found = byId === undefined ? [...new Set([...alike, ...(issue === undefined ? [] : [issue])])] : [byId];
-  const [first, ...others] = found;
+  const matches = byId === undefined ? [...new Set([...alike, ...(issue === undefined ? [] : [issue])])] : [byId];
+  const [first, ...others] = matches;
   if (first === undefined) return { kind: 'none', nearest: nearestTo(given, known) };
   if (others.length === 0) return { kind: 'task', id: first.id };
   const ids = firstNames(
-    found.map(({ id }) => id),
+    matches.map(({ id }) => id),
     SHOWN_TASKS,
   );
   return { kind: 'several', why: `Several tasks are called ${given}: ${ids}. Name one by its id.` };

@@ -115,14 +115,14 @@ export interface EarlierStep {
 export function stepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
   const now = earlier
     .filter(({ record: { kind, result } }) => kind !== 'noop' && kind !== 'git-commit' && result.kind !== 'skipped')
-    .map(({ record, said }) => note(record, said));
+    .map(({ record, said }) => describeStep(record, said));
   const before = lastIteration
     .filter(({ result }) => result.kind === 'failed')
-    .map((record) => `In the last iteration: ${note(record, null)}`);
+    .map((record) => `In the last iteration: ${describeStep(record, null)}`);
   return [...(now.length === 0 ? before : []), ...now].slice(-MAX_NOTED).join('\n');
 }
 
-function note({ name, result, tail }: EarlierStep['record'], said: string | null): string {
+function describeStep({ name, result, tail }: EarlierStep['record'], said: string | null): string {
   const words = said === null || said.trim() === '' ? '' : `: ${oneLine(said, MAX_SAID_CHARS)}`;
   const output = result.kind === 'failed' ? tail.trim().slice(-MAX_TAIL_CHARS) : '';
   return `Step ${name} ${resultWords(result)}${words}${output === '' ? '' : `\n${output}`}`;

@@ -103,26 +103,26 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
     ? 'changed nothing'
     : evidence.fileCount === 0
       ? 'marked what was done before'
-      : `changed ${listed(evidence.files, evidence.fileCount)}`;
+      : `changed ${listItems(evidence.files, evidence.fileCount)}`;
   const facts = [
     ...describeEnd(evidence.end),
-    ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${short(agentError.text)}`]),
-    ...(evidence.failedServers ?? []).slice(0, MAX_ITEMS).map((name) => `no tools of the MCP server ${short(name)}`),
-    ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${short(text)}`),
+    ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${shorten(agentError.text)}`]),
+    ...(evidence.failedServers ?? []).slice(0, MAX_ITEMS).map((name) => `no tools of the MCP server ${shorten(name)}`),
+    ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${shorten(text)}`),
     ...(denials.length === 0
       ? []
       : [
-          `refused: ${listed(
+          `refused: ${listItems(
             denials.map(({ tool, command }) => (command === null ? tool : `${tool} ${command}`)),
             denials.length,
           )}`,
         ]),
-    ...verdict.discrepancies.map(short),
+    ...verdict.discrepancies.map(shorten),
     ...describeVerification(evidence.verification),
     ...evidence.steps
       .filter(({ result }) => result.kind === 'failed')
-      .map(({ name, result }) => `step ${short(name)} ${short(resultWords(result))}`),
-    ...(signal.recommendation === null ? [] : [`it planned: ${short(signal.recommendation)}`]),
+      .map(({ name, result }) => `step ${shorten(name)} ${shorten(resultWords(result))}`),
+    ...(signal.recommendation === null ? [] : [`it planned: ${shorten(signal.recommendation)}`]),
   ];
   return [`Iteration ${iteration} (${taskId}): ${change}.`, ...facts.map((fact) => `- ${fact}`)].join('\n');
 }
@@ -146,15 +146,15 @@ function describeEnd(end: AgentEnd): readonly string[] {
 
 function describeVerification(verification: Verification): readonly string[] {
   return verification.kind === 'failed'
-    ? [`verification failed: ${short(verification.command)} (exit code ${verification.code ?? 'unknown'})`]
+    ? [`verification failed: ${shorten(verification.command)} (exit code ${verification.code ?? 'unknown'})`]
     : [];
 }
 
-function listed(items: readonly string[], count: number): string {
-  return `${items.slice(0, MAX_ITEMS).map(short).join(', ')}${andMore(count - MAX_ITEMS)}`;
+function listItems(items: readonly string[], count: number): string {
+  return `${items.slice(0, MAX_ITEMS).map(shorten).join(', ')}${andMore(count - MAX_ITEMS)}`;
 }
 
-function short(text: string): string {
+function shorten(text: string): string {
   return oneLine(text, MAX_ITEM_CHARS);
 }
 
@@ -183,9 +183,9 @@ export function describeTakeover(
   const { iterations, summary, recommendation, question, verification } = share;
   const head = [
     `${iterations} ${iterations === 1 ? 'iteration' : 'iterations'} so far${verification === 'not-run' ? '' : `, verification ${verification}`}.`,
-    ...said('It summed up', summary),
-    ...said('It planned', recommendation),
-    ...said('It asked', question),
+    ...quoteWords('It summed up', summary),
+    ...quoteWords('It planned', recommendation),
+    ...quoteWords('It asked', question),
   ].join('\n');
   const worked = entries.filter((entry) => entry.taskId === taskId && hasWorked(entry)).slice(-MAX_ITERATIONS);
   const texts = [head];
@@ -200,7 +200,7 @@ export function describeTakeover(
   return { from, text: cut(texts.join('\n'), MAX_TAKEOVER_CHARS) };
 }
 
-function said(how: string, words: string | null): readonly string[] {
+function quoteWords(how: string, words: string | null): readonly string[] {
   return words === null ? [] : [`${how}: ${oneLine(words, MAX_WORDS_CHARS)}`];
 }
 

@@ -99,11 +99,11 @@ const FILE_FORMS: readonly RegExp[] = [
 ];
 
 function filesIn(text: string): readonly string[] {
-  const found = linesOf(text).flatMap((line) => {
+  const paths = linesOf(text).flatMap((line) => {
     const match = FILE_FORMS.map((form) => form.exec(line)?.[1]).find((path) => path !== undefined);
     return match === undefined ? [] : [match];
   });
-  return [...new Set(found)].slice(0, MAX_FILES);
+  return [...new Set(paths)].slice(0, MAX_FILES);
 }
 
 /** Returns the lines without git's `remote:` prefix. */

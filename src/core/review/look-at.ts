@@ -150,17 +150,17 @@ const MAX_WHAT_CHARS = 120;
 export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
   const untested = untestedFiles(changes);
   const embedded = embeddedRepositories(changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path));
-  const found = changes.flatMap((change) =>
+  const findings = changes.flatMap((change) =>
     [
       ...findingsIn(change),
       ...(embedded.has(change.path) ? [{ kind: 'embedded-repository', what: null } as const] : []),
       ...(untested.has(change.path) ? [{ kind: 'untested', what: null } as const] : []),
     ].map(({ kind, what }) => ({ kind, path: change.path, what })),
   );
-  const byKind = grouped(found, ({ kind }) => kind);
+  const byKind = grouped(findings, ({ kind }) => kind);
   return lookAtKinds.flatMap((kind) => {
     const files = [...(byKind.get(kind) ?? [])].sort((a, b) => depthOf(a.path) - depthOf(b.path));
-    return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: named(files) }];
+    return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: nearestToRoot(files) }];
   });
 }
 
@@ -170,16 +170,16 @@ export function changedOutside(folder: Folder, paths: readonly string[]): readon
   const files = paths
     .map((path) => ({ path, what: `outside of ${folder}` }))
     .sort((a, b) => depthOf(a.path) - depthOf(b.path));
-  return [{ kind: 'outside', fileCount: files.length, files: named(files) }];
+  return [{ kind: 'outside', fileCount: files.length, files: nearestToRoot(files) }];
 }
 
 /** Joins two lists. A file that both count and neither names is counted twice. */
-export function joinLookAt(known: readonly LookAt[], found: readonly LookAt[]): readonly LookAt[] {
+export function joinLookAt(known: readonly LookAt[], more: readonly LookAt[]): readonly LookAt[] {
   return lookAtKinds.flatMap((kind) => {
-    const both = [...known, ...found].filter((one) => one.kind === kind);
+    const both = [...known, ...more].filter((one) => one.kind === kind);
     const files = [...new Map(both.flatMap((one) => one.files).map((file) => [file.path, file])).values()];
     const unnamed = both.reduce((sum, one) => sum + one.fileCount - one.files.length, 0);
-    return both.length === 0 ? [] : [{ kind, fileCount: files.length + unnamed, files: named(files) }];
+    return both.length === 0 ? [] : [{ kind, fileCount: files.length + unnamed, files: nearestToRoot(files) }];
   });
 }
 
@@ -201,7 +201,7 @@ export function recordedLookAt(recorded: unknown): readonly LookAt[] {
     .map(({ kind, fileCount, files }) => ({ kind, fileCount, files: files.map(({ path }) => ({ path, what: null })) }));
 }
 
-function named(files: readonly LookAtFile[]): readonly LookAtFile[] {
+function nearestToRoot(files: readonly LookAtFile[]): readonly LookAtFile[] {
   return files
     .slice(0, MAX_NAMED_FILES)
     .map(({ path, what }) => ({ path, what: what === null ? null : capped(flatten(what), MAX_WHAT_CHARS) }));
@@ -224,7 +224,7 @@ function findingsIn(change: ReviewedChange): readonly Finding[] {
   return [
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
     ...textFindings(change),
-    ...kindsByPath(path).map((found) => ({ kind: found, what: null })),
+    ...kindsByPath(path).map((kind) => ({ kind, what: null })),
     ...(binary && kind === 'added' ? [{ kind: 'new-binary', what: null } as const] : []),
     ...(binary && kind === 'changed' && !isPicture(path) ? [{ kind: 'changed-binary', what: null } as const] : []),
     ...(bytes !== null && bytes >= LARGE_BYTES

@@ -198,12 +198,12 @@ export function waitingAfter(
       const isOver = own !== null || (workedOn && earlier.answer !== undefined);
       return isOver && known !== undefined ? others : all;
     }
-    const isNews = then === null || !isSame(then, progress);
+    const isNews = then === null || !isSameProgress(then, progress);
     if (!isNews && (own === null || !isStuck(own.progress))) return all;
     // A settled comment no longer asks anybody.
     const isOpen = after.notified.some(({ comment }) => comment === own?.notice?.comment);
     const notice = noticeOf(after, id) ?? (isOpen ? (own?.notice ?? null) : null);
-    const isKnown = own !== null && isSame(own.progress, progress);
+    const isKnown = own !== null && isSameProgress(own.progress, progress);
     if (isKnown && own.notice?.comment === notice?.comment) return all;
     const at = isKnown ? own.at : now;
     const answer = { lane: after.lane, task: id, progress, notice, at };
@@ -236,14 +236,14 @@ function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssu
     kind === null
       ? one.kind === 'circuit_open' && one.about === aboutLane(lane)
       : one.kind === kind && one.about === id;
-  const found = notified.findLast(isAbout);
-  const asksMore = notified.some(({ comment, about }) => comment === found?.comment && about !== found.about);
-  return found === undefined || found.comment === null || (lane === QUEUE && asksMore)
+  const newest = notified.findLast(isAbout);
+  const asksMore = notified.some(({ comment, about }) => comment === newest?.comment && about !== newest.about);
+  return newest === undefined || newest.comment === null || (lane === QUEUE && asksMore)
     ? null
-    : { thread: found.thread, comment: found.comment, at: found.at };
+    : { thread: newest.thread, comment: newest.comment, at: newest.at };
 }
 
-function isSame(a: TaskProgress, b: TaskProgress): boolean {
+function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
   return (
     a.state === b.state &&
     a.reason === b.reason &&

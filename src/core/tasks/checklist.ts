@@ -58,20 +58,20 @@ export function newItems({ before, after, tasks }: ChecklistFacts): readonly Tas
 /** Returns the current items by the ids of the earlier items that they continue. */
 function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): ReadonlyMap<TaskId, FileTask> {
   const byId = new Map(after.map((item) => [item.task.id, item]));
-  const found = new Map<TaskId, FileTask>();
+  const successors = new Map<TaskId, FileTask>();
   for (const { task } of before) {
     const item = byId.get(task.id);
-    if (item !== undefined) found.set(task.id, item);
+    if (item !== undefined) successors.set(task.id, item);
   }
   const known = new Set(before.map(({ task }) => task.id));
   const strangers = new Set(after.filter(({ task }) => !known.has(task.id)));
-  for (const item of before.filter(({ task }) => !found.has(task.id))) {
+  for (const item of before.filter(({ task }) => !successors.has(task.id))) {
     const successor = [...strangers].find((stranger) => isSuccessor(item, stranger));
     if (successor === undefined) continue;
     strangers.delete(successor);
-    found.set(item.task.id, successor);
+    successors.set(item.task.id, successor);
   }
-  return found;
+  return successors;
 }
 
 /**

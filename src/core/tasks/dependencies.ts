@@ -116,12 +116,12 @@ function findCycles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[
   // Tasks that only wait for a cycle are removed as well: no task in it waits for them.
   const knotted = withoutEnds(waitersOf(waiting));
   const circles: (readonly TaskId[])[] = [];
-  const found = new Set<TaskId>();
+  const inCycles = new Set<TaskId>();
   for (const id of waiting.keys()) {
-    const circle = found.has(id) || !knotted.has(id) ? null : shortestCycle(id, waiting);
-    if (circle === null) continue;
-    for (const member of circle) found.add(member);
-    circles.push(circle);
+    const cycle = inCycles.has(id) || !knotted.has(id) ? null : shortestCycle(id, waiting);
+    if (cycle === null) continue;
+    for (const member of cycle) inCycles.add(member);
+    circles.push(cycle);
   }
   return circles;
 }

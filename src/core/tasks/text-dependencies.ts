@@ -75,14 +75,14 @@ const FILLER =
 const ASIDE = /[ \t]?\([^()#\n]{0,80}\)/y;
 
 function mentionsAt(text: string, start: number): readonly Mention[] {
-  const found: Mention[] = [];
+  const mentions: Mention[] = [];
   for (let at = start; ;) {
     at += matchAt(FILLER, text, at)?.[0].length ?? 0;
     const issue = matchAt(ISSUE, text, at);
     const match = issue ?? matchAt(NAME, text, at);
-    if (match === null) return found;
+    if (match === null) return mentions;
     const [, addressRepo, addressNumber, repo, number, short] = issue ?? [];
-    found.push(
+    mentions.push(
       issue === null
         ? { kind: 'name', name: match[0] }
         : { kind: 'issue', repo: addressRepo ?? repo ?? null, number: Number(addressNumber ?? number ?? short) },

@@ -31,7 +31,7 @@ const MARK = /^##\[(group|endgroup|section|command|error|warning|notice|debug)\]
 
 const LEVELS: Readonly<Record<string, string>> = { error: 'Error: ', warning: 'Warning: ', notice: 'Notice: ' };
 
-/** Minimum number of equal lines in a row that are folded into one. */
+/** Minimum number of equal lines in a row that are foldRepeats into one. */
 const MIN_FOLDED = 3;
 
 const MAX_NAME_CHARS = 100;
@@ -57,8 +57,8 @@ export function taskOfCheck(check: CheckNow, details: CheckDetails, { pullReques
   const name = shortName(check.name) || 'unnamed';
   return {
     id: taskIdOfCheck(check),
-    title: titleOf(name, details),
-    body: bodyOf(check, details),
+    title: taskTitle(name, details),
+    body: taskBody(check, details),
     source: { kind: 'feedback', on: { kind: 'check', name, head }, pullRequest, url: check.url ?? url },
     comments: [],
     obstacle: null,
@@ -68,12 +68,12 @@ export function taskOfCheck(check: CheckNow, details: CheckDetails, { pullReques
   };
 }
 
-function titleOf(name: string, { job, step }: CheckDetails): string {
+function taskTitle(name: string, { job, step }: CheckDetails): string {
   const where = [shortName(job ?? ''), shortName(step ?? '')].filter((part) => part !== '' && part !== name);
   return `Check "${name}" fails${where.length === 0 ? '' : `: ${where.join(' / ')}`}`;
 }
 
-function bodyOf(check: CheckNow, { job, step, annotations, log, missing }: CheckDetails): string {
+function taskBody(check: CheckNow, { job, step, annotations, log, missing }: CheckDetails): string {
   const workflow = check.workflow === null ? '' : shortName(check.workflow.path ?? check.workflow.name);
   const facts = [
     `Conclusion: ${shortName(check.conclusion) || 'failure'}`,
@@ -116,10 +116,10 @@ function shortName(raw: string): string {
 
 /**
  * Returns the end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without time stamps,
- * colours, runner marks and invisible characters. Equal lines in a row are folded.
+ * colours, runner marks and invisible characters. Equal lines in a row are foldRepeats.
  */
 export function logText(raw: string): string {
-  const lines = folded(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(plainLine));
+  const lines = foldRepeats(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(plainLine));
   const kept: string[] = [];
   let room = MAX_LOG_CHARS;
   for (const line of lines.slice(-MAX_LOG_LINES).reverse()) {
@@ -174,7 +174,7 @@ function visibleLine(line: string): string {
   return plainBlanks(kept + line.slice(at)).replaceAll('\n', ' ');
 }
 
-function folded(lines: readonly string[]): readonly string[] {
+function foldRepeats(lines: readonly string[]): readonly string[] {
   const kept: string[] = [];
   for (let at = 0; at < lines.length;) {
     const line = lines[at] ?? '';

@@ -56,7 +56,7 @@ const STARTS_WITHIN_MS = 10 * MINUTE_MS;
 
 /** Judges the checks of a head. Runs of Ralph's own workflow are left out. */
 export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedChecks {
-  const groups = [...grouped(withoutOwnAndSkipped(head, own), keyOf).values()].flatMap(groupOf);
+  const groups = [...grouped(withoutOwnAndSkipped(head, own), checkKey).values()].flatMap(groupOf);
   const newest = (result: CheckNow['result']): readonly CheckNow[] =>
     groups.map(({ last }) => last).filter((check) => check.result === result);
   const failed = groups.filter(({ last, isFlaky }) => last.result === 'failed' && !isFlaky).map(({ last }) => last);
@@ -87,7 +87,7 @@ export function isUnknownOnBase({ head, base }: KnownChecks, own: OwnRuns): bool
 
 /** Returns the id of a failed check's task, which is the same on every head. */
 export function taskIdOfCheck(check: CheckNow): TaskId {
-  return `check-${hashId(keyOf(check))}`;
+  return `check-${hashId(checkKey(check))}`;
 }
 
 /**
@@ -141,7 +141,7 @@ function resultOf({ result, conclusion }: Pick<CheckNow, 'result' | 'conclusion'
   return /^(?:stale|action_required)$/i.test(conclusion) ? 'waiting' : result;
 }
 
-function keyOf({ of, app, workflow, name }: CheckNow): string {
+function checkKey({ of, app, workflow, name }: CheckNow): string {
   // A file path contains a slash, so slashes are removed from a name that is used instead of a path.
   const place = workflow === null ? '' : (workflow.path ?? workflow.name.replaceAll('/', ' '));
   return [of, app ?? '', place, name].map((part) => part.replaceAll('\n', ' ')).join('\n');
@@ -196,11 +196,11 @@ function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
 }
 
 function lastOn(base: readonly CheckNow[], check: CheckNow): CheckNow | undefined {
-  return base.findLast((other) => isSame(other, check) && ['passed', 'failed'].includes(resultOf(other)));
+  return base.findLast((other) => isSameCheck(other, check) && ['passed', 'failed'].includes(resultOf(other)));
 }
 
 /** Compares workflows by file, or by name if the file of one is unknown. */
-function isSame(one: CheckNow, other: CheckNow): boolean {
+function isSameCheck(one: CheckNow, other: CheckNow): boolean {
   if (one.of !== other.of || one.app !== other.app || one.name !== other.name) return false;
   if (one.workflow === null || other.workflow === null) return one.workflow === other.workflow;
   return one.workflow.path === null || other.workflow.path === null
@@ -211,15 +211,17 @@ function isSame(one: CheckNow, other: CheckNow): boolean {
 /** Returns sentences about failed checks that Ralph does not work on, with the reasons; empty if there are none. */
 export function describeIgnoredChecks({ alsoOnBase, flaky, unreadable }: ChecksSummary): string {
   return [
-    ...(alsoOnBase.length === 0 ? [] : [`Ignored, because they also fail on the base branch: ${quoted(alsoOnBase)}.`]),
+    ...(alsoOnBase.length === 0
+      ? []
+      : [`Ignored, because they also fail on the base branch: ${quoteNames(alsoOnBase)}.`]),
     ...(flaky.length === 0
       ? []
-      : [`Ignored as flaky, because they passed and failed on the same commit: ${quoted(flaky)}.`]),
+      : [`Ignored as flaky, because they passed and failed on the same commit: ${quoteNames(flaky)}.`]),
     ...(unreadable === null ? [] : [`The checks of the pull request could not be read. ${unreadable}`]),
   ].join(' ');
 }
 
 /** Quotes names after cleaning and cutting them, because anybody can name a check freely. */
-function quoted(names: readonly string[]): string {
+function quoteNames(names: readonly string[]): string {
   return namesOf(names.map((name) => `"${capped(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
 }

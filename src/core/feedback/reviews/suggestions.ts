@@ -28,14 +28,14 @@ export function applySuggestion(text: string, { from, to, old, lines: wanted }: 
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   const there = lines.slice(Math.max(0, from - 1), to).map((line) => line.slice(0, line.length - endOf(line).length));
   // If the number of lines changes, the lines that were meant can no longer be identified.
-  if (from >= 1 && wanted.length === to - from + 1 && isSame(there, wanted)) return { kind: 'there' };
-  if (from < 1 || old.length !== to - from + 1 || !isSame(there, old)) return { kind: 'stale' };
+  if (from >= 1 && wanted.length === to - from + 1 && areEqualLines(there, wanted)) return { kind: 'there' };
+  if (from < 1 || old.length !== to - from + 1 || !areEqualLines(there, old)) return { kind: 'stale' };
   const end = endOf(lines[from - 1] ?? '') || endOf(lines[0] ?? '') || '\n';
   const whole = [...lines.slice(0, from - 1), ...wanted.map((line) => line + end), ...lines.slice(to)].join('');
   return { kind: 'applied', text: text.endsWith('\n') ? whole : whole.replace(/\r?\n$/, '') };
 }
 
-function isSame(some: readonly string[], others: readonly string[]): boolean {
+function areEqualLines(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && some.every((line, index) => line === others[index]);
 }
 

@@ -29,7 +29,7 @@ export function signalsInFiles(texts: Readonly<Record<string, string>>): {
       for (const { path, message } of parsed.error?.issues ?? []) {
         const { line, column } = read.at(path, 'value');
         problems.push(
-          `${file}:${line}:${column} ${keyOf(path)} ${message.replace(/^Invalid input: /, 'is invalid: ')}.`,
+          `${file}:${line}:${column} ${formatKey(path)} ${message.replace(/^Invalid input: /, 'is invalid: ')}.`,
         );
       }
     }
@@ -40,7 +40,7 @@ export function signalsInFiles(texts: Readonly<Record<string, string>>): {
 }
 
 /** Formats a path such as `signals.done[2]`. */
-function keyOf(path: readonly PropertyKey[]): string {
+function formatKey(path: readonly PropertyKey[]): string {
   return path
     .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
     .join('');

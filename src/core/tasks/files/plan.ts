@@ -22,16 +22,16 @@ export function parsePlan(
 ): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const head = cutLines(text, MAX_LINES);
   const isOptional = optionalHeadings(optionalSections);
-  const items = identified(parseChecklist(head));
-  const kept = items.length <= MAX_TASKS ? items : openFirst(items);
+  const items = withIds(parseChecklist(head));
+  const kept = items.length <= MAX_TASKS ? items : withinLimit(items);
   const leftOut = new Set(
     kept === items ? [] : items.filter((item) => isDone(item) && !kept.includes(item)).map(({ id }) => id),
   );
-  const waitsOf = dependencies(items);
+  const waitsOf = dependenciesIn(items);
   const waiting = kept.map((item) => ({ item, waits: waitsOf(item) }));
   const problems = [
     ...(head === text ? [] : [tooLong]),
-    ...(kept === items ? [] : [tooMany(items)]),
+    ...(kept === items ? [] : [tooManyItems(items)]),
     ...duplicates(items),
     ...waiting.flatMap(({ waits }) => waits.problems),
   ];
@@ -50,7 +50,7 @@ export function parsePlan(
 
 /** Returns the boxes of a plan, in the order of the file, or null if the plan is longer than what is read of it. */
 export function parseBoxes(text: string): readonly PlanBox[] | null {
-  return cutLines(text, MAX_LINES) === text ? identified(parseChecklist(text)) : null;
+  return cutLines(text, MAX_LINES) === text ? withIds(parseChecklist(text)) : null;
 }
 
 /** A box with the id of its task. */
@@ -70,7 +70,7 @@ const tooLong: Problem = {
   hidesTasks: true,
 };
 
-function tooMany(items: readonly PlanBox[]): Problem {
+function tooManyItems(items: readonly PlanBox[]): Problem {
   const losesOpen = items.filter((item) => !isDone(item)).length > MAX_TASKS;
   return {
     line: null,
@@ -80,7 +80,7 @@ function tooMany(items: readonly PlanBox[]): Problem {
 }
 
 /** Gives each box its id; further boxes with the same title get the suffix `-2`, `-3` and so on. */
-function identified(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
+function withIds(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
   const lines = new Map<string, number[]>();
   const items: PlanBox[] = [];
   for (const box of boxes) {
@@ -127,7 +127,7 @@ const MARKS_BEHIND = new RegExp(
 );
 
 /** Returns the items that fit, open ones before others, in the order of the file. */
-function openFirst(items: readonly PlanBox[]): readonly PlanBox[] {
+function withinLimit(items: readonly PlanBox[]): readonly PlanBox[] {
   const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, MAX_TASKS);
   const chosen = new Set(ranked);
   return items.filter((item) => chosen.has(item));
@@ -184,7 +184,7 @@ function duplicates(items: readonly PlanBox[]): readonly Problem[] {
 }
 
 /** Returns the dependencies of each item: the boxes nested in it, and the references in its text (`depends on #12`, `depends on T3`). */
-function dependencies(
+function dependenciesIn(
   items: readonly PlanBox[],
 ): (item: PlanBox) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
   const nested = grouped(
