@@ -133,7 +133,7 @@ export const noShare: TaskShare = {
   size: null,
 };
 
-/** What one iteration adds to the change. */
+/** The amounts and words that one iteration adds to the change. */
 export interface IterationShare {
   readonly taskId: TaskId;
   readonly title: string;

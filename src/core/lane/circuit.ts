@@ -33,7 +33,7 @@ export const noSignals: Signals = {
   testOnlyInARow: 0,
 };
 
-/** What one iteration adds to the rolling windows. */
+/** The entry of one iteration in the rolling windows. */
 export interface IterationSignals {
   /** True if the agent claims that everything is done and no evidence contradicts that. */
   readonly indicator: boolean;

@@ -39,7 +39,7 @@ export interface AdmissionRules {
   readonly maxIterations: number;
 }
 
-/** What is known so far about a lane's tasks. Plain data: `admissionStep` reads it, `applyAdmissionAnswer` returns the next one. */
+/** The knowledge so far about a lane's tasks. Plain data: `admissionStep` reads it, `applyAdmissionAnswer` returns the next one. */
 export interface Admission {
   readonly candidates: Candidates;
   readonly rules: AdmissionRules;

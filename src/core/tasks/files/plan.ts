@@ -227,7 +227,7 @@ function normalName(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-');
 }
 
-/** Returns the letters of a name. In a plan with `T1` and `T2`, a reference to `T9` is a missing task, while `HTTP2` is no reference. */
+/** Returns the letters of a name. In a plan with `T1` and `T2`, a reference to `T9` is a missing task, while `HTTP2` is not a reference. */
 function familyOf(name: string): string {
   return /^[a-z_]+[-.]?/.exec(name)?.[0] ?? name;
 }
