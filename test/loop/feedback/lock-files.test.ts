@@ -191,7 +191,7 @@ describe('a tool that cannot make it leaves the base\u2019s version, and the age
     expect(promptOf(project)).toContain(`- ${why}, so it did not regenerate \`${LOCK}\`\n`);
     expect(headTree(project)[LOCK]).toBe('theirs');
     expect(headTree(project)['web/package.json']).toBeUndefined();
-    expect(bodyOf(project)).toContain('so it did not make');
+    expect(bodyOf(project)).toContain('so it did not regenerate');
   });
 });
 

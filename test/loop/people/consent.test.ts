@@ -397,7 +397,7 @@ describe('how many are asked about', () => {
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     expect(project.forge.requests().sent).toBeLessThan(150);
-    expect(warned(run)).toContain('by more than 100 people');
+    expect(warned(run)).toContain('More than 100 people');
   });
 
   test('what was not checked is never worked and never complete', async () => {
