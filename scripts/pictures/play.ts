@@ -1,5 +1,5 @@
 import { isProtected } from '../../src/git/inspection/protected-paths.ts';
-import { lookAtFirst, moreToLookAt, type LookAt } from '../../src/core/review/look-at.ts';
+import { lookAtFirst, joinLookAt, type LookAt } from '../../src/core/review/look-at.ts';
 import type { RunReport } from '../../src/handover/report.ts';
 import type { TaskSize } from '../../src/core/lane/change.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
@@ -216,7 +216,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
         };
       }),
     );
-    worthALook = moreToLookAt(worthALook, found);
+    worthALook = joinLookAt(worthALook, found);
     const task = iteration.trailers['Ralph-Task'] ?? '';
     const { insertions, deletions } = await checkout.compare(iteration.before, after);
     const size = sizes[task] ?? { files: 0, insertions: 0, deletions: 0, since: iteration.before.head };

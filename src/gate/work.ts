@@ -8,9 +8,9 @@ import {
 } from '../core/layouts/found-files.ts';
 import { layoutOf } from '../core/layouts/layouts.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { hasLabel, missingLabel } from '../core/people/labels.ts';
+import { hasLabel, warnOfMissingLabel } from '../core/people/labels.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
-import { hasTimeForOthers } from '../core/sharing/elsewhere.ts';
+import { mayServeOtherLanes } from '../core/sharing/elsewhere.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
@@ -43,7 +43,7 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
       ? await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
       : await admit(deps, request);
   const notes = { ...own.notes, warnings: [...own.notes.warnings, ...waiting.warnings] };
-  if (own.kind === 'work' || !hasTimeForOthers(own.outcome)) return { ...own, notes };
+  if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...own, notes };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unheard ?? { ...own, notes };
 }
@@ -67,7 +67,7 @@ async function lookAfter(
 async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null> {
   if (!config.taskSources.includes('issues')) return null;
   try {
-    const message = missingLabel(config.taskLabel, await forge.labelNames());
+    const message = warnOfMissingLabel(config.taskLabel, await forge.labelNames());
     return message === null ? null : { kind: 'idle', reason: 'no_such_label', message };
   } catch {
     return null;

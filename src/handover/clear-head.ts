@@ -1,4 +1,4 @@
-import { holdOf, joinHolds, type Hold, type Standing } from '../core/feedback/pull-request-now.ts';
+import { holdOf, joinHolds, type Hold, type ReviewState } from '../core/feedback/pull-request-now.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isForReview } from '../core/outcome.ts';
@@ -32,7 +32,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   const { feedback } = state;
   if (lane.pullRequest === null) return { kind: 'clear', feedback };
   const { number } = lane.pullRequest;
-  let standing: Standing | null;
+  let standing: ReviewState | null;
   try {
     standing = await deps.forge.headNow(lane.branch);
   } catch (error) {
@@ -66,7 +66,7 @@ export function overtake(feedback: Feedback, hold: Hold, now: number): Feedback 
 async function free(
   { forge, clock, log }: HeadDeps,
   { lane, state }: Work,
-  { standing, hold }: { readonly standing: Standing; readonly hold: Hold },
+  { standing, hold }: { readonly standing: ReviewState; readonly hold: Hold },
 ): Promise<Cleared> {
   const number = lane.pullRequest?.number ?? 0;
   try {

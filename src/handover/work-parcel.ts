@@ -10,7 +10,7 @@ import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { anyInstant, count, type Policy } from '../core/policy.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
-import { believablePark, receivedState, withReservationUsed } from '../core/sharing/believed.ts';
+import { believablePark, mergeReceivedState, withReservationUsed } from '../core/sharing/believed.ts';
 import { endsOpenEnded } from '../core/open-ended/completion.ts';
 import { isFileSource, isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
@@ -183,7 +183,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   if (policy.maxIterations > 0 && journal.length > policy.maxIterations)
     return unusable(`Its journal has more than the ${String(policy.maxIterations)} iterations of this run.`);
   const admitted = { before: intake.state, tasks: ids, policy, base: opened.base };
-  const received = receivedState(state.state, admitted, now);
+  const received = mergeReceivedState(state.state, admitted, now);
   const outcome = believedOutcome(work.outcome, policy, now);
   if (outcome === null) return unusable('It says that it ended in a way in which no loop ends.');
   if (outcome.kind === 'complete' && !isPlanComplete(tasks, received.tasks))

@@ -67,7 +67,7 @@ export interface LoopAgent {
   readonly opened: () => OpenedAgent | null;
 }
 
-/** The work after a deed. `end` is why the run ends here; null when it continues. */
+/** The work after an action. `end` is why the run ends here; null when it continues. */
 export interface Advanced {
   readonly work: Work;
   readonly end: Outcome | null;

@@ -1,9 +1,9 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
 import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
-import { answerAfter } from '../core/feedback/answered.ts';
+import { recordAnswer } from '../core/feedback/answered.ts';
 import { beginRound } from '../core/feedback/rounds.ts';
-import { addRun, leaveOut } from '../core/lane/change.ts';
+import { addRun, withLeftOutFiles } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
@@ -11,7 +11,7 @@ import { taskFromRoot } from '../core/folder.ts';
 import { recordIteration, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
-import { comparedWithBase } from '../core/lane/base/red-base.ts';
+import { compareWithBase } from '../core/lane/base/red-base.ts';
 import { beginIteration, beginSteps, settle } from '../core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../core/lane/settle/settle-published.ts';
 import { passedOver } from '../core/agents/providers.ts';
@@ -210,7 +210,7 @@ async function conclude(
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,
-    verification: comparedWithBase(work.state.redBase, bounded<Verification>(verification, deps.redact)),
+    verification: compareWithBase(work.state.redBase, bounded<Verification>(verification, deps.redact)),
     checklist,
     doneMarker,
     ...(usage === null ? {} : { call: usage }),
@@ -252,7 +252,7 @@ async function conclude(
   const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';
   const booked = withLeftOut(deps, work, { state: recordIteration(settled.state, entry, titleOf), committed });
   const finished = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
-  const state = answerAfter(finished, entry);
+  const state = recordAnswer(finished, entry);
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
@@ -274,7 +274,7 @@ function withLeftOut(
   { stateBefore, lane, withheld }: Work,
   { state, committed }: { readonly state: LaneState; readonly committed: CommittedIteration },
 ): LaneState {
-  const change = leaveOut(state.change, {
+  const change = withLeftOutFiles(state.change, {
     begun: addRun(stateBefore.change, lane.start.kind !== 'continue'),
     ofRun: withheld.map(({ path }) => redact(path)),
     now: [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))].map(

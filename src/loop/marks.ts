@@ -1,6 +1,6 @@
 import type { AgentName } from '../core/agent-names.ts';
 import { agentToCall } from '../core/lane/decide.ts';
-import { dropSession, resetUnfitSession, sessionOf, turnTo } from '../core/lane/session.ts';
+import { dropSession, resetUnfitSession, sessionOf, switchAgent } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import { PROGRESS_PLACES } from '../core/prompt/places.ts';
@@ -175,7 +175,7 @@ export async function sessionToResume(
     now,
   }: { readonly state: LaneState; readonly taskId: TaskId; readonly policy: Policy; readonly now: number },
 ): Promise<string | null> {
-  const turned = turnTo(state, agentToCall({ state, policy, now }), 'by_order', now);
+  const turned = switchAgent(state, agentToCall({ state, policy, now }), 'by_order', now);
   const { lane, transcript, session } = resetUnfitSession(turned, taskId, policy, now);
   if (session === null || transcript === null) return null;
   return (await store.transcript(lane, transcript)).kind === 'found' ? session.id : null;

@@ -6,13 +6,13 @@ import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished, recordPush } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { explainRefusal, isNamed, whyOf, type Refusal } from '../core/refusals/refusal.ts';
+import { explainRefusal, isNamed, describePushFailure, type Refusal } from '../core/refusals/refusal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { DAY_MS } from '../core/countdown.ts';
 import { leaseOf } from '../config/config.ts';
-import { advance } from '../core/snapshot/changes.ts';
+import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
 import { documentOf, transcriptBefore, verifiedState, type Work } from '../handover/intake.ts';
@@ -139,7 +139,7 @@ async function pushOnce(
   const pushing = { branch: lane.branch, commit: head, since: remoteHead ?? base, at: remoteHead };
   let result: PushResult | null = null;
   const updated = await deps.store.update(
-    advance({
+    advanceInSnapshot({
       lane: lane.id,
       after: work.state.sequence,
       document: (sequence) => documentOnTheWay(deps, work, sequence),
@@ -149,7 +149,7 @@ async function pushOnce(
       const pushed: PushedWithState = await remote.pushWithState({ ...pushing, along }).catch(unanswered);
       if (pushed.kind === 'overtaken') return { kind: 'conflict' };
       result = pushed;
-      if (pushed.kind !== 'pushed') return { kind: 'unavailable', why: whyOf(pushed) };
+      if (pushed.kind !== 'pushed') return { kind: 'unavailable', why: describePushFailure(pushed) };
       return pushed.state ?? { kind: 'unavailable', why: 'it did not go along' };
     },
   );

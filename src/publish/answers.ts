@@ -2,7 +2,7 @@ import { type Feedback, type FeedbackItem, isUnposted } from '../core/feedback/m
 import type { PullRequestNow, ThreadNow } from '../core/feedback/pull-request-now.ts';
 import { markPosted } from '../core/feedback/rounds.ts';
 import { answerMarker } from '../core/people/command.ts';
-import { overNeeds } from '../core/people/needs.ts';
+import { resolvedNeeds } from '../core/people/needs.ts';
 import { markerOf } from '../core/people/notifications.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
@@ -230,7 +230,7 @@ async function correctOlder(
   const writtenBefore = worked.startedAt;
   const approved = taskId === null ? [] : [markerOf([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
   // A run that could keep no state may have posted these needs.
-  for (const need of overNeeds(worked))
+  for (const need of resolvedNeeds(worked))
     await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   for (const marker of approved)
     await forge.amendComment(thread, marker, { body: APPROVED_SINCE, writtenBefore, closing: true });

@@ -12,7 +12,7 @@ import {
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
   peopleOf,
-  type Remembered,
+  type NotificationMemory,
   withNotification,
 } from '../core/people/notifications.ts';
 import { QUEUE, type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
@@ -39,7 +39,7 @@ export const MAX_NOTICES = 10;
 const MAX_SETTLED = 3;
 
 /** The notifications that the state remembers, and what could not be done. */
-interface Notified extends Remembered {
+interface Notified extends NotificationMemory {
   /** Set when a later run must try again. */
   readonly isUnheard: boolean;
   readonly warnings: readonly string[];
@@ -53,7 +53,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   const { work, pullRequest } = end;
   const plan = planOf(deps, end);
   const { notified, notifiedAt } = work.state;
-  let known: Remembered = { notified, notifiedAt };
+  let known: NotificationMemory = { notified, notifiedAt };
   const warnings: string[] = [];
   const warn = (text: string): void => {
     warnings.push(text);
@@ -117,7 +117,7 @@ function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullReq
     addedWork: work.hasNewCommits && report.headSha === work.head && !onlyAnswers(work),
     unapproved: noticesOf(work).map(({ issue }) => taskIdOfIssue(issue)),
     maxRounds: config.answers.maxRounds,
-    areChecksUnread: work.notes.checks?.isForNow === true,
+    areChecksUnread: work.notes.checks?.isTemporary === true,
   });
 }
 
@@ -238,8 +238,8 @@ export function threadOfLane(
 async function settle(
   deps: PublishDeps,
   { settle: plan, notify: needs }: NotificationPlan,
-  known: Remembered,
-): Promise<Remembered> {
+  known: NotificationMemory,
+): Promise<NotificationMemory> {
   const isAgain = ({ kind, about }: Need): boolean => needs.some((need) => need.kind === kind && need.about === about);
   const again = plan.filter(({ notification }) => isAgain(notification));
   const inOrder = [...again, ...plan].map(({ notification }) => notification.comment);
@@ -266,8 +266,8 @@ async function notify(
     needs,
     known,
     warn,
-  }: { readonly needs: readonly Need[]; readonly known: Remembered; readonly warn: (text: string) => void },
-): Promise<Remembered & Pick<Notified, 'isUnheard'>> {
+  }: { readonly needs: readonly Need[]; readonly known: NotificationMemory; readonly warn: (text: string) => void },
+): Promise<NotificationMemory & Pick<Notified, 'isUnheard'>> {
   const { config, clock, log, forge } = deps;
   const nothingMore = { ...known, isUnheard: false };
   if (needs.length === 0 || config.notify.kind === 'none') return nothingMore;

@@ -7,7 +7,7 @@ import {
   withdrawalWarning,
   withdrawTasks,
 } from '../core/people/withdrawal.ts';
-import { whyOf } from '../core/refusals/refusal.ts';
+import { describePushFailure } from '../core/refusals/refusal.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import { type Cleared, clearHead, type HeadDeps } from '../handover/clear-head.ts';
@@ -125,7 +125,7 @@ async function lostBranch(
   result: Exclude<PushResult, { kind: 'pushed' }>,
 ): Promise<PublishedBranch> {
   const { lane, base, remoteHead, state, outcome } = work;
-  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(whyOf(result))}`;
+  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(describePushFailure(result))}`;
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
   const kind = result.kind === 'refused' ? 'refused' : 'lost';

@@ -10,7 +10,7 @@ import {
 import type { ApprovalNotice } from '../core/people/consent.ts';
 import { noChange } from '../core/lane/change.ts';
 import { leaseOf } from '../config/config.ts';
-import { advance, claim, release, settled } from '../core/snapshot/changes.ts';
+import { advanceInSnapshot, claimInSnapshot, releaseInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { emptySnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
 import { stillAsked } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state/state.ts';
@@ -114,7 +114,7 @@ async function notifyAlone(
       const isSettled = isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE;
       await remember(deps, memory, {
         state: after,
-        settle: (snapshot) => (isSettled ? settled(snapshot, run, { runTag: deps.runTag, now }) : snapshot),
+        settle: (snapshot) => (isSettled ? settleSnapshot(snapshot, run, { runTag: deps.runTag, now }) : snapshot),
       });
       if (isOfRest) await correctLiveStatus(deps, intake, needs);
     }
@@ -170,14 +170,14 @@ async function claimIt(deps: PublishDeps, state: LaneState, { snapshot }: Restor
     purpose: 'notice' as const,
     reserve: <Same>(same: Same): Same => same,
   };
-  const claimed = await deps.store.update(claim({ lane, seen, ...asking }));
+  const claimed = await deps.store.update(claimInSnapshot({ lane, seen, ...asking }));
   if (claimed.kind !== 'updated') return { kind: 'free', memory: null };
   return claimed.answer.kind === 'claimed' ? { kind: 'free', memory: state } : { kind: 'busy' };
 }
 
 async function giveBack({ store, clock, ...run }: PublishDeps, lane: LaneId): Promise<void> {
   const now = clock.now();
-  await store.update(release(lane, { holder: leaseOf(run, now), isUnused: false, now }));
+  await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused: false, now }));
 }
 
 /** Returns the stored state. A lost state is not replaced, because the next run that works makes up for it. */
@@ -199,7 +199,7 @@ async function remember(
   const now = clock.now();
   const document = (newest: number): string =>
     documentOf({ ...state, sequence: newest, savedAt: now }, { transcript, redact });
-  const advanced = advance({ lane, after: sequence, document, holder: leaseOf(run, now) });
+  const advanced = advanceInSnapshot({ lane, after: sequence, document, holder: leaseOf(run, now) });
   await store.update((snapshot) => {
     const kept = advanced(snapshot);
     return { ...kept, snapshot: settle(kept.snapshot) };

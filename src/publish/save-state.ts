@@ -1,10 +1,10 @@
 import { leaseOf } from '../config/config.ts';
-import { hasConversation } from '../core/lane/session.ts';
+import { hasAnySession } from '../core/lane/session.ts';
 import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { advance, save, settled } from '../core/snapshot/changes.ts';
+import { advanceInSnapshot, saveInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
@@ -34,7 +34,7 @@ export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd
   // The conversation is stored with the state at the end, so until then the previous one counts.
   const transcript = transcriptBefore(stateBefore, state);
   const kept = await deps.store.update(
-    advance({
+    advanceInSnapshot({
       lane: lane.id,
       after: state.sequence,
       document: (sequence) =>
@@ -96,7 +96,7 @@ export async function saveState(
     pullRequest: end.pullRequest?.number ?? null,
     journal: await within(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
   });
-  const change = save({ ...copy, saver: leaseOf(deps, now), now, run, stored });
+  const change = saveInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   const { lane } = saved;
   if (saved.kind === 'saved') {
@@ -111,7 +111,7 @@ export async function saveState(
 
 /** Exports the transcripts within the time limit, because the state is worth more than the session and must not wait for it. */
 async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Transcript | null> {
-  if (!hasConversation(state)) return null;
+  if (!hasAnySession(state)) return null;
   return within(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
     deps.log.warning(`The session is not kept, so the next run starts a new one: ${sentence(textOf(error))}`);
     return null;
@@ -128,7 +128,7 @@ async function settleUsage(
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const message = `${nameOfLane(work.lane.id)}: settled by run ${context.runId}`;
   const written = await store.update((newest) => ({
-    snapshot: settled(newest, run, { runTag, now }),
+    snapshot: settleSnapshot(newest, run, { runTag, now }),
     message,
     answer: null,
   }));

@@ -6,7 +6,7 @@ import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { type Outcome, outcomeSchema } from '../core/outcome.ts';
 import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';
-import { believedBefore, believedState } from '../core/sharing/believed.ts';
+import { believedLedger, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import { progressOf, withEach } from '../core/tasks/queue.ts';
 import type { Work } from '../handover/intake.ts';
@@ -79,7 +79,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
         ...known,
         approval: progressOf(stored.tasks, id).approval,
       })),
-      ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
+      ledger: believedLedger(work.stateBefore.ledger, stored.ledger),
     },
     state: {
       ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),

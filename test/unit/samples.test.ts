@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { type LaneState, parseState, STATE_VERSION } from '../../src/core/lane/state/state.ts';
 import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
 import { parseBudget, serializeUsage } from '../../src/core/sharing/budget.ts';
-import { migrated } from '../../src/core/snapshot/migration.ts';
-import { goesOn } from '../../src/core/snapshot/going-on.ts';
+import { migrateSnapshot } from '../../src/core/snapshot/migration.ts';
+import { hasWorkLeft } from '../../src/core/snapshot/going-on.ts';
 import {
   budgetIn,
   isSnapshotFile,
@@ -200,7 +200,7 @@ test.each<[string, readonly object[]]>([
     ],
   ],
 ])('%s: what waits for a person or a probe, wherever it goes', (name, expected) => {
-  const snapshot = migrated(new Map([['budget', textOf(name)]]), 1795345930000);
+  const snapshot = migrateSnapshot(new Map([['budget', textOf(name)]]), 1795345930000);
   expect(budgetIn(snapshot, 1795345930000)).toMatchObject({ problem: null, budget: { reservations: [] } });
   expect(waitingIn(snapshot)).toMatchObject(expected);
 });
@@ -210,7 +210,7 @@ test('snapshot-v1.json: each lane, what waits, and which lanes go on', () => {
   const at = { runTag: 'new', runId: '9', runAttempt: 1, now: 1795266000000 };
   expect(lanesIn(snapshot).toSorted()).toEqual(['issue-3', 'issue-4', 'queue']);
   expect(waitingIn(snapshot)).toMatchObject([{ lane: 'issue-3', task: 'issue-3', progress: { state: 'stuck' } }]);
-  expect(['issue-3', 'issue-4', 'queue'].map((lane) => goesOn(snapshot, lane, at))).toEqual([true, true, false]);
+  expect(['issue-3', 'issue-4', 'queue'].map((lane) => hasWorkLeft(snapshot, lane, at))).toEqual([true, true, false]);
   for (const lane of lanesIn(snapshot)) {
     const parsed = laneIn(snapshot, lane);
     if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
@@ -232,7 +232,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
   test.each(lanes.flatMap(([name, lane]) => budgets.map((budget) => [name, lane, budget] as const)))(
     '%s of %s, and %s',
     (name, lane, budget) => {
-      const snapshot = migrated(
+      const snapshot = migrateSnapshot(
         new Map([
           [lane, textOf(name)],
           ['budget', textOf(budget)],
@@ -251,7 +251,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
       const document = textOf(`state-v${String(version)}.json`);
       const { lane } = JSON.parse(document) as { readonly lane: string };
       const record = { version: 2, lane, sequence: 7, document, savedBy: 'old', lease: null, orders: [] };
-      const parsed = laneIn(migrated(new Map([[lane, JSON.stringify(record)]]), now), lane);
+      const parsed = laneIn(migrateSnapshot(new Map([[lane, JSON.stringify(record)]]), now), lane);
       if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
       expect(stateIn(parsed.record.document, lane)).toEqual(stateIn(document, lane));
     }
@@ -260,7 +260,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
   test('which lanes go on, and whose pull request was looked after, is known of the lanes themselves', () => {
     const budget = { ...(JSON.parse(textOf('budget-v1-waiting.json')) as object), unfinished: ['issue-3'] };
     const more = { ...budget, unanswered: ['issue-4'], looked: [{ lane: 'issue-3', seen: 'a b', at: now }] };
-    const snapshot = migrated(new Map([['budget', JSON.stringify(more)]]), now);
+    const snapshot = migrateSnapshot(new Map([['budget', JSON.stringify(more)]]), now);
     expect(waitingIn(snapshot)).toHaveLength(2);
     expect(laneIn(snapshot, 'issue-3')).toMatchObject({
       record: { goesOn: 'unfinished', looked: { seen: 'a b', at: now }, document: null },
@@ -269,7 +269,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
   });
 
   test('what cannot be read, or is of a newer version, stays as it is', () => {
-    const snapshot = migrated(
+    const snapshot = migrateSnapshot(
       new Map([
         ['queue', 'garbage'],
         ['issue-1', '{"version":9}'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { answeredSettingsSchema } from '../arguments.ts';
 import type { Immutable } from '../../core/policy.ts';
-import { answerKinds, askedKinds } from '../../core/feedback/memory.ts';
+import { answerKinds, subjectKinds } from '../../core/feedback/memory.ts';
 import { transitionSubjects } from '../../core/lane/session.ts';
 import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
 import { taskStates } from '../../core/tasks/task.ts';
@@ -75,7 +75,7 @@ const lane = z.object({
     .array(
       z.object({
         id: z.string(),
-        kind: z.enum(askedKinds),
+        kind: z.enum(subjectKinds),
         title: z.string(),
         state: z.enum(['open', ...answerKinds]),
       }),

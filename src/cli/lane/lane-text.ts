@@ -1,6 +1,6 @@
 import { openedBy } from '../../core/others/left-circuit.ts';
 import { renderSettings } from '../../core/settings/effective.ts';
-import { holdingOrders } from '../../core/sharing/orders.ts';
+import { effectiveOrders } from '../../core/sharing/orders.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { isLaneId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
@@ -121,7 +121,7 @@ function renderPlace(
     ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
     ...(place.feedback.length === 0 ? [] : [['feedback', describeFeedback(place)] as const]),
-    ...holdingOrders(place.ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
+    ...effectiveOrders(place.ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
       ({ order, task, by, from, at }) =>
         [
           'waits',

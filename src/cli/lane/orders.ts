@@ -1,7 +1,7 @@
 import { COMMANDS } from '../../core/people/command.ts';
-import { calledAs, calledById, findNamed, MAX_NAME_CHARS } from '../../core/people/named-task.ts';
+import { referenceTo, referenceById, findTaskByName, MAX_NAME_CHARS } from '../../core/people/named-task.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
-import { order as giveOrder } from '../../core/snapshot/changes.ts';
+import { orderInSnapshot as giveOrder } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import { fileSources, isIssueTask, nameOfTaskId, parseTaskName, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
@@ -188,8 +188,8 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
       : null,
   ]);
   if (id !== null && known === null) return id;
-  const ofFiles = listed?.tasks.map(({ task }) => calledAs(task)) ?? [];
-  const named = findNamed(name, [...ofFiles, ...(known ?? []).map(calledById)]);
+  const ofFiles = listed?.tasks.map(({ task }) => referenceTo(task)) ?? [];
+  const named = findTaskByName(name, [...ofFiles, ...(known ?? []).map(referenceById)]);
   if (named.kind === 'task') return named.id;
   if (named.kind === 'several') throw new UsageError([named.why]);
   if (id !== null && !isIssueTask(id) && listed !== null && listed.problems.length > 0) return id;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../../core/policy.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
-import { holdingOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
+import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isSettled, isStuck, nameOfTask, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
@@ -165,7 +165,7 @@ function laneWaits({ state, stored, orders, lease, tasks, pullRequest, sameLane,
     park === null || park.resumeAt <= now
       ? null
       : { ...whole, kind: 'park', on: park.reason, until: iso(park.resumeAt) },
-    ...holdingOrders(openOrders(stored, orders)).map(({ kind, task, by }): Wait => ({
+    ...effectiveOrders(openOrders(stored, orders)).map(({ kind, task, by }): Wait => ({
       ...whole,
       kind: 'order',
       on: `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}, by ${by}`,

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import {
   type AddedTask,
-  holdsPrd,
+  isPrdJson,
   isRootPlan,
   type NewTask,
   ROOT_PLAN,
@@ -224,7 +224,7 @@ async function fileFor(folder: string, wanted: readonly Target[]): Promise<Found
 
 function isOtherFile({ path, file }: Pick<FoundFile, 'path' | 'file'>, beside: readonly string[]): boolean {
   if (path === ROOT_PLAN) return !isRootPlan(beside);
-  return path === ROOT_PRD && file.kind !== 'refused' && file.kind !== 'absent' && !holdsPrd(file.text);
+  return path === ROOT_PRD && file.kind !== 'refused' && file.kind !== 'absent' && !isPrdJson(file.text);
 }
 
 async function addTo(folder: string, { target, path, file }: FoundFile, wanted: NewTask): Promise<AddReport> {

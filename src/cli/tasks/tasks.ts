@@ -87,7 +87,7 @@ async function listTasks(
     sources.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
     readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);
-  const [{ inWorkOrder }, { promptUnlessListed }] = await Promise.all([
+  const [{ simulateWorkOrder }, { promptUnlessListed }] = await Promise.all([
     import('../../core/tasks/queue.ts'),
     import('../../core/open-ended/prompt-task.ts'),
   ]);
@@ -96,7 +96,7 @@ async function listTasks(
     prompt.task,
     listed.map(({ task }) => task),
   );
-  const tasks = inWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
+  const tasks = simulateWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
   const fromFiles = tasks.flatMap(({ task: { source } }) => ('path' in source ? [source.path] : []));
   const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(unseen);
   const ofSettings = settings.problems.map((message) => ({

@@ -1,9 +1,9 @@
 import type { AgentName } from '../agent-names.ts';
-import { doneWithoutCall } from '../feedback/answered.ts';
+import { finishWithoutCall } from '../feedback/answered.ts';
 import { recordHeadVerification } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
-import { isWorthWaiting } from '../loop/next-deed.ts';
+import { isWorthWaiting } from '../loop/next-action.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { recordIteration, callsOf, type JournalEntry, type JournalWait } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
@@ -143,7 +143,7 @@ function applyEventsAfter(
     .reduce((at, { leftOut: left }) => ({ ...at, state: recordLeftOut(at.state, left, left.leftOutAt) }), withdrawn);
   const answered = answers
     .filter(({ after }) => after === iterations)
-    .reduce((at, { answer }) => ({ ...at, state: doneWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
+    .reduce((at, { answer }) => ({ ...at, state: finishWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
   const known = verifications
     .filter(({ after }) => after === iterations)
     .reduce(

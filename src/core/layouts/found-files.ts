@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fromRoot, type Folder } from '../folder.ts';
 import { LEFT_CIRCUIT_PATHS } from '../others/left-circuit.ts';
-import { isAnybodys, PIPELINE_FILES } from '../pipeline/pipeline.ts';
+import { isSharedFileName, PIPELINE_FILES } from '../pipeline/pipeline.ts';
 import { LEARNINGS_PATH } from '../prompt/learnings.ts';
 import {
   INSTRUCTION_PLACES,
@@ -198,7 +198,7 @@ export function describeLayout(
         : [...renderUsage([counting], said), ...renderUsage(rest, others)];
     }),
     ...describeLinks(
-      links.filter((path) => layout !== null || !(isAnybodys(path) || path === ROOT_PLAN)),
+      links.filter((path) => layout !== null || !(isSharedFileName(path) || path === ROOT_PLAN)),
       renderUsage,
     ),
     ...SPECS.flatMap((specs) => {
@@ -220,7 +220,9 @@ export function describeLayout(
 }
 
 /** Names that are looked for at the root if a run works in a folder: those that no other tool uses. */
-export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter((path) => !(isAnybodys(path) || path === ROOT_PLAN));
+export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter(
+  (path) => !(isSharedFileName(path) || path === ROOT_PLAN),
+);
 
 /** Says in one line that a run in a folder does not use these files at the root; no line without names from `ROOT_PATHS`. */
 export function describeUnusedRootFiles(names: readonly string[], folder: Folder): readonly string[] {

@@ -1,4 +1,4 @@
-import { promptAmong, PROMPT_PLACES, ROOT_LOOP, ROOT_PROMPTS } from '../prompt/places.ts';
+import { firstPromptIn, PROMPT_PLACES, ROOT_LOOP, ROOT_PROMPTS } from '../prompt/places.ts';
 import { oneLine } from '../text/phrase.ts';
 import { taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { promptTaskId } from '../tasks/ids.ts';
@@ -28,7 +28,7 @@ function promptCandidates(promptFile: string): readonly string[] {
  * request. Task files and agents' notes do not count.
  */
 export function documentsNamed(texts: Texts, promptFile: string): readonly string[] {
-  const prompt = promptAmong(texts, promptFile);
+  const prompt = firstPromptIn(texts, promptFile);
   if (prompt === null) return [];
   const found = [...prompt.text.matchAll(DOCUMENT)].flatMap(([, name = '']) => {
     const path = name.replace(/^(?:@?\.\/|@(?=[^/]*\/))/, '');
@@ -79,7 +79,7 @@ export function promptTask(
   texts: Texts,
   { promptFile, sha256 }: { readonly promptFile: string; readonly sha256: (text: string) => string },
 ): Task | null {
-  const prompt = promptAmong(texts, promptFile);
+  const prompt = firstPromptIn(texts, promptFile);
   if (prompt === null) return null;
   const places = promptCandidates(promptFile);
   const documents = Object.keys(texts)

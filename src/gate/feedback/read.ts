@@ -8,10 +8,15 @@ import {
   taskIdOfCheck,
   unstartedChecks,
 } from '../../core/feedback/checks/checks.ts';
-import { checksToRead, type Feedback, type FeedbackItem, withTried } from '../../core/feedback/memory.ts';
-import type { CheckDetails, CheckNow, PullRequestNow, Standing } from '../../core/feedback/pull-request-now.ts';
-import { subjectFound, mergeSubjects } from '../../core/feedback/rounds.ts';
-import { askedReviews, askedThreads, authorsOf, forgottenAnswers } from '../../core/feedback/reviews/threads.ts';
+import { checksToRead, type Feedback, type FeedbackItem, withEarlierAnswers } from '../../core/feedback/memory.ts';
+import type { CheckDetails, CheckNow, PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
+import { subjectOfTask, mergeSubjects } from '../../core/feedback/rounds.ts';
+import {
+  reviewsToAnswer,
+  threadsToAnswer,
+  authorsToCheck,
+  recoverAnswers,
+} from '../../core/feedback/reviews/threads.ts';
 import { threadTaskId } from '../../core/feedback/subject.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
@@ -43,7 +48,7 @@ export interface ReadFeedback {
 }
 
 /** `number` is that of the pull request. */
-export type PullRequestStanding = Standing & { readonly number: number };
+export type PullRequestStanding = ReviewState & { readonly number: number };
 
 /**
  * Reads what people and CI say about the pull request of a branch: one request, one for each person to ask about, one
@@ -75,8 +80,8 @@ export async function readFeedback(
   } catch (error) {
     if (isAsked || !(error instanceof UserError)) throw error;
     const why = `What people and CI say of the pull request of ${branch} could not be read, so this run does not answer it. ${sentence(error.message)}`;
-    const isForNow = error.kind === 'infrastructure';
-    return { ...nothing, checks: { ...noChecks, unreadable: error.message, isForNow }, warnings: [why] };
+    const isTemporary = error.kind === 'infrastructure';
+    return { ...nothing, checks: { ...noChecks, unreadable: error.message, isTemporary }, warnings: [why] };
   }
   if (now === null) return nothing;
   if (!reviews && !answersChecks) return { ...nothing, standing: now };
@@ -100,7 +105,7 @@ export async function readFeedback(
     }
   };
   const taken = mergeSubjects(state, {
-    subjects: subjects.flatMap((task) => subjectFound(task) ?? []),
+    subjects: subjects.flatMap((task) => subjectOfTask(task) ?? []),
     isUndecided,
     personHead: personsHead(state, now),
     maxRounds,
@@ -122,7 +127,7 @@ export async function readFeedback(
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
-      .map((task) => withTried(task, taken.feedback.items[task.id] ?? {}))
+      .map((task) => withEarlierAnswers(task, taken.feedback.items[task.id] ?? {}))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
     asksForWork: taken.open.some((id) => taken.feedback.items[id]?.answer?.kind !== 'given-up'),
     state: { ...state, feedback: { ...taken.feedback, unstarted: seen?.unstarted ?? null }, tasks: taken.tasks },
@@ -152,13 +157,13 @@ async function reviewTasks(
   /** Our own answers that the state has lost. */
   readonly answered: Feedback['items'];
 }> {
-  const authors = authorsOf(now);
+  const authors = authorsToCheck(now);
   const asked = authors.length;
   const isTrusted = await trustAmong(deps, authors);
-  const forgotten = forgottenAnswers(now, isTrusted, feedback.items);
+  const forgotten = recoverAnswers(now, isTrusted, feedback.items);
   const known = { ...Object.fromEntries(forgotten.map((one) => [threadTaskId(one.first.id), one])), ...feedback.items };
-  const threads = askedThreads(now, isTrusted, known);
-  const reviews = askedReviews(now, isTrusted, known);
+  const threads = threadsToAnswer(now, isTrusted, known);
+  const reviews = reviewsToAnswer(now, isTrusted, known);
   const more = threads.more + reviews.more;
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, asked, answered: {} };
@@ -230,8 +235,12 @@ function judgeNow(
   const { lastRun, feedback } = state;
   if (checks.kind === 'unreadable') {
     const { unstarted } = feedback;
-    const { why: unreadable, isForNow = false } = checks;
-    return { judged: null, summary: { ...noChecks, unstarted: unstarted !== null, unreadable, isForNow }, unstarted };
+    const { why: unreadable, isTemporary = false } = checks;
+    return {
+      judged: null,
+      summary: { ...noChecks, unstarted: unstarted !== null, unreadable, isTemporary },
+      unstarted,
+    };
   }
   const own = ownRuns(context);
   const judged = judgeChecks({ head: checks.head, base: [...earlier, ...checks.base] }, own);

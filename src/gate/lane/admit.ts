@@ -3,18 +3,18 @@ import { formatInstant } from '../../core/countdown.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { initialState, type LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
-import { tighter } from '../../core/lane/windows.ts';
-import { stopBeforeWork } from '../../core/loop/next-deed.ts';
+import { stricterWindows } from '../../core/lane/windows.ts';
+import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
-import { workedElsewhere } from '../../core/sharing/elsewhere.ts';
+import { outcomeIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
-import { amend } from '../../core/snapshot/changes.ts';
+import { amendInSnapshot } from '../../core/snapshot/changes.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
-import { awakeInRun, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { reopenTasksDueInRun, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { isEligible, withinReach } from '../../core/tasks/queue.ts';
+import { isEligible, tasksWithinReach } from '../../core/tasks/queue.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { overtake } from '../../handover/clear-head.ts';
@@ -44,10 +44,10 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     const { policy } = read;
     deps.claiming(request.id);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
-      withinReach(
+      tasksWithinReach(
         // Feedback on this pull request is never another lane's work.
         decided.tasks.filter(({ id }) => !elsewhere.has(id) && !isFeedback(id)),
-        awakeInRun(decided.state.tasks, policy, deps.clock.now()),
+        reopenTasksDueInRun(decided.state.tasks, policy, deps.clock.now()),
         policy.maxIterations,
       );
     const claim = await claimLane(
@@ -111,13 +111,13 @@ async function open(
     // A lost state counts from zero again; the state that it replaces must never look newer.
     sequence: Math.max(decided.state.sequence, claim.sequence),
     // Without a lease, the repository's counters stand still while the lane's own continue.
-    windows: claim.windows ?? tighter(decided.state.windows, decided.ownWindows),
+    windows: claim.windows ?? stricterWindows(decided.state.windows, decided.ownWindows),
   };
   const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings] };
   // Other lanes may have reserved the rest of the hour in the meantime.
   const stopped =
     tasks.length === 0
-      ? workedElsewhere(decided.tasks, claim.elsewhere)
+      ? outcomeIfWorkedElsewhere(decided.tasks, claim.elsewhere)
       : stopBeforeWork({ state, tasks, owes: decided.owes }, read.policy, deps.clock.now());
   if (stopped !== null) {
     await releaseLane(deps, decided.lane.id);
@@ -153,7 +153,7 @@ async function freeForWork(
   { tasks, state, notes }: { readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: Notes },
 ): Promise<Freed> {
   const hold = notes.held?.hold ?? null;
-  const progress = awakeInRun(state.tasks, deps.config.policy, deps.clock.now());
+  const progress = reopenTasksDueInRun(state.tasks, deps.config.policy, deps.clock.now());
   const isToWork = tasks.some((task) => isEligible(task, progress));
   if (standing === null || hold === null || !isToWork) return { kind: 'free', lane, state, notes };
   const name = `Pull request #${String(standing.number)}`;
@@ -233,7 +233,7 @@ async function keepLeftCircuit(
   // No warning means that it was honoured before.
   if (state === null || warning === null) return;
   await store.update(
-    amend({
+    amendInSnapshot({
       lane: lane.id,
       seen: kept.snapshot ?? emptySnapshot,
       document: (sequence) => serializeState({ ...state, sequence, savedAt: now }),

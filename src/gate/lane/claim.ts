@@ -4,18 +4,18 @@ import { openWindows, type Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
 import {
-  boundBy,
+  boundPolicy,
   type Budget,
   reservationFor,
   reserve,
-  seededWith,
+  seedBudget,
   spentBetween,
   tasksElsewhere,
   windowsFor,
 } from '../../core/sharing/budget.ts';
 import { expiryOf, type Lease, leaseMs } from '../../core/sharing/lease.ts';
-import { renew, type Renewal } from '../../core/sharing/renewal.ts';
-import { changeUsage, claim, mayHold, release } from '../../core/snapshot/changes.ts';
+import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
+import { changeUsage, claimInSnapshot, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { type LaneId, nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/phrase.ts';
@@ -73,7 +73,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
   const unguarded = { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: nowhere } as const;
   if (config.stateStore === 'none') return { ...unguarded, warnings: [] };
   const updated = await store.update(
-    claim({
+    claimInSnapshot({
       ...{ lane, seen: seen ?? emptySnapshot, lease: leaseOf(deps, at), now: at, named, purpose },
       reserve: (budget) => reservedFor(deps, wanted, { budget, now: at }),
     }),
@@ -123,7 +123,7 @@ export async function releaseLane(
   isUnused = true,
 ): Promise<Released> {
   const now = clock.now();
-  const updated = await store.update(release(lane, { holder: leaseOf(run, now), isUnused, now }));
+  const updated = await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused, now }));
   return updated.kind === 'updated' || !mayHold(updated, lane, run.runTag)
     ? { kind: 'free' }
     : { kind: 'claimed', why: updated.why };
@@ -145,7 +145,7 @@ function reservedFor(
   { budget, now }: { readonly budget: Budget; readonly now: number },
 ): Budget {
   const { policy } = config;
-  const newest = seededWith(budget, windows);
+  const newest = seedBudget(budget, windows);
   const holder = { runTag, lane, runUrl, runId, runAttempt };
   const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
   const run = { ...holder, expiresAt, tasks: tasks(tasksElsewhere(newest, lane, now)) };
@@ -163,7 +163,7 @@ function granted(
   const own = budget.reservations.find((reservation) => reservation.runTag === runTag);
   return {
     windows: windowsFor(budget, runTag, now),
-    policy: own === undefined ? policy : boundBy(policy, own),
+    policy: own === undefined ? policy : boundPolicy(policy, own),
     elsewhere: tasksElsewhere(budget, lane, now),
   };
 }
@@ -184,7 +184,7 @@ export async function renewReservation(
   const now = clock.now();
   // Only the reservations and usage of others decide, so asking again with the new reservation gives the same result.
   const renewed = (stored: Budget): Renewal => {
-    const newest = seededWith(stored, state.windows);
+    const newest = seedBudget(stored, state.windows);
     const run = {
       ...(newest.reservations.find((reservation) => reservation.runTag === runTag) ?? {
         ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
@@ -192,10 +192,10 @@ export async function renewReservation(
       }),
       expiresAt: now + leaseMs(startedAt + maxRunMs - now, jobsOf(config)),
     };
-    return renew(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
+    return planRenewal(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
   };
   const change = (stored: Budget): Budget =>
-    reserve(seededWith(stored, state.windows), renewed(stored).reservation, now);
+    reserve(seedBudget(stored, state.windows), renewed(stored).reservation, now);
   const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
   const written = await store.update(changeUsage(change, { message, now }));
   // Nothing is counted for the whole repository.

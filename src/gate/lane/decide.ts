@@ -1,4 +1,4 @@
-import { leftChecks } from '../../core/feedback/checks/checks.ts';
+import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
 import { hasUnpostedAnswers } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
@@ -6,7 +6,7 @@ import { verificationSubject, reconsiderBase } from '../../core/lane/verificatio
 import { probeNow } from '../../core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
-import { stopBeforeWork } from '../../core/loop/next-deed.ts';
+import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
@@ -15,7 +15,7 @@ import { withAsked } from '../../core/snapshot/going-on.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
-import { wakeEdited } from '../../core/tasks/preparation.ts';
+import { reopenEditedTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { namesOf, sentence } from '../../core/text/phrase.ts';
@@ -166,7 +166,7 @@ function nothingAsked(
   { said: { checks }, notes }: { readonly said: ReadFeedback; readonly notes: Notes },
 ): EndIntake {
   const isOfChecks = purpose.kind === 'answers' && purpose.failedOn !== null;
-  const left = isOfChecks && checks !== null ? leftChecks(checks) : '';
+  const left = isOfChecks && checks !== null ? describeIgnoredChecks(checks) : '';
   const message = left === '' ? `Nothing on the pull request of ${branch} asks for an answer now.` : left;
   return { ...endIntake({ kind: 'idle', reason: 'updated', message }), notes };
 }
@@ -174,7 +174,7 @@ function nothingAsked(
 /** Throws if a check failed but the checks could not be read: the event gets no answer. */
 function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFeedback): void {
   if (purpose.kind !== 'answers' || purpose.of !== 'event' || purpose.failedOn === null) return;
-  if (checks?.isForNow !== true || checks.unreadable === null) return;
+  if (checks?.isTemporary !== true || checks.unreadable === null) return;
   throw new UserError(
     'infrastructure',
     `The checks of the pull request of ${branch} could not be read, so the one that failed is not worked on. ${sentence(checks.unreadable)} A later run reads them again.`,
@@ -224,7 +224,7 @@ async function findWork(
     workIsLost: found?.workIsLost ?? false,
   });
   const judged = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened });
-  const woken = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
+  const woken = reopenEditedTasks(judged, (text) => hashOfText(text, deps.sha256));
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
   const notes = notesOf(restored, said, judged);
   // A person who asks for a task by name, or answers in the pull request, expects its head to move.

@@ -4,7 +4,7 @@ import { definitionOf, labelChange, type LifecycleLabel } from '../../core/peopl
 import { needsOfPullRequest, needsOfTask } from '../../core/people/notifications.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
-import { order } from '../../core/snapshot/changes.ts';
+import { orderInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import {
   isIssueTask,
@@ -132,7 +132,7 @@ async function endSession(
   if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
   const now = clock.now();
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
-  const ordered = notKeptOf(await store.update(order(lane, given)));
+  const ordered = notKeptOf(await store.update(orderInSnapshot(lane, given)));
   return ordered !== null
     ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${sentence(ordered)} Comment \`/ralph reset session\` to end it.`
     : null;

@@ -1,5 +1,5 @@
 import { holdOf } from '../../core/feedback/pull-request-now.ts';
-import { goesOn as goesOnByItself } from '../../core/snapshot/going-on.ts';
+import { hasWorkLeft as goesOnByItself } from '../../core/snapshot/going-on.ts';
 import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
 import type { Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';

@@ -4,7 +4,13 @@ import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { branchInTheWay, explainInTheWay } from '../../core/refusals/refusal.ts';
-import { type Budget, type ParsedBudget, seededWith, takeOver, windowsFor } from '../../core/sharing/budget.ts';
+import {
+  type Budget,
+  type ParsedBudget,
+  seedBudget,
+  takeOverReservations,
+  windowsFor,
+} from '../../core/sharing/budget.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, type Order, subjectOf } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
@@ -88,7 +94,7 @@ async function countedIn(
 ): Promise<{ readonly snapshot: Snapshot; readonly budget: KnownBudget }> {
   const now = clock.now();
   const known = budgetOf(snapshot, lane, now);
-  const change = (newest: Budget): Budget => takeOver(newest, context, now);
+  const change = (newest: Budget): Budget => takeOverReservations(newest, context, now);
   if (known.problem === null && change(known.budget) === known.budget) return { snapshot, budget: known };
   const message = `usage: reservations of earlier attempts of run ${context.runId} end`;
   const updated = await store.update(changeUsage(change, { message, now }));
@@ -133,7 +139,7 @@ export function judgeLane(
   const state =
     budget === null
       ? obeyed
-      : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), deps.runTag, now) };
+      : { ...obeyed, windows: windowsFor(seedBudget(budget.budget, obeyed.windows), deps.runTag, now) };
   const isClaimed = lease !== null && keepsOut(lease, { runTag: deps.runTag, ...deps.context }, now);
   return {
     ...found,
@@ -296,10 +302,10 @@ export async function checkBeforeSpending(
   if (inTheWay !== null) problems.push(explainInTheWay(lane.branch, inTheWay));
   if (pushObstacle !== null) problems.push(pushObstacle.why);
   // A server that may answer the next run needs nobody's attention.
-  const isWeather = pushObstacle?.kind === 'weather' && problems.length === 1;
+  const isTransient = pushObstacle?.kind === 'transient' && problems.length === 1;
   if (problems.length > 0)
     throw new UserError(
-      isWeather ? 'infrastructure' : 'configuration',
+      isTransient ? 'infrastructure' : 'configuration',
       `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
     );
 }

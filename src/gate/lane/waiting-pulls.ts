@@ -2,10 +2,10 @@ import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts
 import { hasLabel } from '../../core/people/labels.ts';
 import { needsAtRest } from '../../core/people/needs.ts';
 import { aboutLane } from '../../core/people/notifications.ts';
-import { hasTimeForOthers } from '../../core/sharing/elsewhere.ts';
+import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
 import { type LaneInNeed, lanesInNeed } from '../../core/sharing/waiting-issues.ts';
 import { withNothingToDo } from '../../core/snapshot/going-on.ts';
-import { looksIn, withLane } from '../../core/snapshot/snapshot.ts';
+import { examinedIn, withLane } from '../../core/snapshot/snapshot.ts';
 import { issueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -93,7 +93,7 @@ async function inNeedOf(
   const at = { prefix: config.branchPrefix, now: clock.now() };
   if (lanesInNeed(open, { ...at, looked: [] }).length === 0) return [];
   const known = await store.read();
-  return lanesInNeed(open, { ...at, looked: known.kind === 'snapshot' ? looksIn(known.snapshot) : [] });
+  return lanesInNeed(open, { ...at, looked: known.kind === 'snapshot' ? examinedIn(known.snapshot) : [] });
 }
 
 /** Returns null if the run decides on the queue anyway, or the issue is gone. */
@@ -130,7 +130,7 @@ export async function continueIssueLane(
 ): Promise<Intake | null> {
   let unheard: Intake | null = null;
   const resting: LaneId[] = [];
-  for (const issue of hasTimeForOthers(intake.outcome) ? goesOn.slice(0, MAX_LANES) : []) {
+  for (const issue of mayServeOtherLanes(intake.outcome) ? goesOn.slice(0, MAX_LANES) : []) {
     const own = await admit(deps, byItself(issue, forTasks));
     if (own.kind === 'work') return own;
     if (unheard === null && isUnheard(deps, own)) unheard = own;

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { ReadableComments } from '../../core/people/comments.ts';
-import { accountsThatMatter, type Consent, consentAsBefore, judgeConsent } from '../../core/people/consent.ts';
+import { accountsToLookUp, type Consent, unchangedConsent, judgeConsent } from '../../core/people/consent.ts';
 import { definitionOf, labelChange } from '../../core/people/labels.ts';
 import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
@@ -131,14 +131,12 @@ export async function judgeIssues(
     const id = taskIdOfIssue(issue.number);
     const approved = progressOf(known.tasks, id).approval ?? null;
     const question = { history, taskLabel, text: hashOfText(issue, deps.sha256), approved };
-    const before = known.isFinished(id) ? consentAsBefore(question) : null;
+    const before = known.isFinished(id) ? unchangedConsent(question) : null;
     return [{ number: issue.number, question, before }];
   });
   const isTrusted = await trustAmong(
     deps,
-    questions.flatMap(({ question, before }) =>
-      before === null ? accountsThatMatter(question.history, taskLabel) : [],
-    ),
+    questions.flatMap(({ question, before }) => (before === null ? accountsToLookUp(question.history, taskLabel) : [])),
   );
   return new Map(
     questions.map(({ number, question, before }) => [number, before ?? judgeConsent({ ...question, isTrusted })]),

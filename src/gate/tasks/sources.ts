@@ -8,16 +8,16 @@ import {
   beginAdmission,
   type Candidates,
   type JudgedTasks,
-  learn,
+  applyAdmissionAnswer,
 } from '../../core/tasks/admission.ts';
 import { fileProgress, mergeFileTasks } from '../../core/tasks/files/merge-file-tasks.ts';
-import { awakeInRun, isIssueTask, issueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { reopenTasksDueInRun, isIssueTask, issueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { type IssueText, obstacleByLabel, type TaskIssue, tasksOfIssues } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
-import { mayWait } from '../../core/tasks/waiting.ts';
-import { inOrderOfWork, progressOf } from '../../core/tasks/queue.ts';
+import { mayNameDependency } from '../../core/tasks/waiting.ts';
+import { sortByPriority, progressOf } from '../../core/tasks/queue.ts';
 import { UserError } from '../../errors.ts';
 import type { Dependency, Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
@@ -109,14 +109,14 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   const unreadable = read?.unreadable ?? [];
   const beginsAgain = lane.start?.kind !== 'continue';
   const { retriesAll, tasks: known } = lane.state;
-  const areWhole = unreadable.length === 0;
+  const allFilesRead = unreadable.length === 0;
   // Without files nothing changes: a person's request holds until they are there again.
   const state: LaneState =
     read === null
       ? lane.state
       : {
           ...lane.state,
-          tasks: fileProgress(known, merged, { beginsAgain, retriesAll, byHand: request.byHand, areWhole }),
+          tasks: fileProgress(known, merged, { beginsAgain, retriesAll, byHand: request.byHand, allFilesRead }),
           retriesAll: false,
         };
   const candidates = {
@@ -159,11 +159,11 @@ export async function listTasks(
     beginsAgain: false,
     retriesAll: lane.state.retriesAll,
     byHand: false,
-    areWhole: unreadable.length === 0,
+    allFilesRead: unreadable.length === 0,
   });
   const listed = [...issues, ...base.map(({ task }) => task), ...unreadable];
   return {
-    tasks: inOrderOfWork([...listed, ...promptUnlessListed(request.prompt, listed)]),
+    tasks: sortByPriority([...listed, ...promptUnlessListed(request.prompt, listed)]),
     state: { ...lane.state, tasks },
   };
 }
@@ -194,7 +194,7 @@ export async function prepareOpenTasks(deps: GateDeps, judged: Judged): Promise<
   // Loaded here because it includes a Markdown parser, which a run without work does not need.
   const rules = await import('../../core/tasks/preparation.ts');
   const { policy } = deps.config;
-  const state = { ...judged.state, tasks: awakeInRun(judged.state.tasks, policy, deps.clock.now()) };
+  const state = { ...judged.state, tasks: reopenTasksDueInRun(judged.state.tasks, policy, deps.clock.now()) };
   const workable = rules.workableIssues({ ...judged, state }, policy.maxIterations);
   const comments = await readComments(
     deps,
@@ -217,7 +217,7 @@ async function judgeTasks(deps: GateDeps, candidates: Candidates, restored: Lane
   for (;;) {
     const step = admissionStep(admission);
     if (step.kind === 'judged') return step.judged;
-    admission = learn(admission, await ask(deps, step, restored));
+    admission = applyAdmissionAnswer(admission, await ask(deps, step, restored));
   }
 }
 
@@ -246,7 +246,7 @@ async function parseTexts(
   { context }: Pick<GateDeps, 'context'>,
   issues: readonly TaskIssue[],
 ): Promise<ReadonlyMap<number, TextDependencies>> {
-  const waiting = issues.filter(({ body }) => mayWait(body));
+  const waiting = issues.filter(({ body }) => mayNameDependency(body));
   if (waiting.length === 0) return new Map();
   // Loaded here because it includes a Markdown parser, which most queues do not need.
   const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');

@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { isWeather, parseRefusal, type Refusal, UNKNOWN_RULE, withoutAddresses } from '../../core/refusals/refusal.ts';
+import {
+  isTransient,
+  parseRefusal,
+  type Refusal,
+  UNKNOWN_RULE,
+  withoutAddresses,
+} from '../../core/refusals/refusal.ts';
 import { createRedactor } from '../../core/text/redact.ts';
 import { cut } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
@@ -126,7 +132,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
           const askOnce: Connection['askOnce'] = (command, args) => give(git, { command, args, endsAt });
           const ask: Connection['ask'] = async (command, args) => {
             const answer = await askOnce(command, args);
-            if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;
+            if (answer.exitCode === 0 || !isTransient(answer.stderr)) return answer;
             await pause(retryAfterMs);
             return await askOnce(command, args);
           };

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
-import { explainRefusal, foldersOf, isBranchName, isWeather, parseRefusal } from '../../core/refusals/refusal.ts';
+import { explainRefusal, foldersOf, isBranchName, isTransient, parseRefusal } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -62,7 +62,7 @@ export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoin
 /** Returns the result of a push that did not succeed. */
 export function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
   const refusal = parseRefusal(wordsOf(answer));
-  if (answer.exitCode === -1 || refusal.kind === 'weather')
+  if (answer.exitCode === -1 || refusal.kind === 'transient')
     return { kind: 'unreachable', why: explainRefusal(refusal) };
   return refusal.kind === 'stale' ? { kind: 'moved', why: explainRefusal(refusal) } : { kind: 'refused', refusal };
 }
@@ -103,7 +103,7 @@ interface Network {
 /** Runs a command that is safe to repeat, and repeats it once if the server was not reached. A refusal is final. */
 export async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
-  if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;
+  if (answer.exitCode === 0 || !isTransient(answer.stderr)) return answer;
   await pause(network.retryAfterMs);
   return await git.answer(args, network);
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { explainRefusal, isBranchName, isStale, whyOf } from '../../core/refusals/refusal.ts';
+import { explainRefusal, isBranchName, isStale, describePushFailure } from '../../core/refusals/refusal.ts';
 import type { BranchDeleted, PushedWithState, PushResult, Remote } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import type { Git, GitAnswer } from '../git.ts';
@@ -234,7 +234,13 @@ async function rescue(
   const isFree = there.tip === null && there.defaultBranch !== name;
   const sent = there.tip !== commit && isFree ? await send(git, question, commit) : null;
   const obstacle =
-    sent === null ? (isFree || there.tip === commit ? null : TAKEN_NAME) : sent.kind === 'pushed' ? null : whyOf(sent);
+    sent === null
+      ? isFree || there.tip === commit
+        ? null
+        : TAKEN_NAME
+      : sent.kind === 'pushed'
+        ? null
+        : describePushFailure(sent);
   const kept =
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`

@@ -10,10 +10,10 @@ export interface RefusedParts {
   /** A sentence that says why commit statuses cannot be read, or null if they can. */
   readonly statuses: string | null;
   /** True if the checks are unreadable only for now. */
-  readonly isForNow: boolean;
+  readonly isTemporary: boolean;
 }
 
-const nothingRefused: RefusedParts = { checks: null, statuses: null, isForNow: false };
+const nothingRefused: RefusedParts = { checks: null, statuses: null, isTemporary: false };
 
 /** The permissions that each part takes: a workflow run is read with `actions`. */
 const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses: read'] } as const;
@@ -152,15 +152,15 @@ export async function besideRefused<Answer extends { readonly repository: object
     const found = errors.map((one) => ({
       part: partAt(one.path ?? []),
       message: one.message ?? '',
-      isForNow: isGraphqlWeather(one),
+      isTemporary: isGraphqlWeather(one),
     }));
     if (data?.repository == null || found.length === 0 || found.some(({ part }) => part === null)) throw error;
     const why = (wanted: Part): string | null => {
       const first = found.find(({ part }) => part === wanted);
       return first === undefined ? null : whyRefused(first.message, NEEDED[wanted]);
     };
-    const isForNow = found.some((one) => one.part === 'checks' && one.isForNow);
-    return { data: data as Answer, refused: { checks: why('checks'), statuses: why('statuses'), isForNow } };
+    const isTemporary = found.some((one) => one.part === 'checks' && one.isTemporary);
+    return { data: data as Answer, refused: { checks: why('checks'), statuses: why('statuses'), isTemporary } };
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type {
   PullRequestNow,
   ReviewNow,
-  Standing,
+  ReviewState,
   ThreadComment,
   ThreadNow,
 } from '../../core/feedback/pull-request-now.ts';
@@ -64,7 +64,7 @@ export function readPullRequest(
           if (!isWorthSmaller(error)) throw error;
           return inParts();
         });
-        const isPartial = whole !== null && whole.page === MOST_THREADS && whole.refused.isForNow;
+        const isPartial = whole !== null && whole.page === MOST_THREADS && whole.refused.isTemporary;
         const read = isPartial ? await inParts().catch(() => whole) : whole;
         if (read === null) return null;
         const { pull, refused } = read;
@@ -136,8 +136,8 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
       const words = first?.message ?? (error instanceof Error ? error.message : '');
       const why = sentence(`GitHub answers: ${cut(flatten(words), 300)}`);
       // A field that a server does not know today stays unknown, so this failure is lasting.
-      const isForNow = first === undefined || !isUnknownField(first);
-      return { found: {}, refused: { checks: why, statuses: null, isForNow } };
+      const isTemporary = first === undefined || !isUnknownField(first);
+      return { found: {}, refused: { checks: why, statuses: null, isTemporary } };
     }
   }
 }
@@ -204,7 +204,7 @@ function toPullRequest({
     checks:
       refused.checks === null
         ? { kind: 'known', head: checksOf(shown(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
-        : { kind: 'unreadable', why: refused.checks, ...(refused.isForNow ? { isForNow: true } : {}) },
+        : { kind: 'unreadable', why: refused.checks, ...(refused.isTemporary ? { isTemporary: true } : {}) },
   };
 }
 
@@ -281,7 +281,7 @@ function numberOf(text: string | null): number | null {
  * Removes a pull request from the merge queue, makes it a draft and switches its auto-merge off, as far as necessary.
  * If auto-merge cannot be switched off, the pull request becomes ready again as before.
  */
-export async function freeHead(client: Client, number: number, standing: Standing): Promise<void> {
+export async function freeHead(client: Client, number: number, standing: ReviewState): Promise<void> {
   const { id, isDraft, autoMerge, isQueued } = standing;
   const name = `pull request #${String(number)}`;
   if (isQueued) await change(client, { doing: `remove ${name} from the merge queue`, mutation: DEQUEUE, id });

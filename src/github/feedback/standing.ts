@@ -1,4 +1,4 @@
-import type { PullRequestNow, Standing } from '../../core/feedback/pull-request-now.ts';
+import type { PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
 import { ACCOUNT_FRAGMENT, type Actor, type Octokit, type RepositoryName, toAccount } from '../client.ts';
 import { graphqlAnswerOf, unknownNameIn } from '../graphql/weather.ts';
 
@@ -48,7 +48,7 @@ export interface StandingAnswer {
   } | null;
 }
 
-export function toStanding(answer: StandingAnswer): Standing {
+export function toStanding(answer: StandingAnswer): ReviewState {
   const { id, isDraft, reviewDecision, autoMergeRequest = null, isInMergeQueue = false } = answer;
   const opinions = (answer.latestOpinionatedReviews?.nodes ?? []).filter((node) => node !== null);
   const peopleWho = (wanted: string): readonly string[] =>
@@ -117,7 +117,7 @@ export async function readStanding(
   octokit: Octokit,
   at: RepositoryName,
   branch: string,
-): Promise<(Standing & { readonly mergeable: PullRequestNow['mergeable'] }) | null> {
+): Promise<(ReviewState & { readonly mergeable: PullRequestNow['mergeable'] }) | null> {
   const { repository } = await besideUnknown((lacking) =>
     octokit.graphql<HeadAnswer>(withoutLacking(headQuery(lacking), lacking), { ...at, branch: `refs/heads/${branch}` }),
   );

@@ -1,6 +1,6 @@
 import {
   type Attempt,
-  endsTheRun,
+  whyRunEnds,
   type StepOutput,
   joinOutputs,
   nextAction,
@@ -159,7 +159,7 @@ async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Pr
 }
 
 function runEndsBy(outputs: readonly StepOutput[]): string | null {
-  return outputs.map(endsTheRun).find((why) => why !== null) ?? null;
+  return outputs.map(whyRunEnds).find((why) => why !== null) ?? null;
 }
 
 function obstacleNow(

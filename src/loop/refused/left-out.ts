@@ -1,6 +1,6 @@
 import { serializeLeftOut } from '../../core/journal/journal.ts';
-import { leaveOut } from '../../core/lane/change.ts';
-import { recordLeftOut, waitsAfterRefusal, withPlaces } from '../../core/refusals/left-out.ts';
+import { withLeftOutFiles } from '../../core/lane/change.ts';
+import { recordLeftOut, waitsAfterRefusal, withRenamedCommits } from '../../core/refusals/left-out.ts';
 import { explainRefusal, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
 import { namesOf, sentence } from '../../core/text/phrase.ts';
@@ -63,8 +63,8 @@ async function withoutFiles(
   const left = { tasks: remade.tasks, files: paths.map(redact), words, tree };
   const now = clock.now();
   deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
-  const state = recordLeftOut(withPlaces(work.state, remade.places), left, now);
-  const change = leaveOut(state.change, {
+  const state = recordLeftOut(withRenamedCommits(work.state, remade.places), left, now);
+  const change = withLeftOutFiles(state.change, {
     begun: work.stateBefore.change,
     ofRun: [],
     now: [...state.change.leftOut, ...refused].map(({ path, why: reason }) => ({ path: redact(path), why: reason })),
@@ -95,7 +95,7 @@ async function withoutTasks(
   return kept(deps, work, {
     head: remade.head,
     journal: withCommitsAt(work, remade),
-    state: recordLeftOut(withPlaces(work.state, remade.places), left, now),
+    state: recordLeftOut(withRenamedCommits(work.state, remade.places), left, now),
     withheld: work.withheld,
   });
 }

@@ -1,6 +1,6 @@
 import { formatInstant } from '../../core/countdown.ts';
 import type { ChecksSummary } from '../../core/feedback/checks/checks.ts';
-import { type LockFile, lockFileWords } from '../../core/feedback/conflict/lock-tools.ts';
+import { type LockFile, describeLockFile } from '../../core/feedback/conflict/lock-tools.ts';
 import type { FeedbackItem, FeedbackRound } from '../../core/feedback/memory.ts';
 import { andMore, firstLines, firstNames, flatten, moreLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
@@ -76,7 +76,7 @@ export function answerWords(
 /** Names the tool that made each lock file, or why it did not. */
 function lockWords(lockFiles: readonly LockFile[]): string {
   if (lockFiles.length === 0) return '';
-  const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => prose(lockFileWords(file), 400));
+  const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => prose(describeLockFile(file), 400));
   return ` (${shown.join('; ')}${andMore(lockFiles.length - shown.length)})`;
 }
 

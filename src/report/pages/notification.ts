@@ -4,10 +4,10 @@ import { shareOf, type Change, type TaskShare } from '../../core/lane/change.ts'
 import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
-import { issueOfId, nameOfTaskId, type TaskId, turnOf } from '../../core/tasks/ids.ts';
+import { issueOfId, nameOfTaskId, type TaskId, nextTurnOf } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { isListed, markedIn } from '../../core/tasks/task.ts';
+import { isListed, markingFileOf } from '../../core/tasks/task.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
@@ -194,7 +194,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
 
 function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   const { task, progress } = one;
-  const file = markedIn(task, progress);
+  const file = markingFileOf(task, progress);
   if (file !== null) return `It is marked as ${progress.state} in ${code(file, 80)}, and nothing was tried here yet.`;
   switch (kind) {
     case 'blocked':
@@ -208,7 +208,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
     case 'failed':
       return `\`${policyInputs.maxIterationsPerTask.name}\` allows no more.`;
     default: {
-      const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
+      const turn = nextTurnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
       const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
       return `${progress.reason === 'output_decline' ? "The agent's answers shrank. " : ''}Other tasks go first.${again}`;
     }

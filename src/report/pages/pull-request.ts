@@ -1,5 +1,5 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
-import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
+import { hasShareOf, type TaskShare } from '../../core/lane/change.ts';
 import { firstLines, namesOf, plainTitle } from '../../core/text/phrase.ts';
 import { isStuck, issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
@@ -171,7 +171,7 @@ function branchTasks(report: WorkedReport): readonly TaskReport[] {
   const started = startedTasks(report);
   const own = started.filter(
     ({ task, progress, share }) =>
-      isShareOf(report.change, task.id) && (progress.state === 'done' || share.commitCount > 0),
+      hasShareOf(report.change, task.id) && (progress.state === 'done' || share.commitCount > 0),
   );
   return own.length > 0 ? own : started;
 }

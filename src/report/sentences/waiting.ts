@@ -1,5 +1,5 @@
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { isListed, isSettled, isStuck, markedIn, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
+import { isListed, isSettled, isStuck, markingFileOf, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { cut, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { iterationsOf, laneOf, settingOf } from '../facts.ts';
@@ -32,7 +32,7 @@ export function onlyTrouble(tasks: readonly TaskReport[]): TaskReport | null {
 /** Quotes what the agent or the server says of a task that a headline names, as one sentence; empty when nobody says anything. */
 export function wordsOn({ task, progress, share, asked }: TaskReport): string {
   if (asked !== null) return `See ${asked}.`;
-  if (markedIn(task, progress) !== null) return '';
+  if (markingFileOf(task, progress) !== null) return '';
   if (progress.reason === 'feedback_rounds') return '`max-feedback-rounds` allows no more rounds.';
   if (progress.reason === 'push_refused') return `The server says: “${quietWords(progress.refused?.words ?? '')}”`;
   if (share.question !== null) return `The agent asks: “${quietWords(share.question)}”`;
@@ -42,7 +42,7 @@ export function wordsOn({ task, progress, share, asked }: TaskReport): string {
 
 /** Explains why a given-up task is not worked on, with the agent's own words or a link to them. */
 function whyStuck({ task, progress, share, asked }: TaskReport): string {
-  const file = markedIn(task, progress);
+  const file = markingFileOf(task, progress);
   if (file !== null)
     return `marked as ${progress.state} in \`${quiet(file)}\`${progress.state === 'failed' ? ' by an earlier Ralph' : ''}`;
   const iterations = count(progress.attempts, 'iteration');

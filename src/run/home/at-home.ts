@@ -4,7 +4,7 @@ import { forTasks } from '../../gate/tasks/sources.ts';
 import { detectOtherRalphs, workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { calledAs, findNamed } from '../../core/people/named-task.ts';
+import { referenceTo, findTaskByName } from '../../core/people/named-task.ts';
 import { withPipelineOf } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { endIntake, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
@@ -247,7 +247,7 @@ export function findAskedTask(
   tasks: readonly Task[],
   wanted: string,
 ): { readonly kind: 'tasks'; readonly tasks: readonly Task[] } | { readonly kind: 'none'; readonly why: string } {
-  const named = findNamed(wanted, tasks.map(calledAs));
+  const named = findTaskByName(wanted, tasks.map(referenceTo));
   if (named.kind === 'task') return { kind: 'tasks', tasks: tasks.filter(({ id }) => id === named.id) };
   return {
     kind: 'none',

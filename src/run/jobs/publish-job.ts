@@ -1,6 +1,6 @@
-import { receivedFeedback } from '../../core/feedback/answered.ts';
-import { measured } from '../../core/lane/change.ts';
-import { hasConversation } from '../../core/lane/session.ts';
+import { mergeReceivedFeedback } from '../../core/feedback/answered.ts';
+import { withMeasuredSizes } from '../../core/lane/change.ts';
+import { hasAnySession } from '../../core/lane/session.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { nextTask } from '../../core/tasks/queue.ts';
@@ -103,13 +103,13 @@ async function withCommits(
   if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
   const { stateBefore: before, tasks, lane, state, endedAt } = work;
   const seen = { before, tasks, made: branch.made, baseBranch: lane.baseBranch, endedAt };
-  const answered = { ...work, state: { ...state, feedback: receivedFeedback(answers, seen) } };
+  const answered = { ...work, state: { ...state, feedback: mergeReceivedFeedback(answers, seen) } };
   return { ...received, work: reviewed(answered, branch.review) };
 }
 
-function reviewed(work: Work, review: Parameters<typeof measured>[1] & Pick<Work, 'lookAt'>): Work {
+function reviewed(work: Work, review: Parameters<typeof withMeasuredSizes>[1] & Pick<Work, 'lookAt'>): Work {
   const { state } = work;
-  return { ...work, lookAt: review.lookAt, state: { ...state, change: measured(state.change, review) } };
+  return { ...work, lookAt: review.lookAt, state: { ...state, change: withMeasuredSizes(state.change, review) } };
 }
 
 function lost(why: string): Extract<Outcome, { kind: 'failed' }> {
@@ -178,7 +178,7 @@ async function giveSession(
   { lane, state }: WorkIntake,
 ): Promise<HandedFile | null> {
   const { transcript } = state;
-  if (!hasConversation(state) || transcript === null) return null;
+  if (!hasAnySession(state) || transcript === null) return null;
   const found = await store.transcript(lane.id, transcript);
   if (found.kind !== 'found') return null;
   const { sha256, content } = found.transcript;

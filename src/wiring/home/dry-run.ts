@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { RunAnswer } from '../../cli/run/run.ts';
 import type { Config } from '../../config/config.ts';
 import { nextStep, startRun } from '../../core/lane/decide.ts';
-import { isWorthWaiting } from '../../core/loop/next-deed.ts';
+import { isWorthWaiting } from '../../core/loop/next-action.ts';
 import { conclude, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { terminalLine } from '../../core/text/phrase.ts';

@@ -366,7 +366,7 @@ describe('a server that cannot be reached is tried once more', () => {
       why: expect.stringContaining('could not be reached'),
     });
     expect(await scene.remote({ url: way.url }).pushObstacle(null)).toEqual({
-      kind: 'weather',
+      kind: 'transient',
       why: expect.stringContaining('could not be reached'),
     });
   });

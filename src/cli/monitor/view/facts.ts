@@ -1,5 +1,5 @@
 import { sentence } from '../../../core/text/phrase.ts';
-import { holdingOrders } from '../../../core/sharing/orders.ts';
+import { effectiveOrders } from '../../../core/sharing/orders.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
@@ -207,8 +207,9 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
     ...(pause === null
       ? []
       : [fact('paused', 3, [piece(`by ${pause.by}, ${formatInstant(Date.parse(pause.at))}`, 'warning')])]),
-    ...holdingOrders(ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(({ order, task, by }) =>
-      fact('order', 4, [piece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
+    ...effectiveOrders(ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
+      ({ order, task, by }) =>
+        fact('order', 4, [piece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
     ),
     ...warnings.map((warning) => sentenceFact('warning', 7, sentence(warning), 'warning')),
   ];

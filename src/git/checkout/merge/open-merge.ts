@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../../core/evidence.ts';
-import { holdsMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
+import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
 import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { lookAtOf } from '../../inspection/review.ts';
@@ -118,7 +118,7 @@ async function unfinishedIn(
   const left = asked.filter(({ path, now: id, sides }) => {
     const text = texts.get(id);
     const known = sides.map((side) => (side === null ? null : (texts.get(side) ?? null)));
-    return text !== undefined && holdsMarkers({ now: text, sides: known, conflicted: marked.has(path) });
+    return text !== undefined && hasNewMarkers({ now: text, sides: known, conflicted: marked.has(path) });
   });
   const moved = new Set(sinceLaid.map(({ path }) => path));
   return new Map([

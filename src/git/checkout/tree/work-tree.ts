@@ -4,7 +4,7 @@ import { access, chmod, lstat, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { fromRoot, type Folder } from '../../../core/folder.ts';
-import { holdsPrd, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
+import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
 import type { StandIn } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
 import { changesBetween, indexLine, type Change } from '../../objects.ts';
@@ -240,7 +240,7 @@ async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): 
   const size = await git.answer(['cat-file', '-s', `${tree}:${path}`]);
   if (size.exitCode !== 0 || Number(size.stdout.toString()) > LARGEST_PRD_BYTES) return false;
   const { exitCode, stdout } = await git.answer(['cat-file', 'blob', `${tree}:${path}`]);
-  return exitCode === 0 && holdsPrd(stdout.toString());
+  return exitCode === 0 && isPrdJson(stdout.toString());
 }
 
 /** Maximum size of a prd.json that is parsed, the same as for reading task lists. */

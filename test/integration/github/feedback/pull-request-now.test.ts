@@ -441,7 +441,7 @@ describe('checks', () => {
       effect: { kind: 'answer', status: 200, body: { ...body, errors: [error] } },
     });
     expect((await nowOf(at)).checks).toEqual({
-      ...{ kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isForNow: true },
+      ...{ kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isTemporary: true },
     });
   });
 });
