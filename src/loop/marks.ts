@@ -11,7 +11,7 @@ import type { Task } from '../core/tasks/task.ts';
 import { withEach } from '../core/tasks/queue.ts';
 import { firstNames, sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { sealedOf } from '../handover/conversations.ts';
+import { sealedTranscriptOf } from '../handover/conversations.ts';
 import type { Work } from '../handover/intake.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from './deps.ts';
@@ -197,7 +197,7 @@ async function bringTranscript(
 ): Promise<string | null> {
   const found = named === null ? ({ kind: 'absent' } as const) : await store.transcript(lane, named);
   if (found.kind === 'unavailable') return `its transcript cannot be read (${found.why})`;
-  const sealed = found.kind === 'absent' ? null : sealedOf(found.transcript.content, name);
+  const sealed = found.kind === 'absent' ? null : sealedTranscriptOf(found.transcript.content, name);
   if (sealed === null) return 'its transcript is not here';
   const content = await seal.open(sealed, { lane, sessionId });
   const isHere = content.kind === 'opened' && (await agent.importSession(sessionId, content.content));
