@@ -32,7 +32,7 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 /** The answer to `status`, and what is known of the lane for further findings. */
 interface LaneStatus {
   readonly intake: EndIntake;
-  readonly known: Pick<KnownLane, 'state' | 'baseCheck' | 'spentTodayUsd'>;
+  readonly known: Pick<KnownLane, 'state' | 'baseVerification' | 'spentTodayUsd'>;
 }
 
 /** Obeys a command that a trusted person gave in a comment. */
@@ -271,7 +271,7 @@ async function tryStatus(deps: GateDeps, id: LaneId): Promise<LaneStatus> {
       intake,
       known: {
         state: { kind: 'known', value: intake.notes.restored },
-        baseCheck: intake.state?.baseCheck ?? null,
+        baseVerification: intake.state?.baseVerification ?? null,
         spentTodayUsd: { kind: 'known', value: spent?.costUsd ?? 0 },
       },
     };
@@ -280,7 +280,11 @@ async function tryStatus(deps: GateDeps, id: LaneId): Promise<LaneStatus> {
     const why = { kind: 'unknown', why: error.message } as const;
     return {
       intake: endIntake({ kind: 'idle', reason: 'answered' }),
-      known: { state: why, baseCheck: null, spentTodayUsd: { kind: 'unknown', why: 'the state cannot be read.' } },
+      known: {
+        state: why,
+        baseVerification: null,
+        spentTodayUsd: { kind: 'unknown', why: 'the state cannot be read.' },
+      },
     };
   }
 }
