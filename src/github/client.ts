@@ -3,7 +3,7 @@ import { UserError } from '../errors.ts';
 import type { Account, Forge, Permission, RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { explainError, type Purpose, statusOf, type TokenSource } from './errors.ts';
-import { graphqlAnswerIn, isGraphqlWeather, isTooLarge } from './graphql/weather.ts';
+import { graphqlAnswerIn, isServerFailure, isTooLarge } from './graphql/errors.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
@@ -83,7 +83,7 @@ export function createClient(options: ForgeOptions): Client {
   };
 }
 
-/** Callbacks for each attempt and for each answer of GitHub. */
+/** Callbacks that count: one for each attempt, one for each answer of GitHub. */
 interface Meter {
   readonly onRequest: () => void;
   readonly onAnswer: (answer: Response) => void;
@@ -241,7 +241,7 @@ function bounded(
  */
 function withoutHiddenFailure(response: Response, body: unknown): Response {
   const { data = null, errors = [] } = graphqlAnswerIn(body);
-  if (errors.length === 0 || hasData(data) || !errors.every(isGraphqlWeather) || errors.some(isTooLarge))
+  if (errors.length === 0 || hasData(data) || !errors.every(isServerFailure) || errors.some(isTooLarge))
     return response;
   return Response.json({ message: errors[0]?.message ?? '', errors }, { status: 502 });
 }

@@ -57,7 +57,7 @@ export type Intake =
       readonly notes: Notes;
     };
 
-/** Needs that ended with the event, and the thread that may have notified people of them; null when there are none. */
+/** Needs that ended with the event, and the thread in which people may have been notified of them. */
 interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];

@@ -118,7 +118,7 @@ async function push(deps: LoopDeps, { work, known }: RunNow): Promise<Advanced> 
     : pushed;
 }
 
-/** Returns the end of a run whose push failed. If a person closed the pull request or deleted the branch, that is the reason. */
+/** Returns the end of a run whose push failed, which names a person who closed the pull request or deleted the branch as the cause. */
 async function endOfPush({ lookAtPeople: look }: LoopDeps, work: Work, end: Outcome): Promise<Outcome> {
   const by = (await look?.(work, null))?.lane ?? null;
   return by === null ? end : { kind: 'paused', reason: 'by_person', by };
@@ -227,7 +227,7 @@ async function askForMore(
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
       : await patience.renew(work, maxRunMs);
   if (renewed.kind === 'unavailable') {
-    log.warning(`What this run may use now is unknown, so it ends here: ${sentence(renewed.why)}`);
+    log.warning(`This run cannot find out how many calls it may still make, so it ends here: ${sentence(renewed.why)}`);
     return { kind: 'unknown' };
   }
   // The run's time ends later now, and its claim must outlast it.
@@ -256,7 +256,7 @@ function reasonOf(outcome: Parked): string {
       return "The provider's usage limit is reached";
     case 'step_circuit':
       return outcome.step === null
-        ? "No step of the pipeline may call the agent, since each one's own circuit is open"
+        ? 'No step of the pipeline may call the agent, because the circuit of each step is open'
         : `Nothing can be finished while the circuit of the required step ${outcome.step} is open`;
   }
 }

@@ -231,7 +231,7 @@ export function withCommit(work: Work, committed: CommittedIteration): Work {
     ...work,
     head: committed.head,
     hasNewCommits: work.hasNewCommits || committed.commit !== null,
-    withheld: eachOnce([
+    withheld: withoutDuplicates([
       ...work.withheld,
       ...committed.withheld,
       ...committed.beside.map(({ name }) => ({ path: name, why: BESIDE })),
@@ -241,17 +241,17 @@ export function withCommit(work: Work, committed: CommittedIteration): Work {
 }
 
 /** Removes duplicates, so that people read about a file once per run. */
-function eachOnce(files: Work['withheld']): Work['withheld'] {
+function withoutDuplicates(files: Work['withheld']): Work['withheld'] {
   return [...new Map(files.map((file) => [JSON.stringify([file.path, file.why]), file])).values()];
 }
 
 /** Combines the commits of one iteration; the last one determines how the iteration ends. */
-export function committedTogether(earlier: readonly Committed[], last: Committed): Committed {
+export function joinCommits(earlier: readonly Committed[], last: Committed): Committed {
   const all = [...earlier, last];
   return {
     ...last,
     commit: all.findLast(({ commit }) => commit !== null)?.commit ?? null,
-    withheld: eachOnce(all.flatMap(({ withheld }) => withheld)),
+    withheld: withoutDuplicates(all.flatMap(({ withheld }) => withheld)),
     beside: all.flatMap(({ beside }) => beside),
     publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
     merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,

@@ -25,8 +25,8 @@ interface Beginning {
 }
 
 /**
- * The withdrawals by people while the run works; each field is null when nothing is known. `task` is how they took back
- * its issue. `lane` is who closed its pull request or deleted its branch, in words that complete "stopped by …".
+ * The withdrawals by people while the run works; a field is null when none is known. `task`: the way in which they
+ * withdrew the task's issue. `lane`: the closed pull request or the deleted branch, in words that complete "stopped by …".
  */
 interface TakenBack {
   readonly task: WithdrawalKind | null;
@@ -45,7 +45,7 @@ type Outlet =
     }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
-/** The policy of a waiting run. `policy` is the user's, before a reservation tightens it. `renew` reserves what a run of `maxRunMs` in total may use from now on; never throws. */
+/** The policy of a waiting run. `policy` is the user's, before a reservation tightens it. `renew` reserves the budget for the rest of a run that takes `maxRunMs` in total; never throws. */
 interface WaitPolicy {
   readonly policy: Policy;
   readonly renew: (

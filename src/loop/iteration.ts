@@ -25,12 +25,12 @@ import { isPromptTask } from '../core/tasks/ids.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
-import { callAgent, callsTogether, plainCall, type Iteration } from './call.ts';
-import { bounded, type Committed, committedTogether, commitWork, verifyHere } from './clean-verification.ts';
+import { callAgent, addUsage, plainCall, type Iteration } from './call.ts';
+import { bounded, type Committed, joinCommits, commitWork, verifyHere } from './clean-verification.ts';
 import { runSteps } from './pipeline/run-steps.ts';
 import type { Begun } from './pipeline/agent-step.ts';
 import type { LoopDeps } from './deps.ts';
-import { markEntries, readAside, readFileTasks, takeDoneMarker } from './marks.ts';
+import { markEntries, readSetAsideFiles, readFileTasks, takeDoneMarker } from './marks.ts';
 import type { Work } from '../handover/intake.ts';
 
 /** Maximum number of withheld files in the evidence. */
@@ -65,8 +65,8 @@ export async function iterate(
       // The call is charged and on disk before it is made, so a killed run gets no call for free.
       deps.record(begun);
       const listed = await readFileTasks(deps, begun.tasks);
-      const aside = await readAside(deps);
-      const made = await make(deps, { ...iteration, work: begun, before, listed, ...aside });
+      const aside = await readSetAsideFiles(deps);
+      const made = await runCallOrSteps(deps, { ...iteration, work: begun, before, listed, ...aside });
       // The marker is a message to the loop, so it is removed before the content is measured.
       const markedLast = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
@@ -78,7 +78,7 @@ export async function iterate(
         { ...iteration, work: made.work },
         { before: made.base, after: left, summary: output.analysis.signal.summary },
       );
-      const committed = committedTogether(earlier, last);
+      const committed = joinCommits(earlier, last);
       deps.record(worked);
       const concluded = await conclude(
         deps,
@@ -97,10 +97,10 @@ export async function iterate(
   return finished;
 }
 
-/** Returns the content that the task's own work is measured against. */
+/** Returns the tree with which a task's progress is compared: the present content when the task begins, or that of the base. */
 function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string {
-  // If the state was lost, or another run was faster, the branch has commits that the state does not know. They may be
-  // this task's work.
+  // After a lost state or a faster run, the branch has commits that the state does not know and that may belong to this
+  // task, so its progress is compared with the base.
   const { startedTree, attempts } = progressOf(work.state.tasks, step.task.id);
   const unknown =
     startedTree === null &&
@@ -111,7 +111,7 @@ function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string
 }
 
 /** The result of an iteration's calls and steps, before its last commit. */
-interface Made {
+interface IterationResult {
   /** The work with every charged call and every commit so far. */
   readonly work: Work;
   readonly output: StepOutput;
@@ -128,7 +128,7 @@ interface Made {
   readonly base: Snapshot;
 }
 
-async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made> {
+async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & Begun): Promise<IterationResult> {
   if (deps.pipeline === null) {
     const setting = plainCall(deps, iteration);
     const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(deps, iteration, {
@@ -140,7 +140,7 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
     return {
       work,
       output: failed === null ? agentRun : joinRepetition(failed.agentRun, agentRun),
-      usage: failed === null ? usage : callsTogether(failed.usage, usage),
+      usage: failed === null ? usage : addUsage(failed.usage, usage),
       sessionDroppedAt,
       madeAgain: failed === null ? null : { at: failed.usage.endedAt, why: deps.redact(failureWords(failed.agentRun)) },
       doneMarker: null,
@@ -151,11 +151,11 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
   }
   const walked = await runSteps(deps, deps.pipeline, iteration);
   const { together: output, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
-  // Each step's record has both calls.
+  // A call that was made again needs no mention here: the record of its step has both calls.
   return { work, output, usage: null, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
 }
 
-interface Finished extends Pick<Made, 'output' | 'usage' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
+interface Finished extends Pick<IterationResult, 'output' | 'usage' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly taskTree: string;

@@ -17,7 +17,7 @@ import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { FileTexts } from '../ports/repository.ts';
 import { performAction, type RunNow } from './actions.ts';
 import type { LoopDeps } from './deps.ts';
-import { createTurns, fileSourcesOf, takeFirst } from './marks.ts';
+import { createTurns, fileSourcesOf, openFirstAgent } from './marks.ts';
 import { createOrderPoll } from './people/order-poll.ts';
 
 /** A file to write, with its published text (`old`; null: it does not exist). */
@@ -41,7 +41,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   try {
     const { policy } = given.config;
     const turns = createTurns(given);
-    const first = await takeFirst(turns, { state: intake.state, policy, now: given.clock.now() });
+    const first = await openFirstAgent(turns, { state: intake.state, policy, now: given.clock.now() });
     const work = begin(given, intake, { state: first.state, agent: first.opened.called });
     let run: RunNow = { work, soFar: startRun(work.state, work.startedAt), policy, known: NOTHING_KNOWN };
     const setting = { turns, askOrders: createOrderPoll(given), opened: intake.opened };

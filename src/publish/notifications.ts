@@ -28,7 +28,7 @@ import {
   renderNotification,
   renderSettled,
 } from '../report/pages/notification.ts';
-import { within } from './answers.ts';
+import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, type WorkedEnd } from './recipients.ts';
 
@@ -61,7 +61,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   };
   const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
     try {
-      await within(deps.stepWithinMs, act());
+      await withinLimit(deps.stepWithinMs, act());
     } catch (error) {
       warn(`${what}: ${sentence(textOf(error))}`);
     }
@@ -80,7 +80,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   return { ...known, isUnheard, warnings };
 }
 
-/** Tells whether this run must notify people of a task. Notifications about the lane do not count: a run that makes up for this one finds them by their marker. */
+/** Tells whether this run must notify people of a task. Notifications about the lane do not count: if this run is killed, the next one finds them by their marker. */
 export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
   const { id } = end.work.lane;
   return (
@@ -145,7 +145,7 @@ export async function notifyOnce(
 ): Promise<Wished<{ readonly id: number }>> {
   const { thread, needs } = notification;
   const body = onlyOnce(textOnce(deps, notification));
-  return within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
+  return withinLimit(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
 }
 
 function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {
@@ -208,14 +208,14 @@ async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnc
     found.text = before;
     return before ?? body;
   });
-  if (found.text === null || reasonIn(found.text) === reasonIn(body)) return;
+  if (found.text === null || comparableReason(found.text) === comparableReason(body)) return;
   const writtenBefore = clock.now() - DAY_MS;
   await forge.amendComment(thread, marker, { body: ANOTHER_REASON, writtenBefore, closing: true });
   await forge.upsertComment(thread, marker, body);
 }
 
-/** Returns the text of a notification without what differs from run to run: mentions, numbers, links. */
-function reasonIn(text: string): string {
+/** Returns the text of a notification without mentions, numbers and links, which differ from run to run. */
+function comparableReason(text: string): string {
   return text
     .replaceAll(/^@.*$/gm, '')
     .replaceAll(/\]\([^)]*\)/g, ']')

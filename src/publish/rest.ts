@@ -76,7 +76,7 @@ function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly 
   return needs.filter((need) => !known.some(({ kind, about }) => kind === need.kind && about === need.about));
 }
 
-/** Notifies people alone, and returns the needs that they know of afterwards. */
+/** Notifies people while no other run works on the lane, and returns the needs of which people are notified afterwards. */
 async function notifyAlone(
   deps: PublishDeps,
   intake: EndIntake,
@@ -120,7 +120,7 @@ async function notifyAlone(
     }
     return [...known, ...needs];
   } finally {
-    if (memory !== null) await giveBack(deps, memory.lane);
+    if (memory !== null) await releaseLaneClaim(deps, memory.lane);
   }
 }
 
@@ -140,7 +140,7 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
     );
 }
 
-/** The claim on a lane's memory. `memory` is the state that can remember the notification; null when none can, and the comment's first line identifies it instead. */
+/** The claim on the lane whose state remembers the notification. `memory` is that state; null when no state can, and the comment is recognized by its first line instead. */
 type Memory = { readonly kind: 'busy' } | { readonly kind: 'free'; readonly memory: LaneState | null };
 
 async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: readonly Need[]): Promise<Memory> {
@@ -154,12 +154,12 @@ async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: reado
     // The state that this run decided by contains orders and other lanes' usage, and must not replace the stored one.
     const restored = await store.restore(id);
     const state = storedState(restored.lane, { id, isNew: lane?.start.kind === 'fresh' }, clock.now());
-    if (state !== null) return claimIt(deps, state, restored);
+    if (state !== null) return claimState(deps, state, restored);
   }
   return none;
 }
 
-async function claimIt(deps: PublishDeps, state: LaneState, { snapshot }: Restored): Promise<Memory> {
+async function claimState(deps: PublishDeps, state: LaneState, { snapshot }: Restored): Promise<Memory> {
   const now = deps.clock.now();
   const { lane } = state;
   const seen = snapshot ?? emptySnapshot;
@@ -175,12 +175,12 @@ async function claimIt(deps: PublishDeps, state: LaneState, { snapshot }: Restor
   return claimed.answer.kind === 'claimed' ? { kind: 'free', memory: state } : { kind: 'busy' };
 }
 
-async function giveBack({ store, clock, ...run }: PublishDeps, lane: LaneId): Promise<void> {
+async function releaseLaneClaim({ store, clock, ...run }: PublishDeps, lane: LaneId): Promise<void> {
   const now = clock.now();
   await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused: false, now }));
 }
 
-/** Returns the stored state. A lost state is not replaced, because the next run that works makes up for it. */
+/** Returns the stored state, or null if it was lost: the next run that works begins a new one. */
 function storedState(
   restored: Restored['lane'],
   { id, isNew }: { readonly id: LaneId; readonly isNew: boolean },

@@ -13,7 +13,7 @@ import type { SavedReport } from '../handover/report.ts';
 import { storedRunOf } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { Released, Transcript } from '../ports/state.ts';
-import { within } from './answers.ts';
+import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 
 export interface PublishedEnd {
@@ -27,7 +27,7 @@ export interface PublishedEnd {
 /** The outcome that counts if the run is killed now. */
 const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
 
-/** Stores the work before people are notified, so that a run that finishes this one after a kill knows the reasons. Returns the number of the newest state. */
+/** Saves the state before people are notified, so that after a kill the next run knows what the notification is about. Returns the sequence of the newest state. */
 export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
   const { lane, state, stateBefore } = work;
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
@@ -45,7 +45,7 @@ export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd
   return (kept.kind === 'updated' ? kept.answer : null) ?? state.sequence;
 }
 
-/** Returns the state that is true of the remote. */
+/** Returns the state that matches what is on the remote. */
 function endedState(
   { clock }: PublishDeps,
   { state, head }: Work,
@@ -67,7 +67,7 @@ interface Saved {
 }
 
 /**
- * Saves the state that is true of the remote, gives the lane back, and replaces the reservation with the actual usage.
+ * Saves the state that matches the remote, gives the lane back, and replaces the reservation with the actual usage.
  * `isPublished` is set when nothing is left that a later run could publish.
  */
 export async function saveState(
@@ -94,7 +94,7 @@ export async function saveState(
   const stored = storedRunOf(work, {
     ...{ context, redact, outcome: end.outcome, requestedBy: asked.by, headSha: end.remoteHead },
     pullRequest: end.pullRequest?.number ?? null,
-    journal: await within(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
+    journal: await withinLimit(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
   });
   const change = saveInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
@@ -112,7 +112,7 @@ export async function saveState(
 /** Exports the transcripts within the time limit, because the state is worth more than the session and must not wait for it. */
 async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Transcript | null> {
   if (!hasAnySession(state)) return null;
-  return within(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
+  return withinLimit(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
     deps.log.warning(`The session is not kept, so the next run starts a new one: ${sentence(textOf(error))}`);
     return null;
   });

@@ -11,7 +11,7 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import { requesterOf } from '../gate/event/intent.ts';
 import { releaseLane } from '../gate/lane/claim.ts';
 import { findStart } from '../gate/lane/start.ts';
-import { packed, sealedOf, type SealedPart } from '../handover/conversations.ts';
+import { packTranscripts, sealedTranscriptOf, type SealedPart } from '../handover/conversations.ts';
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../loop/deps.ts';
@@ -88,7 +88,7 @@ export function sessionExport({
       const content = exporter === null ? await stored(state, name) : await exported(exporter, state.lane, session.id);
       if (content !== null) parts.push({ agent: name, content });
     }
-    const file = packed(parts);
+    const file = packTranscripts(parts);
     return file === null ? null : { sha256: createHash('sha256').update(file).digest('hex'), content: file };
   };
 
@@ -107,7 +107,7 @@ export function sessionExport({
 
   async function stored({ lane, transcript }: LaneState, name: AgentName): Promise<Uint8Array | null> {
     const found = transcript === null ? null : await store.transcript(lane, transcript);
-    return found?.kind === 'found' ? sealedOf(found.transcript.content, name) : null;
+    return found?.kind === 'found' ? sealedTranscriptOf(found.transcript.content, name) : null;
   }
 }
 

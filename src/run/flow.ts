@@ -11,7 +11,7 @@ import type { PublishDeps } from '../publish/deps.ts';
 import { createLiveStatus, publishEnd } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
-import { within } from '../publish/answers.ts';
+import { withinLimit } from '../publish/answers.ts';
 import {
   agentsOf,
   connectStages,
@@ -137,7 +137,7 @@ async function findLog({ connect, context, debug }: ActionDeps, { journal }: Wor
   if (journal.length === 0) return context.logUrl;
   try {
     const forge = await connect.forge();
-    return (await within(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
+    return (await withinLimit(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
   } catch (error) {
     debug(`The log is linked as a whole: ${textOf(error)}`);
     return context.logUrl;

@@ -31,8 +31,8 @@ import { trustAmong } from '../people/trust.ts';
 /** Maximum number of checks named in a message. */
 const MAX_NAMED = 10;
 
-/** Number of requests that report a subject out of rounds: the pull request's text, the status comment, and the notice that it was ready. */
-const TO_SAY_SPENT = 5;
+/** Number of requests for reporting that feedback has used up its rounds: the pull request's text, the status comment, and the notice that it was ready. */
+const SPENT_REPORT_REQUESTS = 5;
 
 /** The requests on a lane's open pull request, as tasks, and the state that remembers them. */
 export interface ReadFeedback {
@@ -79,7 +79,7 @@ export async function readFeedback(
     now = await deps.forge.pullRequestNow(branch);
   } catch (error) {
     if (isAsked || !(error instanceof UserError)) throw error;
-    const why = `What people and CI say of the pull request of ${branch} could not be read, so this run does not answer it. ${sentence(error.message)}`;
+    const why = `The comments and checks on the pull request of ${branch} could not be read, so this run does not answer them. ${sentence(error.message)}`;
     const isTemporary = error.kind === 'infrastructure';
     return { ...nothing, checks: { ...noChecks, unreadable: error.message, isTemporary }, warnings: [why] };
   }
@@ -88,8 +88,8 @@ export async function readFeedback(
   const people = reviews ? await reviewTasks(deps, now, known) : { tasks: [], more: 0, asked: 0, answered: {} };
   const { feedback } = known;
   const state = { ...known, feedback: { ...feedback, items: { ...people.answered, ...feedback.items } } };
-  const earlier = answersChecks ? await earlierOnBase(deps, now) : null;
-  const seen = answersChecks ? judgeNow(deps, { now, earlier: earlier ?? [] }, state) : null;
+  const earlier = answersChecks ? await earlierChecksOnBase(deps, now) : null;
+  const seen = answersChecks ? judgeChecksNow(deps, { now, earlier: earlier ?? [] }, state) : null;
   const failed = seen?.judged?.failed ?? [];
   const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map() }) : [];
   const subjects = [...people.tasks, ...ofCi];
@@ -107,7 +107,7 @@ export async function readFeedback(
   const taken = mergeSubjects(state, {
     subjects: subjects.flatMap((task) => subjectOfTask(task) ?? []),
     isUndecided,
-    personHead: personsHead(state, now),
+    personHead: headByPerson(state, now),
     maxRounds,
   });
   const open = new Set(taken.open);
@@ -120,7 +120,7 @@ export async function readFeedback(
   // A check that fails again and again must not keep others from their first round.
   const inOrder = workable.toSorted((one, other) => roundsOf(one) - roundsOf(other));
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
-  const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : TO_SAY_SPENT);
+  const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : SPENT_REPORT_REQUESTS);
   const details = await detailsOf(deps, checksToRead(inTurn, asked));
   const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
@@ -136,9 +136,7 @@ export async function readFeedback(
     warnings: [
       ...(people.more === 0
         ? []
-        : [
-            `${String(people.more)} more threads of the pull request are open than one run reads. Later runs read them.`,
-          ]),
+        : [`The pull request has ${String(people.more)} more open threads than one run reads. Later runs read them.`]),
       ...(seen === null || seen.summary.unreadable === null
         ? []
         : [`The checks of the pull request could not be read. ${seen.summary.unreadable}`]),
@@ -214,7 +212,7 @@ interface SeenChecks {
 }
 
 /** Returns the checks of commits before the base branch's tip if the tip does not say how a failed check stands there; null if it does. */
-async function earlierOnBase(
+async function earlierChecksOnBase(
   { forge, context }: GateDeps,
   { checks, base }: PullRequestNow,
 ): Promise<readonly CheckNow[] | null> {
@@ -226,7 +224,7 @@ function ownRuns({ workflowPath, runId }: GateDeps['context']): OwnRuns {
 }
 
 /** Judges the checks. `earlier` are the checks of base commits before the tip. */
-function judgeNow(
+function judgeChecksNow(
   { context, clock }: GateDeps,
   { now, earlier }: { readonly now: PullRequestNow; readonly earlier: readonly CheckNow[] },
   state: LaneState,
@@ -249,7 +247,11 @@ function judgeNow(
   const ranBefore = feedback.rounds.some(
     (round) => round.checks !== null && round.checks.passed + round.checks.failed > 0,
   );
-  const unstarted = unstartedOn(head, feedback.unstarted, unstartedChecks(checks, { own, ranBefore, sincePushMs }));
+  const unstarted = headWithoutChecks(
+    head,
+    feedback.unstarted,
+    unstartedChecks(checks, { own, ranBefore, sincePushMs }),
+  );
   const names = (some: readonly CheckNow[]): readonly string[] => some.slice(0, MAX_NAMED).map(({ name }) => name);
   const { failed, alsoOnBase, flaky, running, waiting, passed } = judged;
   return {
@@ -282,14 +284,14 @@ const noChecks: ChecksSummary = {
   runs: 0,
 };
 
-/** Returns the head without started checks; the value before is kept while this is unknown. */
-function unstartedOn(head: string, before: string | null, isMissing: boolean | null): string | null {
+/** Returns the head on which checks are missing, or null if they started; while this is unknown, returns `before`. */
+function headWithoutChecks(head: string, before: string | null, isMissing: boolean | null): string | null {
   if (isMissing === null) return before;
   return isMissing ? (before ?? head) : null;
 }
 
 /** Returns the head if a person pushed it, that is, if Ralph did not publish it last. */
-function personsHead({ lastRun }: LaneState, { head }: PullRequestNow): string | null {
+function headByPerson({ lastRun }: LaneState, { head }: PullRequestNow): string | null {
   const published = lastRun?.published?.head ?? null;
   return published !== null && published !== head ? head : null;
 }

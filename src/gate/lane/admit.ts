@@ -17,7 +17,7 @@ import type { Task } from '../../core/tasks/task.ts';
 import { isEligible, tasksWithinReach } from '../../core/tasks/queue.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { overtake } from '../../handover/clear-head.ts';
+import { withOvertaken } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
@@ -93,7 +93,7 @@ type ReadSettings = ReadPipeline & { readonly mcpServers: readonly McpServer[] }
 
 async function readSettings(deps: GateDeps, { id }: Request): Promise<ReadSettings> {
   const pipeline = await readPipeline(deps);
-  const unheard = await unheardReviews(deps, id);
+  const unheard = await missingReviewEvent(deps, id);
   const warnings = unheard === null ? pipeline.warnings : [...pipeline.warnings, unheard];
   return { ...pipeline, warnings, mcpServers: await readMcpServers(deps) };
 }
@@ -161,14 +161,16 @@ async function freeForWork(
     await deps.forge.freeHead(standing.number, standing);
   } catch (error) {
     if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
-    deps.log.warning(`${name} is held by people's decision, and this token could not end that: ${error.message}`);
+    deps.log.warning(
+      `${name} is approved or about to be merged, and this token could not make it a draft again: ${error.message}`,
+    );
     return { kind: 'held', notes: { ...notes, held: { hold, isDraft: standing.isDraft, refusal: error.message } } };
   }
-  deps.log.info(`${name} is a draft again, with auto-merge off: what is asked of it is worked on.`);
-  const feedback = overtake(state.feedback, hold, deps.clock.now());
+  deps.log.info(`${name} is a draft again, with auto-merge off, because this run works on the requested changes.`);
+  const feedback = withOvertaken(state.feedback, hold, deps.clock.now());
   const pullRequest = lane.pullRequest === null ? null : { ...lane.pullRequest, draft: true };
   const ended = hold.queued ? 'was removed from the merge queue' : 'no longer merges automatically';
-  const warning = `${name} ${ended}, since what is asked of it needs new commits. Switch that on again once you have reviewed them.`;
+  const warning = `${name} ${ended}, because the requested changes need new commits. Switch that on again once you have reviewed them.`;
   const warnings = hold.queued || hold.autoMerge ? [...notes.warnings, warning] : notes.warnings;
   return { kind: 'free', lane: { ...lane, pullRequest }, state: { ...state, feedback }, notes: { ...notes, warnings } };
 }
@@ -177,7 +179,7 @@ async function freeForWork(
  * Returns a warning if reviews of this lane start no run, as the workflow in the checkout shows; null if they do or it
  * is unknown. The queue's pull request is read on schedule anyway.
  */
-async function unheardReviews(
+async function missingReviewEvent(
   { config, context, repository }: Pick<GateDeps, 'config' | 'context' | 'repository'>,
   lane: LaneId,
 ): Promise<string | null> {
@@ -230,7 +232,7 @@ async function keepLeftCircuit(
   const stored = storedState(kept, lane, now);
   const { state, warning } =
     stored === null ? { state: null, warning: null } : honourLeftCircuit(stored, kept.left, now);
-  // No warning means that it was honoured before.
+  // Without a warning, an earlier run has already stopped for this circuit.
   if (state === null || warning === null) return;
   await store.update(
     amendInSnapshot({

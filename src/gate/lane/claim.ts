@@ -59,7 +59,7 @@ interface Wanted {
 
 type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>;
 
-const nowhere: ReadonlyMap<TaskId, number> = new Map();
+const NOT_ELSEWHERE: ReadonlyMap<TaskId, number> = new Map();
 
 /**
  * Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError if the store
@@ -70,7 +70,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
   const { config, store } = deps;
   const at = deps.clock.now();
   const { policy } = config;
-  const unguarded = { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: nowhere } as const;
+  const unguarded = { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: NOT_ELSEWHERE } as const;
   if (config.stateStore === 'none') return { ...unguarded, warnings: [] };
   const updated = await store.update(
     claimInSnapshot({
@@ -89,7 +89,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
         at,
         sequence,
         warnings: problem === null ? [] : [problem],
-        ...granted(deps, lane, { snapshot, now: at }),
+        ...grantedTo(deps, lane, { snapshot, now: at }),
       };
     }
     case 'unavailable':
@@ -101,7 +101,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
       // With the cache alone, the limitation is reported where the cache is chosen.
       if (config.stateStore === 'cache') return { ...unguarded, warnings: [] };
       // Only now is it known that a copy may be where this lane's runs save.
-      if (await standsElsewhere(deps, wanted)) return { kind: 'changed' };
+      if (await hasNewerState(deps, wanted)) return { kind: 'changed' };
       return {
         ...unguarded,
         warnings: [
@@ -111,7 +111,8 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
   }
 }
 
-async function standsElsewhere({ store }: ClaimDeps, { lane, sequence }: Wanted): Promise<boolean> {
+/** Tells whether a copy of the lane is newer than the state of this run's decision. */
+async function hasNewerState({ store }: ClaimDeps, { lane, sequence }: Wanted): Promise<boolean> {
   const { lane: restored } = await store.restore(lane);
   return restored.kind === 'found' && restored.state.sequence > sequence;
 }
@@ -129,7 +130,7 @@ export async function releaseLane(
     : { kind: 'claimed', why: updated.why };
 }
 
-/** Returns the outcome of a run that found another one at work. */
+/** Returns the outcome of a run that ends because another one works on its lane. */
 export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
@@ -152,13 +153,13 @@ function reservedFor(
   return reserve(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
 }
 
-function granted(
+function grantedTo(
   { config: { policy }, runTag }: ClaimDeps,
   lane: LaneId,
   { snapshot, now }: { readonly snapshot: Snapshot; readonly now: number },
 ): Pick<Granted, 'windows' | 'policy' | 'elsewhere'> {
   const counted = budgetIn(snapshot, now);
-  if (counted.kind === 'newer') return { windows: null, policy, elsewhere: nowhere };
+  if (counted.kind === 'newer') return { windows: null, policy, elsewhere: NOT_ELSEWHERE };
   const { budget } = counted;
   const own = budget.reservations.find((reservation) => reservation.runTag === runTag);
   return {

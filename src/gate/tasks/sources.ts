@@ -25,7 +25,7 @@ import type { GateDeps } from '../deps.ts';
 import { accountsAsked, hashOfText, judgeIssues, readComments } from '../people/trust.ts';
 import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
 
-/** Work that is asked for. `by-name`: a person named this very issue now; `by-itself`: its own lane continues, since the queue has nothing to do. */
+/** A request for work on a lane. `by-name`: a person named this very issue now; `by-itself`: nobody did, and its own lane continues because the queue has nothing to do. */
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
@@ -48,8 +48,9 @@ export interface Request {
 }
 
 /**
- * The purpose of a run. `answers`: without anything to answer, the run works on no tasks either; `failedOn` is the
- * commit on which a check failed, null if there is none; `of` is how the run came by the pull request.
+ * The purpose of a run. `answers`: the run works only if there is something to answer; `failedOn` is the commit on which a
+ * check failed, or null; `of` says whether an event named the pull request, or the run found it among those that wait (of an
+ * issue that is still a task, or of a finished one).
  */
 export type Purpose =
   | { readonly kind: 'tasks' }
@@ -60,10 +61,10 @@ export type Purpose =
     };
 
 /** The purpose of working on any task. */
-export const forTasks: Purpose = { kind: 'tasks' };
+export const FOR_TASKS: Purpose = { kind: 'tasks' };
 
 /** Returns the request of an issue's own lane if nobody named the issue. */
-export function byItself(issue: Issue, purpose: Purpose): Request {
+export function requestByItself(issue: Issue, purpose: Purpose): Request {
   return {
     id: issueLane(issue.number),
     requested: 'by-itself',

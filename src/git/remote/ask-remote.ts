@@ -53,7 +53,7 @@ export function networkOf({
   return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
-/** Returns what inspecting commits needs; the server itself is asked which commits its base branch has. */
+/** Returns the base branch and the rules for inspecting commits; the server itself says which commits its base branch has. */
 export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = networkOf(options);
   return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
@@ -69,7 +69,7 @@ export function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushe
 
 export type PushingOn = Parameters<Remote['pushOn']>[0];
 
-/** Returns why a push is not even tried, or null if it may be. */
+/** Returns why a push must not be tried, or null if it may be. */
 export async function outgoingProblem(
   git: Git,
   options: RemoteOptions,
@@ -78,10 +78,10 @@ export async function outgoingProblem(
   return nameProblem(options, branch) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
 }
 
-/** Returns why no branch of that name is ever pushed, or null if it may be. */
+/** Returns why a branch of that name must never be pushed, or null if it may be. */
 export function nameProblem({ branchPrefix }: RemoteOptions, branch: string): string | null {
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
-    return `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`;
+    return `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever pushed.`;
   return isBranchName(branch) ? null : `"${branch}" cannot be the name of a branch.`;
 }
 

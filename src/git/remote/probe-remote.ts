@@ -7,6 +7,7 @@ import { LOST_COMMITS } from '../refusal.ts';
 import { ask, nameProblem, networkOf, outgoingProblem, refusedBy, rejected, type RemoteOptions } from './ask-remote.ts';
 import { wordsOf } from './remote-answers.ts';
 
+/** Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or without one the token's permission. */
 export async function pushObstacle(
   git: Git,
   options: RemoteOptions,

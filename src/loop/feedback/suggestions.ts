@@ -29,7 +29,7 @@ type PreparedMerge =
   | { readonly kind: 'settled'; readonly work: Work };
 
 /** A thread whose newest comment has a suggested change. */
-interface Spelled {
+interface SuggestedChange {
   readonly task: Task;
   readonly on: ThreadSubject;
 }
@@ -41,7 +41,7 @@ interface Spelled {
  */
 export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise<Work> {
   // The order is from the end of a file to its beginning, so that the lines of the remaining changes do not move.
-  const spelled = spelledOut(work).sort((a, b) => b.from - a.from);
+  const spelled = openSuggestions(work).sort((a, b) => b.from - a.from);
   let applied = work;
   for (const one of spelled) {
     if (deps.signal.aborted || deps.ending.aborted) break;
@@ -53,7 +53,7 @@ export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise
   return applied;
 }
 
-function spelledOut({ tasks, state }: Work): (Spelled & { readonly from: number })[] {
+function openSuggestions({ tasks, state }: Work): (SuggestedChange & { readonly from: number })[] {
   return tasks.flatMap((task) => {
     const { source } = task;
     if (source.kind !== 'feedback' || source.on.kind !== 'thread' || source.on.suggestion === null) return [];
@@ -62,7 +62,7 @@ function spelledOut({ tasks, state }: Work): (Spelled & { readonly from: number 
   });
 }
 
-async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Promise<Work> {
+async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChange): Promise<Work> {
   const { repository, config, log, files } = deps;
   if (on.suggestion === null || !isInFolder(config.workingDirectory, on.path)) return work;
   const path = seenFrom(config.workingDirectory, on.path);

@@ -37,7 +37,7 @@ export interface Walk {
 }
 
 /** One attempt at a step, and where it leaves the iteration. */
-export interface Tried {
+export interface AttemptedStep {
   readonly attempt: Attempt;
   readonly walk: Walk;
   readonly tail: string;
@@ -68,7 +68,7 @@ export async function tryAgent(
   deps: LoopDeps,
   { iteration, step, of }: Running<AgentStep>,
   walk: Walk,
-): Promise<Tried> {
+): Promise<AttemptedStep> {
   const startedAt = deps.clock.now();
   const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, deps.config.policy, startedAt) };
   deps.record(charged);

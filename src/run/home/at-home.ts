@@ -1,6 +1,6 @@
 import { releaseLane, renewReservation } from '../../gate/lane/claim.ts';
 import type { GateDeps } from '../../gate/deps.ts';
-import { forTasks } from '../../gate/tasks/sources.ts';
+import { FOR_TASKS } from '../../gate/tasks/sources.ts';
 import { detectOtherRalphs, workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -70,7 +70,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gateOf(deps, recording);
   const foreign = await detectOtherRalphs(gateDeps);
-  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: forTasks });
+  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: FOR_TASKS });
   const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
   for (const warning of intake.notes.warnings) log.warning(warning);

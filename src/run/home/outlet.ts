@@ -10,7 +10,7 @@ import { sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
 import { documentOf, verifiedState, type Work } from '../../handover/intake.ts';
-import { documentOnTheWay } from '../../loop/pushing.ts';
+import { documentIfKilled } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import { storedRunOf } from '../../handover/stored-run.ts';
 import { packJournal } from '../packed-journal.ts';
@@ -71,7 +71,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       }
       if (pushed.kind !== 'pushed') throw refused(branch, describePushFailure(pushed));
       safe = { state: { ...work.state, sequence }, iterations: work.journal.length };
-      const document = (next: number): string => documentOnTheWay(deps, { ...work, remoteHead: there }, next);
+      const document = (next: number): string => documentIfKilled(deps, { ...work, remoteHead: there }, next);
       const holder = leaseOf(deps, clock.now());
       const kept = await store.update(advanceInSnapshot({ lane, after: sequence, document, holder }));
       sequence = (kept.kind === 'updated' ? kept.answer : null) ?? sequence;

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { copyLimits, copyLimitWords } from '../../core/local/ignored-copies.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { copyIgnored } from '../../git/home/ignored-files.ts';
-import { layStandIn } from '../../git/home/stand-in.ts';
+import { cloneForRun } from '../../git/home/clone-for-run.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -39,7 +39,7 @@ export async function prepareCopy(
   await removeTree(place.temp);
   mkdirSync(place.temp, { recursive: true, mode: 0o700 });
   log.info(`Copying ${config.baseBranch ?? ''} to ${place.clone} …`);
-  await layStandIn({ from: checkout.top, branch: config.baseBranch ?? '', folder: place.clone, env: environment });
+  await cloneForRun({ from: checkout.top, branch: config.baseBranch ?? '', folder: place.clone, env: environment });
   const { secrets, tooMuch, failed } = await copyIgnored({
     ...{ git: checkout.git, top: checkout.top, folder: place.clone, limits: copyLimits, leaveOut, signal },
     slow: {

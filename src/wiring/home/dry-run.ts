@@ -17,7 +17,7 @@ import { serverRules } from '../../core/mcp/values.ts';
 import { argumentsOf } from '../agent.ts';
 import { beginWork } from '../../loop/loop.ts';
 import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
-import { readAside, readFileTasks, sessionToResume } from '../../loop/marks.ts';
+import { readSetAsideFiles, readFileTasks, sessionToResume } from '../../loop/marks.ts';
 import { resumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
@@ -122,7 +122,7 @@ export async function showWhatWouldRun(
       { state: found.state, agent: { name: '', version: '' }, now },
     );
     const { files, readLearnings } = machine;
-    const { notes } = await readAside({ files, prompt: userPrompt });
+    const { notes } = await readSetAsideFiles({ files, prompt: userPrompt });
     const prompt = await promptFor(
       { config, prompt: userPrompt, readLearnings },
       { work, soFar, step, merge: null },

@@ -61,7 +61,8 @@ const END_MS = 2_000;
 
 const TAIL_BYTES = 2_000;
 
-const CURE = 'Re-run the workflow. If it happens again, look for what ends processes on the runner, or a full disk.';
+const ADVICE =
+  'Re-run the workflow. If it happens again, check whether something ends processes on the runner, or whether its disk is full.';
 
 /** The worker ended (`isGone`), or sent an answer that ours never sends. */
 class WorkerLost extends Error {
@@ -97,7 +98,7 @@ export function createWorkers(options: WorkersOptions): WithWorker {
         if (error.isGone && !isAgain) continue;
         throw new UserError(
           'infrastructure',
-          `The files of the isolated agent in ${options.setup.place.top} cannot be reached: ${sentence(error.message)} ${CURE}`,
+          `The files of the isolated agent in ${options.setup.place.top} cannot be reached: ${sentence(error.message)} ${ADVICE}`,
           { cause: error },
         );
       }
