@@ -16,46 +16,32 @@ export const LISTED = {
   init: { name: 'init', summary: 'sets a repository up: workflow, commands, issue form', use: 'daily' },
   status: {
     name: 'status',
-    summary:
-      'shows the status of the queue or an issue: state, circuit, limits, tasks; --all: of all branches, with waits and spending',
+    summary: 'shows the state of the queue or an issue, with --all of all branches',
     use: 'daily',
   },
-  monitor: {
-    name: 'monitor',
-    summary: 'follows the local run, or all branches, on the whole screen: task, limits, last output; keys for orders',
-    use: 'daily',
-  },
-  doctor: {
-    name: 'doctor',
-    summary:
-      'checks what would stop a run: workflow file, repository settings, key, agent, verify; and says what to do',
-    use: 'daily',
-  },
+  monitor: { name: 'monitor', summary: 'follows the local run, or all branches, on the whole screen', use: 'daily' },
+  doctor: { name: 'doctor', summary: 'lists what would stop a run, and says how to fix it', use: 'daily' },
   sandbox: {
     name: 'sandbox',
     summary: 'tries your workflow on this machine: no account, no key, no cost',
     use: 'daily',
   },
-  run: { name: 'run', summary: 'works the tasks of a checkout on this machine, in bounds', use: 'daily' },
-  tasks: {
-    name: 'tasks',
-    summary: 'lists the tasks of a checkout, and with a token those on GitHub, in the order of work',
-    use: 'daily',
-  },
+  run: { name: 'run', summary: 'works on the tasks of a checkout on this machine, within limits', use: 'daily' },
+  tasks: { name: 'tasks', summary: 'lists the tasks of a checkout, and with a token those on GitHub', use: 'daily' },
   add: { name: 'add', summary: 'adds a task to the plan or to prd.json', use: 'daily' },
   import: {
     name: 'import',
-    summary: 'adds the tasks of a requirements document, or issues, to the plan or prd.json',
+    summary: 'adds tasks from a document, or issues, to the plan or to prd.json',
     use: 'daily',
   },
-  pause: { name: 'pause', summary: 'starts no runs of the queue, or of an issue, until it is resumed', use: 'daily' },
+  pause: { name: 'pause', summary: 'pauses the queue, or an issue, until it is resumed', use: 'daily' },
   resume: { name: 'resume', summary: 'ends the pause', use: 'daily' },
-  stop: { name: 'stop', summary: 'pauses; a run of one job ends after its running iteration', use: 'daily' },
+  stop: { name: 'stop', summary: 'pauses, and ends a run of one job after its current iteration', use: 'daily' },
   retry: { name: 'retry', summary: 'gives failed and blocked tasks all their attempts again', use: 'daily' },
   reset: { name: 'reset', summary: 'closes the circuit, or starts a new conversation with the agent', use: 'daily' },
-  replay: { name: 'replay', summary: 'makes the decisions of a recorded run again', use: 'inside' },
+  replay: { name: 'replay', summary: 'repeats the decisions of a recorded run', use: 'inside' },
   analyze: { name: 'analyze', summary: 'shows what the loop reads from one output of an agent', use: 'inside' },
-  clean: { name: 'clean', summary: 'shows the text of a task as a prompt would get it', use: 'inside' },
+  clean: { name: 'clean', summary: 'shows the text of a task as the prompt contains it', use: 'inside' },
 } as const satisfies Readonly<Record<string, Listed>>;
 
 /** A command's access to its terminal. */
@@ -191,7 +177,7 @@ export async function writeCheckoutFile(
       await handle.close();
     }
     const now = await readFile(file.realPath, 'utf8').catch(absent);
-    if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed in the meantime: try again';
+    if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed meanwhile: try again';
     await rename(beside, file.realPath);
     return null;
   } catch (error) {

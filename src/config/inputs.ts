@@ -157,7 +157,7 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
         return [
           `${name}: is a setting, not an input. Put it under \`settings\`, as \`${name}: ${asYaml(given[name] ?? '')}\`.`,
         ];
-      return isJob ? [] : [`${name}: is an input of the action of one job. ${OF_JOBS}`];
+      return isJob ? [] : [`${name}: is an input of the action of one job. ${JOB_ACTION_HINT}`];
     });
 }
 
@@ -167,8 +167,8 @@ function asYaml(text: string): string {
   return /^[\w.][\w .,/()+-]*$/.test(shown) ? shown : JSON.stringify(shown);
 }
 
-const OF_JOBS =
-  'In a job of your own use `OWNER/ralph-action/.github/actions/job`, or let the reusable workflow run the three jobs.';
+const JOB_ACTION_HINT =
+  "In a job of your own, use the action in the folder `.github/actions/job` of this action's repository, or let the reusable workflow run the three jobs.";
 
 /** Returns the problems of the texts of some inputs; an input that is not among them has no problem. */
 export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {

@@ -147,7 +147,7 @@ export function openJournalFolder(
     folder.begin('journal.jsonl');
     return folder.path;
   } catch (error) {
-    warn(`The journal is not kept in .ralph/logs, and is gone when this run ends: ${messageOf(error)}.`);
+    warn(`The journal cannot be kept in .ralph/logs and is lost when this run ends: ${messageOf(error)}.`);
     return instead;
   }
 }

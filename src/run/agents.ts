@@ -99,8 +99,7 @@ export function sessionExport({
     const content = await agent.exportSession(sessionId);
     if (content === null) return null;
     const closed = await seal.close(content, { lane, sessionId });
-    if (closed === null)
-      log.info('session: its transcript is not kept (there is no key of the agent to encrypt it with)');
+    if (closed === null) log.info('session: its transcript is not kept (the agent has no key to encrypt it with)');
     return closed?.content ?? null;
   }
 

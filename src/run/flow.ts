@@ -139,7 +139,7 @@ async function findLog({ connect, context, debug }: ActionDeps, { journal }: Wor
     const forge = await connect.forge();
     return (await within(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
   } catch (error) {
-    debug(`The log is linked as a whole: ${textOf(error)}`);
+    debug(`The link to the log leads to the whole run: ${textOf(error)}`);
     return context.logUrl;
   }
 }

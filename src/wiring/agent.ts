@@ -147,8 +147,8 @@ export async function openLogin(
     throw new UserError(
       'configuration',
       name === 'copilot'
-        ? "GitHub's own Copilot service cannot be reached by an isolated agent, which would hold your token. Set `isolation: none`, or give it a model of yours by `COPILOT_PROVIDER_BASE_URL` and `COPILOT_PROVIDER_API_KEY`."
-        : "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
+        ? "GitHub's own Copilot service cannot be reached by an isolated agent, which would hold your token. Set `isolation: none`, or give it a model of your own with `COPILOT_PROVIDER_BASE_URL` and `COPILOT_PROVIDER_API_KEY`."
+        : "The agent's login is a profile, a role or a file of this machine, which an isolated agent cannot use. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
     );
   // Known before a call, so that nothing is spent on it.
   if (maxCostUsd + maxCostUsdPerDay > 0 && model !== null && login.hasPrice?.(model) === false)

@@ -73,7 +73,9 @@ export const KEYS: readonly Key[] = [
   ),
   key('REVIEW_MODE', null, (value) =>
     none(
-      value === 'off' ? null : 'REVIEW_MODE: people review the pull request; an agent step of a pipeline can, before.',
+      value === 'off'
+        ? null
+        : 'REVIEW_MODE: people review the pull request; an agent step of a pipeline can review before them.',
     ),
   ),
   meaningless('CLAUDE_PERMISSION_MODE', 'CLAUDE_PERMISSION_MODE: `allowed-tools` decides what the agent may do.'),

@@ -45,7 +45,7 @@ export function readRunSettings(
 }
 
 const UNKNOWN =
-  '`.ralphrc` counts as it is on the base branch, which this checkout does not have, so it was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
+  'The `.ralphrc` of the base branch counts, but this checkout does not have that branch, so the file was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
 
 /** The texts of what a step was given as inputs, and the settings that its input `settings` names. */
 export interface GivenTexts {
@@ -63,7 +63,7 @@ export function textsWith(given: GivenTexts, { read, others, unknown }: RunSetti
   const { counting, ...settled } = textsWithFound(given, read.found);
   const lines = [
     ...describeSettings(read, counting),
-    ...others.map(({ path }) => `\`${path}\`: not used, \`${read.file?.path ?? ''}\` comes before it.`),
+    ...others.map(({ path }) => `\`${path}\`: not used, because \`${read.file?.path ?? ''}\` comes before it.`),
     ...(unknown === null ? [] : [unknown]),
   ];
   return {

@@ -15,7 +15,7 @@ export const foundSettingSchema = z.object({ input: z.string(), text: z.string()
 /** The text of a setting in the input `settings`, in the environment or in a settings file of another Ralph, with its place. It counts if the input of its name is not given. */
 export type FoundSetting = Immutable<z.infer<typeof foundSettingSchema>>;
 
-export const settingOrigins = ['input', 'environment', 'file', 'default'] as const;
+export const settingOrigins = ['input', 'settings', 'environment', 'file', 'default'] as const;
 
 /** A setting of a run. `where` is a file with its line, a variable, the workflow, or `default`. */
 export interface EffectiveSetting {
@@ -50,7 +50,7 @@ export function effectiveSettings(
     .map(([input, text]): EffectiveSetting => ({ input, text, origin: 'input', where: workflow }));
   const ofOthers = counting.map(({ input, text, places }): EffectiveSetting =>
     places.some(({ file }) => file === 'settings')
-      ? { input, text, origin: 'input', where: workflow }
+      ? { input, text, origin: 'settings', where: workflow }
       : {
           input,
           text,

@@ -143,7 +143,7 @@ function parkedSteps(outcome: End<'parked'>, report: RunReport): readonly NextSt
   }
   if (outcome.reason === 'step_circuit')
     return [
-      ...[...continuation(report, 'after that'), step('note', 'the journal has what failed')],
+      ...[...continuation(report, 'after that'), step('note', 'the journal lists what failed')],
       { ...command('run'), lead: 'to try at once, ' },
       step('note', '`reset_after` in the pipeline says how long a step waits', '; '),
     ];

@@ -250,7 +250,7 @@ function problemLines(report: RunReport): readonly string[] {
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
       ...errorLine({ analysis, evidence, verdict, ...entry }),
       ...(evidence.failedServers ?? []).map((name) =>
-        prose(`The agent had no tools of the MCP server ${oneLine(name, 100)}.`, 300),
+        prose(`The agent could not use the tools of the MCP server ${oneLine(name, 100)}.`, 300),
       ),
       ...stepProblems(evidence.steps),
     ].map((line) => ({ iteration: entry.iteration, text: line })),
@@ -270,7 +270,7 @@ function errorLine(entry: JournalEntry): readonly string[] {
   const again =
     madeAgain === null
       ? []
-      : [`A conversation could not be continued, and a new one was begun: ${code(oneLine(madeAgain.why, 300), 300)}`];
+      : [`A conversation could not be continued, so a new one was started: ${code(oneLine(madeAgain.why, 300), 300)}`];
   if (verdict.agentFailed) return [...again, prose(quotedFailure(entry), 400)];
   if (agentError === null) return again;
   const words = code(oneLine(agentError.text, 300), 300);

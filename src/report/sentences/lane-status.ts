@@ -156,7 +156,7 @@ function receiptLines(view: LaneView, style: Style): readonly string[] {
   const ends =
     receipt.order === 'stop'
       ? view.jobs === 'one'
-        ? 'ends after its running iteration.'
+        ? 'ends after its current iteration.'
         : 'continues to its end: to end it now, cancel it. What is finished is kept.'
       : 'continues to its end; the order takes effect with the next one.';
   const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} that works now ${ends}`;

@@ -100,7 +100,7 @@ function whyUnpriced(costs: Costs): string {
   if (missing.length > 0) return `\`prices\` has no entry for ${inWords(missing)}`;
   return prices.some(({ price }) => price === null)
     ? 'no entry of `prices` fits the model that was chosen'
-    : 'the requests were not counted, so that `prices` does not help';
+    : 'the requests were not counted, so `prices` does not help';
 }
 
 /** Returns the iterations of unknown cost, except those of an agent that was ended before it reported anything. */

@@ -80,7 +80,7 @@ export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
 const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
   'needs-approval': 'its text was changed after it was approved: remove and re-add the label',
   'dependency-unknown': 'what it depends on does not exist',
-  'dependency-cycle': 'what it depends on depends on it',
+  'dependency-cycle': 'it depends on a task that depends on it',
   'circuit-open':
     'nothing changed when its own branch worked on it, so it is on hold: label it again, or comment `/ralph run` on it, to try now',
   unchecked: null,

@@ -124,7 +124,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 }
 
 function refused(branch: string, why: string): UserError {
-  return new UserError('infrastructure', `${branch} does not take the commits of this run. ${sentence(why)}`);
+  return new UserError('infrastructure', `${branch} does not accept the commits of this run. ${sentence(why)}`);
 }
 
 function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {

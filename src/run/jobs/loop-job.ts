@@ -106,7 +106,7 @@ async function openLane({ config, context, connect, clock }: ActionDeps, { hande
   if (clock.now() > claimedAt + MAX_WAIT_FOR_JOBS_MS)
     throw new UserError(
       'infrastructure',
-      'This job began more than an hour after that of the gate, so that another run may soon take over. No call was made. Run the workflow again when runners are free.',
+      "This job began more than an hour after the gate's job, so another run may soon take over. No call was made. Run the workflow again when runners are free.",
     );
   const repository = await connect.repository();
   const problems = [...(await repository.problems()), ...context.loginProblems];
@@ -119,7 +119,7 @@ async function openLane({ config, context, connect, clock }: ActionDeps, { hande
   if (head !== opened.head)
     throw new UserError(
       'infrastructure',
-      `The branch ${lane.branch} is at ${head} here, and was at ${opened.head} for the gate. Run the workflow again. (handoff-path: ${config.handoff.path})`,
+      `The branch ${lane.branch} is at ${head} in this job, but was at ${opened.head} in the gate's job. Run the workflow again. (handoff-path: ${config.handoff.path})`,
     );
 }
 
@@ -127,7 +127,7 @@ async function openLane({ config, context, connect, clock }: ActionDeps, { hande
 async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
-      `What this run has made so far could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
+      `The work so far could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
     );
   });
 }
@@ -152,7 +152,7 @@ function handOverPatches(
         .then(() => folder.write('loop/beside.patch', text))
         .catch((error: unknown) => {
           // People read the name of this work in any case.
-          debug(`What is beside the work tree could not be handed over: ${messageOf(error)}`);
+          debug(`The agent's work beside the work tree could not be handed over: ${messageOf(error)}`);
         });
     },
     kept: async () => {

@@ -63,7 +63,7 @@ export function giveServers(
   const closed = isolation.agentSandbox === null ? [] : unreachableHosts(servers, localPortsOf(config.isolation.hosts));
   if (closed.length > 0)
     log.warning(
-      `The isolated agent does not reach the MCP servers at ${namesOf(closed)}: name a port of localhost in \`allowed-hosts\`; hosts of a private network are closed to it.`,
+      `The isolated agent cannot reach the MCP servers at ${namesOf(closed)}. Name a port of localhost in \`allowed-hosts\`; hosts of a private network stay closed.`,
     );
 }
 

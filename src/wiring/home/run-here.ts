@@ -57,7 +57,7 @@ export function runHere(packageRoot: URL): RunHere {
     const environment = process.env;
     if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)
       throw new UsageError(
-        [`a run needs Node ${String(OLDEST_NODE)} or newer, and this is ${process.version}.`],
+        [`a run needs Node ${String(OLDEST_NODE)} or newer, but this is ${process.version}.`],
         'none',
       );
     try {
@@ -173,7 +173,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   if (config.taskSources.length === 0)
     throw new UserError(
       'configuration',
-      `There is nothing to work on: task-sources is "issues", and ${found?.kind === 'none' ? found.why : 'none are read'}.`,
+      `There is nothing to work on: task-sources is "issues", but ${found?.kind === 'none' ? found.why : 'no issues are read'}.`,
     );
 
   const worked: WorkedFolder = { top, folder: config.workingDirectory };

@@ -61,7 +61,7 @@ test.each([
 test('what cannot be reached or mapped is a warning', () => {
   const local = remote('http://localhost:3000/mcp');
   const closed = [
-    'The isolated agent does not reach the MCP servers at localhost:3000: name a port of localhost in `allowed-hosts`; hosts of a private network are closed to it.',
+    'The isolated agent cannot reach the MCP servers at localhost:3000. Name a port of localhost in `allowed-hosts`; hosts of a private network stay closed.',
   ];
   expect(give([local])).toMatchObject({ warnings: closed, opened: [] });
   expect(give([local], { allowedHosts: 'localhost:3000' }).warnings).toEqual([]);

@@ -49,7 +49,7 @@ export function pressKey(before: Session, key: string, picture: Picture): Presse
   if (key === 'q' || key === 'ctrl-c') return { session, asked: { kind: 'quit' } };
   if (before.asking !== null) {
     if (key === 'y') return give(session, before.asking.order);
-    return { session: said(session, 'Nothing was done.', 'faint'), asked: nothing };
+    return { session: said(session, 'No order was given.', 'faint'), asked: nothing };
   }
   switch (key) {
     case 'a':
@@ -81,7 +81,7 @@ function select(session: Session, step: number, picture: Picture): Session {
 
 function order(session: Session, key: 'p' | 's' | 'r', picture: Picture): Pressed {
   if (session.isOrdering)
-    return { session: said(session, 'An order is on its way: wait until it has arrived.', 'warning'), asked: nothing };
+    return { session: said(session, 'An order is being given: wait until that is done.', 'warning'), asked: nothing };
   const target = session.shows === 'all' ? targetOfAll(picture, session.selected) : targetOfLocal(picture);
   if (typeof target === 'string') return { session: said(session, target, 'warning'), asked: nothing };
   const { lane, place, isPaused, stuck } = target;
@@ -106,7 +106,7 @@ function order(session: Session, key: 'p' | 's' | 'r', picture: Picture): Presse
 
 function give(session: Session, given: OrderOfKey): Pressed {
   return {
-    session: { ...said(session, `${given.words.join(' ')}: on its way …`, 'faint'), isOrdering: true },
+    session: { ...said(session, `${given.words.join(' ')}: being given …`, 'faint'), isOrdering: true },
     asked: { kind: 'order', order: given },
   };
 }
@@ -121,7 +121,7 @@ interface Target {
 
 /** Returns the target of orders to the local run, or a sentence if no run would obey them. */
 function targetOfLocal({ local }: Picture): Target | string {
-  if (local === null) return 'The local run is not read yet.';
+  if (local === null) return 'The local run has not been read yet.';
   if (local.run.kind === 'other' && knownLane(local) === null)
     return 'This is a run of another Ralph, which takes no orders: end it where it was started.';
   const [place] = local.state?.places ?? [];
@@ -141,7 +141,7 @@ function targetOfLocal({ local }: Picture): Target | string {
 
 function targetOfAll({ all }: Picture, selected: number): Target | string {
   const lane = all?.lanes[selected];
-  if (lane === undefined) return 'Nothing is read yet.';
+  if (lane === undefined) return 'Nothing has been read yet.';
   if (lane.kind !== 'lane') return lane.why;
   const stuck = lastStuck(lane.tasks);
   return {

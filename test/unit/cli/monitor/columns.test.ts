@@ -55,7 +55,7 @@ test('flow puts parts on as few lines as they fit on', () => {
 });
 
 test('wrapped breaks between words', () => {
-  expect(textOf(wrapped('Order kept in the directory', 12, 'good'))).toEqual(['Order kept', 'in the', 'directory']);
+  expect(textOf(wrapped('Order saved in the directory', 12, 'good'))).toEqual(['Order saved', 'in the', 'directory']);
 });
 
 test.each([

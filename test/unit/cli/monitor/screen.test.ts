@@ -146,7 +146,10 @@ describe('every state of a local run', () => {
     [
       'it is gone',
       withRun({}, false),
-      ['run      The run of PID 4711 is gone: it wrote last at 2026-11-21 11:59 UTC', '         iteration 3 of 10'],
+      [
+        'run      The run (PID 4711) is gone; its last update was at 2026-11-21 11:59 UTC',
+        '         iteration 3 of 10',
+      ],
     ],
     ['no task', withRun({ task: null }), ['task     none']],
     ['no tasks', withRun({ tasks: { done: 0, all: 0 } }), ['tasks    [░░░░░░░░░░] 0/0 done']],
@@ -178,7 +181,7 @@ describe('every state of a local run', () => {
     [
       'one that has cooled down',
       { ...none, state: stateOf({ circuit: { ...open, openedAt: iso(noon - 31 * MINUTE_MS) } }) },
-      ['cooldown no_progress: over by default, the next run probes'],
+      ['cooldown no_progress: over by the default cooldown, the next run probes'],
     ],
     [
       'parked',
@@ -288,11 +291,11 @@ describe('all branches', () => {
 
 describe('below the picture', () => {
   const receipt =
-    'Order kept (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.';
+    'Order saved (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.';
 
   test('a message stands above the keys', () => {
     expect(shown(localPicture(), [80, 24], said(local, receipt, 'good')).slice(-3)).toEqual([
-      'Order kept (directory): pause. The next "ralph run" obeys it before anything',
+      'Order saved (directory): pause. The next "ralph run" obeys it before anything',
       'else; one at work now continues to its end.',
       'q quit  p pause  s stop  r retry  a all branches',
     ]);
@@ -300,7 +303,7 @@ describe('below the picture', () => {
 
   test('or in their place, where there is little room', () => {
     expect(shown(localPicture(), [20, 5], said(local, receipt, 'good')).slice(-2)).toEqual([
-      'Order kept',
+      'Order saved',
       '(directory): pause.',
     ]);
   });

@@ -82,7 +82,7 @@ describe('r asks first', () => {
     for (const key of ['n', 'p', 's', 'escape', 'return'])
       expect(pressKey(asked.session, key, picture)).toMatchObject({
         asked: { kind: 'nothing' },
-        session: { asking: null, message: { text: 'Nothing was done.' }, isOrdering: false },
+        session: { asking: null, message: { text: 'No order was given.' }, isOrdering: false },
       });
   });
 });
@@ -103,8 +103,8 @@ describe('an order that nobody would obey says why', () => {
     ],
     ['nothing stuck', local, 'r', localPicture({ ...localRun, state: stateOf({ tasks: [] }) }), 'no failed, blocked'],
     ['a lane out of reach', { ...all, selected: 2 }, 'p', allPicture, 'cannot be reached'],
-    ['nothing read yet', all, 'p', { ...allPicture, all: null }, 'Nothing is read yet.'],
-    ['an order on its way', { ...local, isOrdering: true }, 'p', localPicture(), 'An order is on its way'],
+    ['nothing read yet', all, 'p', { ...allPicture, all: null }, 'Nothing has been read yet.'],
+    ['an order on its way', { ...local, isOrdering: true }, 'p', localPicture(), 'An order is being given'],
   ])('%s', (_, session, key, picture, why) => {
     const pressed = pressKey(session, key, picture);
     expect(pressed.asked).toEqual({ kind: 'nothing' });

@@ -55,7 +55,7 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
   [
     'a price, and nobody who counts',
     { prices, iterations: [told, untold, killed], costUsd: 0.12, policy: { ...policy, maxCostUsd: 0 } },
-    `Codex reports no cost, and the requests were not counted, so that \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
+    `Codex reports no cost, and the requests were not counted, so \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
   ],
   [
     'several agents, of which one reports it',
